@@ -1,0 +1,54 @@
+# Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check drill bench-dir bench-memory docs pins clean
+
+JOBS ?= auto
+ROUNDS ?= 2000
+PY := .venv/bin/python
+PYTEST := $(PY) -m pytest
+READY := .venv/.ready
+UNIT := not s3 and not postgres and not clients and not race and not conformance and not docs
+SOURCES := src tests samples bench docs
+
+help:  ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Make .venv with all that is needed (does nothing the second time)
+
+$(READY): pyproject.toml constraints.txt scripts/setup
+	@scripts/setup
+	@touch $@
+
+run: $(READY)  ## See it work: tables made, listed, queried and searched
+	@$(PY) samples/tour.py
+
+test: $(READY)  ## Run the whole suite, real servers and real clients included
+	@$(PYTEST) -q -n $(JOBS) --dist loadgroup
+
+check: $(READY)  ## Lint, format, types, the import contract and the unit tests
+	@.venv/bin/ruff check $(SOURCES)
+	@.venv/bin/ruff format --check $(SOURCES)
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+	@$(PYTEST) -q -n $(JOBS) --dist loadgroup -m "$(UNIT)"
+
+drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
+	@$(PYTEST) -q -m race --rounds $(ROUNDS) --timeout 0
+
+bench-dir: $(READY)  ## Time the directory catalog beside pylance's own
+	@$(PY) bench/directory.py
+
+bench-memory: $(READY)  ## Peak memory of inserting and querying ten million rows
+	@$(PY) bench/memory.py
+
+docs: $(READY)  ## Build the documentation into docs/_build; a warning is an error
+	@$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build
+	@echo "docs/_build/index.html"
+
+pins: $(READY)  ## Renew constraints.txt from what pyproject.toml asks for
+	@scripts/pins
+
+clean:  ## Remove what was built, cached and sampled (not .venv)
+	@rm -rf docs/_build .sample build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find src tests samples bench docs -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,52 @@
+"""The settings of every catalog as a page: `python docs/settings.py > docs/reference/settings.md`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from lanceway.catalogs.base import Catalog
+from lanceway.catalogs.registry import CATALOGS, catalog_class
+from lanceway.config import Setting
+
+OPENING = """\
+# Settings
+
+<!-- Made from the code by docs/settings.py; a test compares the two. -->
+
+What `lanceway.connect(type, …)`, a section of `lanceway.toml` and the environment may set.
+[Connecting](../guide/connect.md) says where each value comes from.
+
+Two keys belong to every section of `lanceway.toml` and not to a catalog: `type`, which chooses one of the
+following, and `at`, the namespace inside it that becomes the root.
+"""
+
+
+def page() -> str:
+    return "\n".join([OPENING, *(line for type_ in sorted(CATALOGS) for line in _section(type_))])
+
+
+def _section(type_: str) -> Iterator[str]:
+    found = catalog_class(type_)
+    assert issubclass(found, Catalog)
+    yield from (f"## {type_}", "", f"`lanceway.catalogs.{found.__name__}`", "")
+    yield from ("| setting | meaning | values | default |", "|---|---|---|---|")
+    yield from (_row(row) for row in found.SETTINGS)
+    yield ""
+
+
+def _row(row: Setting) -> str:
+    names = ", ".join(f"`{name}`" for name in (row.name, *row.aliases))
+    default = "required" if row.required else "" if row.default is None else f"`{str(row.default).lower()}`"
+    return f"| {names} | {row.help} | {_values(row)} | {default} |"
+
+
+def _values(row: Setting) -> str:
+    if row.choices:
+        return ", ".join(f"`{choice}`" for choice in row.choices)
+    words = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
+    return f"{words[row.kind]}, secret" if row.secret else words[row.kind]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

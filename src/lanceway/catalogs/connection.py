@@ -1,0 +1,55 @@
+"""Connecting: from a type and settings, or a name in `lanceway.toml`, to a catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanceway import config as configuration
+from lanceway.catalogs.registry import catalog_class
+from lanceway.errors import InvalidInputError
+from lanceway.identifiers import Identifier
+
+if TYPE_CHECKING:
+    from lance_namespace import LanceNamespace
+
+
+def connect(
+    type_: str | None,
+    *,
+    name: str | None = None,
+    config: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> LanceNamespace:
+    """A catalog by its type, or by the name that the configuration gives it. Settings given here win."""
+    given = dict(_flattened(settings or {}))
+    at = given.pop("at", None)
+    if name is not None:
+        if type_ is not None:
+            raise InvalidInputError(f"connect takes a type ({type_!r}) or a name ({name!r}), not both.")
+        named = configuration.namespace(name, config)
+        type_, at = named.type, at or named.at
+        given = {**named.settings, **given}
+    if type_ is None:
+        raise InvalidInputError(
+            'connect needs a type and its settings, such as connect("dir", path="./warehouse"), '
+            f'or a name from {configuration.FILE_NAME}, such as connect(name="lake").'
+        )
+    catalog = catalog_class(type_)(**given)
+    return _inside(catalog, at) if at else catalog
+
+
+def _inside(catalog: LanceNamespace, at: object) -> LanceNamespace:
+    from lanceway.catalogs.subtree import Subtree
+
+    return Subtree(catalog, Identifier.of(at))  # type: ignore[arg-type]
+
+
+def _flattened(settings: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """`storage_options={"region": …}` is the convenient way to write `**{"storage.region": …}`."""
+    for key, value in settings.items():
+        if key == "storage_options" and isinstance(value, Mapping):
+            yield from ((f"storage.{option}", item) for option, item in value.items())
+        else:
+            yield key, value

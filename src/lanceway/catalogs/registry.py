@@ -1,0 +1,62 @@
+"""Which class stands behind which type. A class is imported when it is first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from lanceway.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from lance_namespace import LanceNamespace
+
+ENTRY_POINTS = "lanceway.catalogs"
+
+
+class Row(NamedTuple):
+    path: str  # module:Class
+    extra: str | None  # what to install if its import fails
+
+
+_CATALOGS = {
+    "dir": Row("lanceway.catalogs.directory:DirectoryCatalog", None),
+}
+assert list(_CATALOGS) == sorted(_CATALOGS), "keep the catalogs in alphabetical order"
+
+CATALOGS: Mapping[str, Row] = MappingProxyType(_CATALOGS)
+
+
+def catalog_class(type_: str) -> type[LanceNamespace]:
+    """The class of a type: one of ours, one of an installed package's, or one given by its import path."""
+    if type_ in CATALOGS:
+        return _load(type_, CATALOGS[type_])
+    installed = _installed()
+    if type_ in installed:
+        return _load(type_, Row(installed[type_], None))
+    if "." in type_ or ":" in type_:
+        return _load(type_, Row(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
+    known = ", ".join(sorted({*CATALOGS, *installed}))
+    raise InvalidInputError(
+        f"There is no catalog of type {type_!r}. Known types: {known}; or give a class by its import path."
+    )
+
+
+def _installed() -> dict[str, str]:
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _load(type_: str, row: Row) -> type[LanceNamespace]:
+    from lance_namespace import LanceNamespace
+
+    module, _, name = row.path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        hint = f" Install it with: pip install 'lanceway[{row.extra}]'." if row.extra else ""
+        raise InvalidInputError(f"The catalog type {type_!r} cannot be loaded: {error}.{hint}") from error
+    if not (isinstance(found, type) and issubclass(found, LanceNamespace)):
+        raise InvalidInputError(f"{row.path} is no subclass of lance_namespace.LanceNamespace.")
+    return found

@@ -1,0 +1,101 @@
+"""What arrives at a catalog: models or dictionaries, modes in any spelling, limits, page tokens."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from lanceway.errors import InvalidInputError
+from lanceway.identifiers import Identifier
+
+Model = TypeVar("Model", bound=BaseModel)
+Item = TypeVar("Item")
+
+_DIGEST_BYTES = 6
+
+
+def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> Model:
+    """The request as its model. Rust clients pass dictionaries, and no body at all means an empty one."""
+    if isinstance(request, model):
+        return request
+    if request is None:
+        request = {}
+    if not isinstance(request, Mapping):
+        raise InvalidInputError(
+            f"A {model.__name__} or a dictionary is needed here, but a {type(request).__name__} was given."
+        )
+    try:
+        return model.model_validate(dict(request))
+    except ValidationError as error:
+        raise InvalidInputError(f"{model.__name__} is not valid: {_reasons(error)}.") from error
+
+
+def _reasons(error: ValidationError) -> str:
+    # The inputs themselves stay out: they may hold credentials.
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(str(part) for part in item['loc']) or 'request'}: {item['msg']}" for item in found)
+
+
+def mode(what: str, given: str | None, *choices: str) -> str:
+    """One of `choices` whatever its case and underscores; the first is the default."""
+    if given is None:
+        return choices[0]
+    spelling = {choice.replace("_", ""): choice for choice in choices}
+    chosen = spelling.get(given.replace("_", "").lower())
+    if chosen is None:
+        raise InvalidInputError(f"{what} is {given!r}, but must be one of {', '.join(choices)} (in any case).")
+    return chosen
+
+
+def table_id(names: list[str] | None, operation: str) -> Identifier:
+    """A table's identifier; the root is none."""
+    identifier = Identifier(names or ())
+    if identifier.is_root:
+        raise InvalidInputError(f"{operation} needs a table's identifier, but none was given (id is empty).")
+    return identifier
+
+
+def page_limit(limit: int | None) -> int | None:
+    if limit is not None and limit < 1:
+        raise InvalidInputError(f"limit is {limit}, but a page holds at least 1. Leave limit out for all.")
+    return limit
+
+
+def page_token(scope: str, after: str) -> str:
+    """An opaque token for the page that follows `after` in the list that `scope` names."""
+    return base64.urlsafe_b64encode(_digest(scope, after) + after.encode()).decode().rstrip("=")
+
+
+def page_start(scope: str, token: str | None) -> str | None:
+    """What the page begins after, or None for the first page. A token of another list is refused."""
+    if not token:
+        return None
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        digest, after = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
+    except (binascii.Error, ValueError):  # ValueError: the token or the name in it is no text of ours
+        digest, after = b"", ""
+    if not after or digest != _digest(scope, after):
+        raise InvalidInputError(
+            f"The page token {token!r} does not belong to this list. Leave page_token out to begin anew, "
+            "or pass the page_token of the answer before."
+        )
+    return after
+
+
+def page_of(
+    items: Sequence[Item], limit: int | None, scope: str, key: Callable[[Item], str]
+) -> tuple[list[Item], str | None]:
+    """The first `limit` of `items` and the token of what follows, if anything does."""
+    if limit is None or len(items) <= limit:
+        return list(items), None
+    return list(items[:limit]), page_token(scope, key(items[limit - 1]))
+
+
+def _digest(scope: str, after: str) -> bytes:
+    return hashlib.blake2b(f"{scope}\x00{after}".encode(), digest_size=_DIGEST_BYTES).digest()

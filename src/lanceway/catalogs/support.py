@@ -1,0 +1,49 @@
+"""What each catalog supports, drawn up from the code: `python -m lanceway.catalogs.support`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from lanceway.catalogs.base import Catalog
+from lanceway.catalogs.contract import OPERATIONS
+from lanceway.catalogs.registry import CATALOGS, catalog_class
+
+_HEADING = """\
+# What each catalog supports
+
+A row is an operation of the Lance Namespace contract, a column a catalog, or one way of setting it up.
+A blank means that the catalog answers `UnsupportedOperationError` (code 0) and says why.
+This page is made from the code: `python -m lanceway.catalogs.support > docs/reference/support.md`.
+"""
+
+
+def support() -> Mapping[str, frozenset[str]]:
+    """The operations of every catalog in the registry, for each way in which it may be set up."""
+    found: dict[str, frozenset[str]] = {}
+    for type_ in CATALOGS:
+        cls = catalog_class(type_)
+        assert issubclass(cls, Catalog), f"the catalog of type {type_!r} cannot say what it supports"
+        found.update(cls.support())
+    return found
+
+
+def page() -> str:
+    """The whole page, ending in a newline."""
+    return "\n".join((_HEADING, *table(support()), ""))
+
+
+def table(found: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    yield _row("operation", *found)
+    yield _row(":---", *(":---:" for _ in found))
+    for operation in OPERATIONS:
+        yield _row(f"`{operation}`", *("✓" if operation in supported else "" for supported in found.values()))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    sys.stdout.write(page())

@@ -1,0 +1,90 @@
+"""A catalog around a catalog: everything is handed on, and a subclass changes one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from lance_namespace import LanceNamespace, QueryTableRequest
+from pydantic import BaseModel
+
+from lanceway.catalogs.contract import REQUESTS, WITH_DATA, stream_twin
+from lanceway.catalogs.requests import accept
+from lanceway.tables import ipc
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Wrapper(LanceNamespace):
+    """Forwards every operation of the contract, and the twins that stream, through `_forward`."""
+
+    def __init__(self, inner: LanceNamespace) -> None:
+        self._inner = inner
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        """Carry one operation out on the catalog inside. A subclass overrides this."""
+        return getattr(self._inner, operation)(request, *data)
+
+    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
+        request = accept(QueryTableRequest, request)
+        if hasattr(self._inner, "query_table_stream"):
+            reader: pa.RecordBatchReader = self._forward("query_table_stream", request)
+            return reader
+        return ipc.read(self._forward("query_table", request).data)
+
+    def namespace_id(self) -> str:
+        return self._inner.namespace_id()
+
+    def close(self) -> None:
+        """Close the catalog inside, where it can be closed."""
+        close = getattr(self._inner, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._inner!r})"
+
+
+def _plain(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
+    def method(self: Wrapper, request: Any) -> Any:
+        return self._forward(operation, accept(model, request))
+
+    return method
+
+
+def _with_data(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
+    def method(self: Wrapper, request: Any, request_data: bytes) -> Any:
+        return self._forward(operation, accept(model, request), request_data)
+
+    return method
+
+
+def _streaming(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
+    twin = stream_twin(operation)
+
+    def method(self: Wrapper, request: Any, data: pa.RecordBatchReader) -> Any:
+        if hasattr(self._inner, twin):
+            return self._forward(twin, accept(model, request), data)
+        return self._forward(operation, accept(model, request), b"".join(ipc.stream_chunks(data, file_format=False)))
+
+    return method
+
+
+def _define(name: str, method: Callable[..., Any]) -> None:
+    method.__name__, method.__qualname__ = name, f"Wrapper.{name}"
+    setattr(Wrapper, name, method)
+
+
+for _operation, _model in REQUESTS.items():
+    if _operation in WITH_DATA:
+        _define(_operation, _with_data(_operation, _model))
+        _define(stream_twin(_operation), _streaming(_operation, _model))
+    else:
+        _define(_operation, _plain(_operation, _model))

@@ -1,0 +1,85 @@
+"""The program: its global options and its families of verbs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lanceway import __version__
+from lanceway.cli import columns, doctor, indices, metadata, namespaces, query, refs, rows, tables, versions
+from lanceway.cli.command import group
+from lanceway.cli.options import pairs
+from lanceway.cli.session import Session
+from lanceway.identifiers import DEFAULT_DELIMITER
+
+app = group(
+    "One governed namespace for every Lance table, wherever its metadata lives.\n\n"
+    "Choose a root namespace with --in NAME or --path FOLDER, then a verb."
+)
+
+# Families without a name of their own are verbs of the group itself.
+for _family in (rows, query):
+    tables.app.add_typer(_family.app)
+tables.app.add_typer(versions.app, name="versions")
+tables.app.add_typer(refs.tags, name="tags")
+tables.app.add_typer(refs.branches, name="branches")
+tables.app.add_typer(indices.app, name="indices")
+tables.app.add_typer(columns.app, name="columns")
+tables.app.add_typer(metadata.metadata, name="metadata")
+tables.app.add_typer(metadata.transactions, name="transactions")
+app.add_typer(namespaces.app, name="namespaces")
+app.add_typer(tables.app, name="tables")
+app.add_typer(doctor.app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lanceway {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Option("--in", metavar="NAME", help="A root namespace of the configuration file.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            dir_okay=False,
+            exists=True,
+            help="The configuration file, instead of lanceway.toml.",
+        ),
+    ] = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", help="The catalog's type, such as dir, to work without a file.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the catalog; may be repeated."),
+    ] = None,
+    path: Annotated[
+        str | None, typer.Option("--path", metavar="FOLDER", help="Short for --type dir --set path=FOLDER.")
+    ] = None,
+    delimiter: Annotated[
+        str, typer.Option("--delimiter", help="What separates the names of an identifier.")
+    ] = DEFAULT_DELIMITER,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version of Lanceway."),
+    ] = False,
+) -> None:
+    """Read the options that hold for every verb."""
+    chosen = [option for option, given in (("--in", name), ("--type", type_), ("--path", path)) if given is not None]
+    if len(chosen) > 1:
+        raise typer.BadParameter(f"give only one of {' and '.join(chosen)}.", param_hint=f"'{chosen[1]}'")
+    given = pairs(settings, "--set") | ({"path": path} if path is not None else {})
+    context.obj = Session(name, config, "dir" if path is not None else type_, given, delimiter, as_json)

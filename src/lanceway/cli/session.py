@@ -1,0 +1,136 @@
+"""What every verb starts from: the chosen root namespace, the delimiter, and who reads the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+
+from lanceway.cli.output import Output, People, Programs
+from lanceway.identifiers import DEFAULT_DELIMITER, Identifier
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lanceway.catalogs import Catalog
+
+# Lists that are shown whole are asked for in pages of this size.
+_PAGE = 1000
+# list_all_tables joins names as the Lance REST wire does, whatever delimiter is shown here.
+_WIRE_DELIMITER = "$"
+
+
+@dataclass(frozen=True)
+class Session:
+    """The global options of one run."""
+
+    name: str | None = None
+    config: Path | None = None
+    type: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    delimiter: str = DEFAULT_DELIMITER
+    json: bool = False
+
+    def for_programs(self) -> Session:
+        return replace(self, json=True)
+
+    @cached_property
+    def output(self) -> Output:
+        return Programs() if self.json else People()
+
+    def id(self, text: str | None) -> list[str]:
+        """The names that an identifier on the command line stands for."""
+        return list(Identifier.parse(text, self.delimiter))
+
+    def shown(self, text: str | None) -> str:
+        return text or "the root namespace"
+
+    # -- asking the catalog ----------------------------------------------------------------------
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalog that the options choose. One without streaming twins is wrapped into some."""
+        # The environment comes first: pylance reads it when it is imported.
+        from lanceway import config
+
+        config.quiet_lance()
+        from lanceway.catalogs.connection import connect
+        from lanceway.catalogs.wrapper import Wrapper
+
+        type_, name = self._chosen()
+        found = connect(type_, name=name, config=self.config, settings=self.settings)
+        streaming = found if hasattr(found, "query_table_stream") else Wrapper(found)
+        return cast("Catalog", streaming)
+
+    def _chosen(self) -> tuple[str | None, str | None]:
+        """The type, or the name in the configuration. Exactly one of them is given or can be told."""
+        if self.type is not None:
+            return self.type, None
+        if self.name is not None:
+            return None, self.name
+        from lanceway import config
+
+        names = sorted(config.namespaces(self.config))
+        if len(names) == 1:
+            return None, names[0]
+        has = f"{', '.join(names)} are configured" if names else "none is configured"
+        raise typer.BadParameter(
+            f"which namespace? {has}. Choose one with --in NAME, or work without a configuration file: --path FOLDER.",
+            param_hint="'--in'",
+        )
+
+    def ask(self, operation: str, id_: list[str] | None, **fields: object) -> Any:
+        """Carry out one operation of the contract. The answer is plain data, named as on the wire."""
+        return _plain(getattr(self.catalog, operation)(self._request(operation, id_, fields)))
+
+    def send(self, operation: str, id_: list[str], data: pa.RecordBatchReader, **fields: object) -> Any:
+        """Carry out an operation that takes rows, without holding them whole."""
+        return _plain(getattr(self.catalog, f"{operation}_stream")(self._request(operation, id_, fields), data))
+
+    def query(self, id_: list[str], **fields: object) -> pa.RecordBatchReader:
+        """The rows that a query finds, one batch at a time."""
+        return self.catalog.query_table_stream(self._request("query_table", id_, fields))
+
+    def page(self, operation: str, id_: list[str], limit: int | None, token: str | None, **fields: object) -> Any:
+        return self.ask(operation, id_, limit=limit, page_token=token, **fields)
+
+    def pages(self, operation: str, id_: list[str], **fields: object) -> Iterator[Any]:
+        """Every page of a list, each asked for when the one before has been read."""
+        token: str | None = None
+        while True:
+            answer = self.page(operation, id_, _PAGE, token, **fields)
+            yield answer
+            token = answer.get("page_token")
+            if not token:
+                return
+
+    def table_names(self, names: list[str], everywhere: bool) -> list[str]:
+        """Names as they are shown: those of a whole tree are identifiers, in this session's delimiter."""
+        if not everywhere:
+            return names
+        return [Identifier.parse(name, _WIRE_DELIMITER).format(self.delimiter) for name in names]
+
+    def _request(self, operation: str, id_: list[str] | None, fields: Mapping[str, object]) -> Any:
+        from lanceway.catalogs.contract import REQUESTS
+        from lanceway.catalogs.requests import accept
+
+        given = {key: value for key, value in fields.items() if value is not None}
+        return accept(REQUESTS[operation], {"id": id_, **given} if id_ is not None else given)
+
+
+def _plain(answer: Any) -> Any:
+    """An answer as dictionaries, lists and scalars. Credentials among storage options are not shown."""
+    from pydantic import BaseModel
+
+    from lanceway.config import redacted
+
+    if not isinstance(answer, BaseModel):
+        return answer
+    data = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if "storage_options" in data:
+        data["storage_options"] = redacted((), data["storage_options"])
+    return data

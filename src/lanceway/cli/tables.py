@@ -1,0 +1,160 @@
+"""`lanceway tables …`: what a catalog knows of tables. Their rows are in `rows.py` and `query.py`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lanceway.cli.command import FAILED, command, group
+from lanceway.cli.options import (
+    Branch,
+    Limit,
+    Namespace,
+    PageToken,
+    Properties,
+    Table,
+    Version,
+    Yes,
+    agreed,
+    pairs,
+)
+from lanceway.cli.session import Session
+
+app = group("Tables: find, create, fill, query, change and drop them.")
+
+_Location = Annotated[
+    str | None, typer.Option("--location", help="Where the data will lie; the catalog chooses if left out.")
+]
+
+
+@command(app, "list")
+def list_(
+    session: Session,
+    namespace: Namespace = "",
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Also those of all namespaces below, as identifiers.")
+    ] = False,
+    declared: Annotated[
+        bool,
+        typer.Option("--declared/--no-declared", help="Show tables that are declared and have no data yet."),
+    ] = True,
+    limit: Limit = None,
+    page_token: PageToken = None,
+) -> None:
+    """List the tables of a namespace."""
+    id_, operation = session.id(namespace), "list_all_tables" if everywhere else "list_tables"
+    if limit is None and page_token is None:
+        pages = session.pages(operation, id_, include_declared=declared)
+        session.output.names(name for page in pages for name in session.table_names(page["tables"], everywhere))
+        return
+    answer = session.page(operation, id_, limit, page_token, include_declared=declared)
+    session.output.page("tables", session.table_names(answer["tables"], everywhere), answer.get("page_token"))
+
+
+@command(app, "describe")
+def describe(
+    session: Session,
+    table: Table,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Open the table: version, schema and statistics too.")
+    ] = False,
+    version: Version = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="The tag to read, instead of the latest version.")] = None,
+    branch: Branch = None,
+) -> None:
+    """Show where a table lies, and with --detailed what it holds."""
+    answer = session.ask(
+        "describe_table",
+        session.id(table),
+        version=version,
+        tag=tag,
+        branch=branch,
+        with_table_uri=True,
+        check_declared=True,
+        load_detailed_metadata=detailed or None,
+    )
+    session.output.record(answer)
+
+
+@command(app, "schema")
+def schema(session: Session, table: Table, version: Version = None, branch: Branch = None) -> None:
+    """Show a table's columns with their types."""
+    answer = session.ask(
+        "describe_table", session.id(table), version=version, branch=branch, load_detailed_metadata=True
+    )
+    session.output.schema(answer.get("schema", {"fields": []}))
+
+
+@command(app, "stats")
+def stats(session: Session, table: Table, branch: Branch = None) -> None:
+    """Show how large a table is and how its data is divided into fragments."""
+    session.output.record(session.ask("get_table_stats", session.id(table), branch=branch))
+
+
+@command(app, "exists")
+def exists(session: Session, table: Table, version: Version = None) -> None:
+    """Tell whether a table exists: exit code 0 if it does, 1 if not."""
+    from lanceway.errors import NamespaceNotFoundError, TableNotFoundError, TableVersionNotFoundError
+
+    try:
+        session.ask("table_exists", session.id(table), version=version)
+    except (TableNotFoundError, NamespaceNotFoundError, TableVersionNotFoundError):
+        session.output.done(f"There is no table {table}.", {"exists": False})
+        raise typer.Exit(FAILED) from None
+    session.output.done(f"The table {table} exists.", {"exists": True})
+
+
+@command(app, "declare")
+def declare(session: Session, table: Table, location: _Location = None, properties: Properties = None) -> None:
+    """Claim a name for a table whose data is yet to be written."""
+    kept = pairs(properties, "--property") or None
+    answer = session.ask("declare_table", session.id(table), location=location, properties=kept)
+    session.output.done(f"Declared {table} at {answer.get('location')}.", answer)
+
+
+@command(app, "register")
+def register(
+    session: Session,
+    table: Table,
+    location: Annotated[str, typer.Argument(metavar="LOCATION", help="Where the table lies.")],
+    mode: Annotated[
+        str, typer.Option("--mode", help="If the name is taken: create refuses, overwrite replaces.")
+    ] = "create",
+    properties: Properties = None,
+) -> None:
+    """Give a name to a table that already lies somewhere."""
+    kept = pairs(properties, "--property") or None
+    answer = session.ask("register_table", session.id(table), location=location, mode=mode, properties=kept)
+    session.output.done(f"Registered {table} at {answer.get('location', location)}.", answer)
+
+
+@command(app, "deregister")
+def deregister(session: Session, table: Table) -> None:
+    """Forget a table and keep its data; `register` brings it back."""
+    answer = session.ask("deregister_table", session.id(table))
+    session.output.done(f"Deregistered {table}; its data stays at {answer.get('location')}.", answer)
+
+
+@command(app, "drop")
+def drop(session: Session, table: Table, yes: Yes = False) -> None:
+    """Drop a table and delete its data, for good."""
+    id_ = session.id(table)
+    agreed(f"Drop {table} and delete its data?", yes)
+    session.output.done(f"Dropped {table}.", session.ask("drop_table", id_))
+
+
+@command(app, "rename")
+def rename(
+    session: Session,
+    table: Table,
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The whole new identifier; it may lie in another namespace.")
+    ],
+) -> None:
+    """Rename a table, or move it to another namespace."""
+    target = session.id(new)
+    answer = session.ask(
+        "rename_table", session.id(table), new_table_name="".join(target[-1:]), new_namespace_id=target[:-1]
+    )
+    session.output.done(f"Renamed {table} to {new}.", answer)

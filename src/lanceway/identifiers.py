@@ -1,0 +1,198 @@
+"""Identifiers: the names from below the root to an object.
+
+An identifier is a list of names. It becomes a string only at an edge, where the edge's own
+delimiter joins it: `.` for people, `$` on the Lance REST wire. The root has no name; it is
+the empty identifier, and `None`, `""` and `[]` all mean it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from lance_namespace.errors import InvalidInputError
+
+DEFAULT_DELIMITER = "."
+# Joins the segments of a lake's logical path, unless the lake says otherwise.
+DEFAULT_SEPARATOR = ":"
+
+# Offered to somebody whose name holds the delimiter, in this order.
+_COMMON_DELIMITERS = (".", "$", ":", "/", "|", "~")
+
+
+class Identifier(tuple[str, ...]):
+    """The names from below the root to an object; the root itself is empty.
+
+    It is a tuple, so it compares with tuples, has a length and can be a dictionary's key.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, names: Iterable[str] = ()) -> Self:
+        if isinstance(names, str):
+            raise _invalid(
+                f"Identifier({names!r}) takes a sequence of names; lanceway.parse({names!r}) takes a string."
+            )
+        parts = tuple(names)
+        for part in parts:
+            if not isinstance(part, str):
+                raise _invalid(f"Identifier {list(parts)!r} holds {part!r}; every name must be a string.")
+            if not part:
+                raise _invalid(
+                    f"Identifier {list(parts)!r} holds an empty name; every name needs at least one character."
+                )
+            if not part.isascii() and _is_broken(part):
+                raise _invalid(f"Identifier {list(parts)!r} holds {part!r}, which is no valid Unicode text.")
+        return super().__new__(cls, parts)
+
+    @classmethod
+    def of(cls, value: str | Iterable[str] | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
+        """The identifier meant by a list, a string or nothing at all (the root)."""
+        if value is None:
+            return ROOT
+        if isinstance(value, Identifier):
+            return value
+        return cls.parse(value, delimiter) if isinstance(value, str) else cls(value)
+
+    @classmethod
+    def parse(cls, text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Self:
+        """Split a string identifier. Empty or null text is the root."""
+        _check_delimiter(delimiter)
+        if not text:
+            return cls()
+        names = text.split(delimiter)
+        if not all(names):
+            raise _invalid(
+                f"Identifier {text!r} has an empty name: {delimiter!r} separates names and must not stand "
+                f"at an end or twice in a row. Use another delimiter if a name holds {delimiter!r}."
+            )
+        return cls(names)
+
+    def format(self, delimiter: str = DEFAULT_DELIMITER) -> str:
+        """Join the names; `parse` with the same delimiter gives this identifier back.
+
+        Raises InvalidInputError where that would not hold because a name has the delimiter in it.
+        """
+        _check_delimiter(delimiter)
+        text = delimiter.join(self)
+        # Comparing the way back also catches names that only together with a delimiter
+        # of several characters make another one: "a:" and "b" joined by "::".
+        if tuple(text.split(delimiter)) == tuple(self) or not self:
+            return text
+        culprit = next((name for name in self if delimiter in name), None) or " ".join(self)
+        raise _invalid(
+            f"Identifier {list(self)!r} cannot be written with delimiter {delimiter!r}: the name {culprit!r} "
+            f"holds {delimiter!r}, and the text could not be read back. {self._alternatives()}"
+        )
+
+    def _alternatives(self) -> str:
+        free = [d for d in _COMMON_DELIMITERS if not any(d in name for name in self)]
+        names = "pass the names as a list"
+        return f"Use {' or '.join(repr(d) for d in free)}, or {names}." if free else f"Instead, {names}."
+
+    @property
+    def name(self) -> str:
+        """The object's own name; empty for the root."""
+        return self[-1] if self else ""
+
+    @property
+    def parent(self) -> Identifier:
+        """The namespace that holds the object. The root has none."""
+        if not self:
+            raise _invalid("The root namespace has no parent.")
+        return Identifier(self[:-1])
+
+    @property
+    def depth(self) -> int:
+        """How many names stand between the root and the object, its own included."""
+        return len(self)
+
+    @property
+    def is_root(self) -> bool:
+        return not self
+
+    def child(self, name: str) -> Identifier:
+        """The identifier of what `name` means inside this namespace."""
+        return Identifier((*self, name))
+
+    def startswith(self, ancestor: Iterable[str]) -> bool:
+        """Whether this object is `ancestor` or lies somewhere beneath it."""
+        names = tuple(ancestor)
+        return self[: len(names)] == names
+
+    def __str__(self) -> str:
+        """For messages: dotted where that is unambiguous, the list of names otherwise."""
+        if not self:
+            return "the root namespace"
+        return str(list(self)) if any(DEFAULT_DELIMITER in name for name in self) else DEFAULT_DELIMITER.join(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({tuple(self)!r})"
+
+
+ROOT = Identifier()
+
+
+class HierarchicalName(Identifier):
+    """A nested namespace as the lake keeps it: segments, one logical path, one flat physical name.
+
+    Each segment is in NFC, so that what looks the same is the same. `format` and `parse` give and take
+    the logical path (`A:B`, with the lake's separator); `physical` and `from_physical` the stored name,
+    where `%` and `.` of a segment are written `%25` and `%2E` and the segments are joined by `.`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, names: Iterable[str] = ()) -> Self:
+        given = Identifier(names)
+        return super().__new__(cls, [unicodedata.normalize("NFC", name) for name in given])
+
+    @classmethod
+    def parse(cls, text: str | None, delimiter: str = DEFAULT_SEPARATOR) -> Self:
+        """Split a logical path by the lake's separator. Empty or null text is the root."""
+        parsed = super().parse(text, delimiter)
+        parsed.format(delimiter)  # NFC turns a few characters into others: U+037E looks like ";" and becomes it
+        return parsed
+
+    def format(self, delimiter: str = DEFAULT_SEPARATOR) -> str:
+        """The logical path; `parse` with the same separator gives this name back."""
+        return super().format(delimiter)
+
+    @classmethod
+    def from_physical(cls, physical: str) -> Self:
+        """The name that is stored so. Raises InvalidInputError for text that no name is stored as."""
+        segments = physical.split(".") if physical else []
+        decoded = cls(segment.replace("%2E", ".").replace("%25", "%") for segment in segments)
+        if decoded.physical != physical:
+            raise _invalid(f"{physical!r} is no physical name: only '%25' and '%2E' are escapes, and text is in NFC.")
+        return decoded
+
+    @property
+    def physical(self) -> str:
+        return ".".join(segment.replace("%", "%25").replace(".", "%2E") for segment in self)
+
+
+def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
+    """Read a string identifier: `parse("team.sales.orders")`."""
+    return Identifier.parse(text, delimiter)
+
+
+def _is_broken(name: str) -> bool:
+    """Whether the name holds half of a surrogate pair, which no store could keep."""
+    return any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def _check_delimiter(delimiter: str) -> None:
+    if not delimiter:
+        raise _invalid("The delimiter is empty; give at least one character, such as '.' or '$'.")
+
+
+def _invalid(message: str) -> InvalidInputError:
+    # Loaded only here: the error tree costs a second to import, and a good identifier needs none of it.
+    from lance_namespace.errors import InvalidInputError
+
+    return InvalidInputError(message)

@@ -1,0 +1,1 @@
+"""Every operation on one Lance dataset, on pylance. This room knows locations, never catalogs."""

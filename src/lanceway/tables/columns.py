@@ -1,0 +1,102 @@
+"""Columns added, altered and dropped, each request in one new version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lance_namespace import (
+    AlterTableAddColumnsRequest,
+    AlterTableAddColumnsResponse,
+    AlterTableAlterColumnsRequest,
+    AlterTableAlterColumnsResponse,
+    AlterTableDropColumnsRequest,
+    AlterTableDropColumnsResponse,
+)
+from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
+from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColumnsEntry
+
+from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.tables import arrow_json, fields
+from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.failures import translated
+
+_NO_ENGINE = (
+    "It needs an engine that computes the column's values, and none is connected. "
+    "Give an SQL expression, which is evaluated once over the rows there are."
+)
+
+
+def add(table: Table, request: AlterTableAddColumnsRequest) -> AlterTableAddColumnsResponse:
+    """Add columns from SQL expressions over the rows there are."""
+    dataset = open_at(table, branch=request.branch)
+    _some(request.new_columns, table, "alter_table_add_columns")
+    expressions: dict[str, str] = {}
+    for entry in request.new_columns:
+        if entry.name in expressions or entry.name in dataset.schema.names:
+            raise InvalidInputError(
+                f"alter_table_add_columns: {table.name} cannot get a column {entry.name!r}: the name is taken."
+            )
+        expressions[entry.name] = _expression(table, entry)
+    with translated(table, "alter_table_add_columns"):
+        dataset.add_columns(expressions)
+        return AlterTableAddColumnsResponse(version=dataset.version)
+
+
+def _expression(table: Table, entry: AddColumnsEntry) -> str:
+    if entry.virtual_column is not None or entry.computed is not None:
+        raise UnsupportedOperationError(
+            f"alter_table_add_columns: the column {entry.name!r} of {table.name} is virtual or computed. {_NO_ENGINE}"
+        )
+    if not entry.expression:
+        raise InvalidInputError(
+            f"alter_table_add_columns: the column {entry.name!r} of {table.name} needs an SQL expression, "
+            "such as a * 2, or CAST(NULL AS BIGINT) for an empty column."
+        )
+    return entry.expression
+
+
+def alter(table: Table, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
+    """Rename columns, change their type or whether they may be null."""
+    dataset = open_at(table, branch=request.branch)
+    _some(request.alterations, table, "alter_table_alter_columns")
+    for entry in request.alterations:
+        fields.require(table, dataset.schema, entry.path, "alter_table_alter_columns")
+    alterations = [_alteration(table, entry) for entry in request.alterations]
+    with translated(table, "alter_table_alter_columns"):
+        dataset.alter_columns(*alterations)  # type: ignore[arg-type] # annotated there as a list of lists
+        return AlterTableAlterColumnsResponse(version=dataset.version)
+
+
+def _alteration(table: Table, entry: AlterColumnsEntry) -> dict[str, Any]:
+    if entry.virtual_column is not None:
+        raise UnsupportedOperationError(
+            f"alter_table_alter_columns: {entry.path} of {table.name} cannot become virtual. {_NO_ENGINE}"
+        )
+    alteration: dict[str, Any] = {"path": entry.path}
+    if entry.rename:
+        alteration["name"] = entry.rename
+    if entry.nullable is not None:
+        alteration["nullable"] = entry.nullable
+    if entry.data_type is not None:
+        alteration["data_type"] = arrow_json.parse_type(entry.data_type)
+    if len(alteration) == 1:
+        raise InvalidInputError(
+            f"alter_table_alter_columns: nothing is to be altered of {entry.path} of {table.name}; "
+            "give rename, data_type or nullable."
+        )
+    return alteration
+
+
+def drop(table: Table, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
+    dataset = open_at(table, branch=request.branch)
+    _some(request.columns, table, "alter_table_drop_columns")
+    for path in request.columns:
+        fields.require(table, dataset.schema, path, "alter_table_drop_columns")
+    with translated(table, "alter_table_drop_columns"):
+        dataset.drop_columns(request.columns)
+        return AlterTableDropColumnsResponse(version=dataset.version)
+
+
+def _some(entries: list[Any], table: Table, operation: str) -> None:
+    if not entries:
+        raise InvalidInputError(f"{operation}: no column of {table.name} was given.")

@@ -1,0 +1,186 @@
+"""A Lance table by its location: where it lies, how to reach it, and opening it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lance_namespace_urllib3_client.models.table_basic_stats import TableBasicStats
+
+from lanceway.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    TableBranchNotFoundError,
+    TableTagNotFoundError,
+    TableVersionNotFoundError,
+)
+from lanceway.tables import arrow_json
+from lanceway.tables.failures import FOREIGN, translate, translated
+from lanceway.tables.storage import Store, local_path, open_store
+
+if TYPE_CHECKING:
+    import lance
+    from lance_namespace import DescribeTableRequest, DescribeTableResponse, LanceNamespace
+
+MAIN = "main"
+RESERVED = ".lance-reserved"
+# Kept in the table's own metadata for alter_transaction; no metadata of its users.
+OWN_METADATA = "lanceway.transaction."
+_LARGEST_VERSION = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a Lance table lies and how to reach it.
+
+    `name` is for messages alone. A server-managed table also has the `client` that its versions
+    are claimed through and the `id` it has there; for a storage-managed one both are empty.
+    """
+
+    name: str
+    location: str
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+    client: LanceNamespace | None = None
+    id: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The location as pylance reads it without mistaking `%`, `#` or `?` in a local path."""
+        local = local_path(self.location)
+        return self.location if local is None else str(local)
+
+    @property
+    def options(self) -> dict[str, str] | None:
+        return None if self.storage_options is None else dict(self.storage_options)
+
+    def store(self) -> Store:
+        return open_store(self.location, self.storage_options)
+
+
+def uri(location: str) -> str:
+    """A location as a complete URI."""
+    path = local_path(location)
+    return location if path is None else path.as_uri()
+
+
+def has_data(table: Table) -> bool:
+    """Whether any version was ever written. Nothing is opened."""
+    return any(key.endswith(".manifest") for key in table.store().keys("_versions"))
+
+
+def open_at(
+    table: Table, *, version: int | None = None, tag: str | None = None, branch: str | None = None
+) -> lance.LanceDataset:
+    """The one place where a dataset is opened: at its latest version unless another is asked for.
+
+    Raises InvalidTableStateError where there is no Lance data, TableVersionNotFoundError,
+    TableTagNotFoundError and TableBranchNotFoundError.
+    """
+    if tag is not None and (version is not None or branch is not None):
+        raise InvalidInputError(f"{table.name}: give a tag, or a version and a branch, but not both.")
+    if tag is not None:
+        return _at_tag(table, tag)
+    if is_main(branch):
+        return _open(table, version)
+    return _on_branch(table, str(branch), version)
+
+
+def is_main(branch: str | None) -> bool:
+    """Whether a request means the main branch: it names it, or none."""
+    return not branch or branch == MAIN
+
+
+def _open(table: Table, version: int | None) -> lance.LanceDataset:
+    import lance
+
+    _check_version(table, version)
+    try:
+        if table.client is not None:
+            return lance.dataset(
+                namespace_client=table.client,
+                table_id=list(table.id),
+                version=version,
+                storage_options=table.options,
+            )
+        return lance.dataset(table.path, version=version, storage_options=table.options)
+    except FOREIGN as error:
+        failure = translate(table, "Opening the table", error)
+        # Without any version the same sentence of pylance means something else.
+        if isinstance(failure, InvalidTableStateError | TableVersionNotFoundError) and not has_data(table):
+            raise _no_lance_table(table) from error
+        if isinstance(failure, TableVersionNotFoundError):
+            raise _no_version(table, version) from error
+        raise failure from error
+
+
+def _check_version(table: Table, version: int | None) -> None:
+    if version is not None and not 1 <= version <= _LARGEST_VERSION:
+        raise _no_version(table, version)
+
+
+def _no_version(table: Table, version: int | None, branch: str | None = None) -> TableVersionNotFoundError:
+    where = "" if is_main(branch) else f" on branch {branch!r}"
+    return TableVersionNotFoundError(f"{table.name} has no version {version}{where}. list_table_versions names them.")
+
+
+def _no_lance_table(table: Table) -> InvalidTableStateError:
+    store = table.store()
+    if store.exists(RESERVED) or not store.has_any():
+        return InvalidTableStateError(
+            f"{table.name} holds no Lance data yet: nothing was written to {table.location} since it was declared. "
+            "Write its first version with create_table."
+        )
+    return InvalidTableStateError(
+        f"{table.name} is no Lance table: the content of {table.location} does not follow the Lance table format. "
+        "Drop it, or register the location that was meant."
+    )
+
+
+def _at_tag(table: Table, tag: str) -> lance.LanceDataset:
+    dataset = _open(table, None)
+    with translated(table, f"Opening the tag {tag!r}"):
+        if tag not in dataset.tags.list():
+            raise TableTagNotFoundError(f"{table.name} has no tag {tag!r}. list_table_tags names those it has.")
+        return dataset.checkout_version(tag)
+
+
+def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDataset:
+    dataset = _open(table, None)
+    require_branch(table, dataset, branch)
+    _check_version(table, version)
+    try:
+        with translated(table, f"Opening the branch {branch!r}"):
+            return dataset.checkout_version((branch, version))
+    except TableVersionNotFoundError as error:
+        raise _no_version(table, version, branch) from error
+
+
+def require_branch(table: Table, dataset: lance.LanceDataset, branch: str) -> None:
+    with translated(table, "Listing the branches"):
+        known = sorted(dataset.branches.list())
+    if branch not in known:
+        raise TableBranchNotFoundError(f"{table.name} has no branch {branch!r}. It has: {', '.join([MAIN, *known])}.")
+
+
+def describe(table: Table, request: DescribeTableRequest, response: DescribeTableResponse) -> None:
+    """Complete a description with what only the dataset knows, if that was asked for."""
+    pinned = request.version is not None or request.tag is not None or request.branch is not None
+    if not pinned and (not request.load_detailed_metadata or response.is_only_declared):
+        return
+    dataset = open_at(table, version=request.version, tag=request.tag, branch=request.branch)
+    if request.load_detailed_metadata:
+        _describe_in_detail(table, dataset, response)
+
+
+def _describe_in_detail(table: Table, dataset: lance.LanceDataset, response: DescribeTableResponse) -> None:
+    with translated(table, "describe_table"):
+        counts = dataset.stats.dataset_stats()
+        summary = dataset.get_version()["metadata"]
+        own = {key: value for key, value in dataset.metadata.items() if not key.startswith(OWN_METADATA)}
+        response.version = dataset.version
+        response.var_schema = arrow_json.schema(dataset.schema)
+        response.stats = TableBasicStats(
+            num_deleted_rows=counts["num_deleted_rows"], num_fragments=counts["num_fragments"]
+        )
+        response.metadata = {**summary, **own}

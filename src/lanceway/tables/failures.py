@@ -1,0 +1,160 @@
+"""What pylance says when it fails, read in this one place.
+
+pylance raises builtin exceptions with sentences. Wherever a check can come first, the other
+modules make it; what is left is told by the rows below, and tests/tables/test_failures.py
+provokes every row with the real library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableBranchNotFoundError,
+    TableColumnNotFoundError,
+    TableIndexAlreadyExistsError,
+    TableIndexNotFoundError,
+    TableSchemaValidationError,
+    TableTagAlreadyExistsError,
+    TableTagNotFoundError,
+    TableVersionNotFoundError,
+    ThrottlingError,
+    UnauthenticatedError,
+)
+
+if TYPE_CHECKING:
+    from lanceway.tables.dataset import Table
+
+# Everything that pylance and pyarrow raise (their own classes derive from these).
+FOREIGN = (OSError, ValueError, RuntimeError, KeyError, TypeError, NotImplementedError, OverflowError)
+
+
+class Row(NamedTuple):
+    pattern: str
+    error: type[LanceNamespaceError]
+
+
+# The first row that is found in the message decides.
+STORAGE_ROWS = (
+    Row(r"<Code>InvalidAccessKeyId", UnauthenticatedError),
+    Row(r"<Code>SignatureDoesNotMatch", UnauthenticatedError),
+    Row(r"<Code>ExpiredToken", UnauthenticatedError),
+    Row(r"401 Unauthorized", UnauthenticatedError),
+    Row(r"403 Forbidden", PermissionDeniedError),
+    Row(r"\(os error 13\)", PermissionDeniedError),
+    Row(r"429 Too Many Requests", ThrottlingError),
+    Row(r"<Code>SlowDown", ThrottlingError),
+    Row(r"error sending request", ServiceUnavailableError),
+    Row(r"status code: 50\d|status: 50\d", ServiceUnavailableError),
+    Row(r"<Code>NoSuchBucket", InvalidInputError),
+)
+ROWS = (
+    Row(r"Dataset already exists", TableAlreadyExistsError),
+    Row(r"Ref not found error: tag ", TableTagNotFoundError),
+    Row(r"Ref not found error: Branch ", TableBranchNotFoundError),
+    Row(r"Not found: \S*/tree/\S+/_versions(?!/)", TableBranchNotFoundError),
+    Row(r"Ref conflict error: tag .* already exists", TableTagAlreadyExistsError),
+    Row(r"Ref conflict error: Branch .* is referenced by", InvalidTableStateError),
+    Row(r"Ref is invalid: ", InvalidInputError),
+    Row(r"Version not found error: ", TableVersionNotFoundError),
+    Row(r"Dataset at path \S*/_versions/d?\d+\.manifest was not found", TableVersionNotFoundError),
+    Row(r"Dataset at path .* was not found", InvalidTableStateError),
+    Row(r"file size is too small", InvalidTableStateError),
+    Row(r"does not have sufficient data", InvalidTableStateError),
+    Row(r"Retryable commit conflict", ConcurrentModificationError),
+    Row(r"Incompatible transaction: ", ConcurrentModificationError),
+    Row(r"Too many concurrent writers", ConcurrentModificationError),
+    Row(r"Commit result for version \d+ is unknown", ConcurrentModificationError),
+    Row(r"Append with different schema", TableSchemaValidationError),
+    Row(r"contained null values even though the field is marked non-null", TableSchemaValidationError),
+    Row(r"is declared as non-nullable but contains null values", TableSchemaValidationError),
+    Row(r"LanceError\(Schema\): ", TableSchemaValidationError),
+    Row(r"Schema error: No field named", TableColumnNotFoundError),
+    Row(r"Column .* does not exist", TableColumnNotFoundError),
+    Row(r"Field '.*' not found", TableColumnNotFoundError),
+    Row(r"not found in schema", TableColumnNotFoundError),
+    Row(r"Lance index not found", TableIndexNotFoundError),
+    Row(r"Index name .* already exists", TableIndexAlreadyExistsError),
+    Row(r"Invalid user input", InvalidInputError),
+    Row(r"Not supported: ", InvalidInputError),
+    Row(r"Vector column .* must be", InvalidInputError),
+    Row(r"index column .* must be", InvalidInputError),
+    Row(r"must be > 0 but got", InvalidInputError),
+    Row(r"must be 1 or more", InvalidInputError),
+    Row(r"must be <= maximum_nprobes", InvalidInputError),
+    Row(r"must be divisible by", InvalidInputError),
+    Row(r"can't set tokenizer language", InvalidInputError),
+    Row(r"WKT error", InvalidInputError),
+    Row(r"Cannot drop all columns", InvalidInputError),
+    Row(r"Divide by zero error", InvalidInputError),
+    Row(r"Cast error", InvalidInputError),
+    Row(r"int too large to convert", InvalidInputError),
+    Row(r"int too big to convert", InvalidInputError),
+)
+
+_LOCATION = re.compile(r"(, location:|,)? ?/(home|rustc|root|Users|usr)/[\w./@+~-]*\.rs:\d+:\d+")
+_WRAPPERS = re.compile(r"^((Invalid user input|LanceError\(\w+\)|External error|Query Execution error): )+")
+_DUMP = re.compile(r"(?: in schema)?:\s+Schema \{|\. Detail: Python exception|AggregateFunction\(")
+_LONGEST = 500
+_STORAGE_WORDS = {
+    UnauthenticatedError: "the storage does not accept the credentials. Check the storage options.",
+    PermissionDeniedError: "the storage denies it to this process and its credentials.",
+    ThrottlingError: "the storage asks to slow down. Try again later.",
+    ServiceUnavailableError: "the storage cannot be reached or is out of order. Try again later.",
+    InvalidInputError: "the bucket of its location does not exist. Create it or mend the location.",
+}
+_ADVICE = {
+    ConcurrentModificationError: " Somebody else changed the table meanwhile: ask again.",
+    InternalError: " This is not expected; please report it with this message.",
+}
+
+
+@contextmanager
+def translated(table: Table, operation: str) -> Iterator[None]:
+    """Around a foreign call: what it raises becomes the contract's error for what happened."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise translate(table, operation, error) from _cause(error)
+
+
+def translate(table: Table, operation: str, error: BaseException) -> LanceNamespaceError:
+    text = str(error)
+    row = next((row for row in STORAGE_ROWS if re.search(row.pattern, text)), None)
+    if row is not None:
+        # The storage's own words stay out: they may repeat an access key.
+        return row.error(f"{operation} on {table.name} failed: {_STORAGE_WORDS[row.error]}")
+    kind = _kind(error, text)
+    return kind(f"{operation} on {table.name} failed: {cleaned(text)}.{_ADVICE.get(kind, '')}")
+
+
+def _kind(error: BaseException, text: str) -> type[LanceNamespaceError]:
+    from lance.commit import CommitConflictError
+
+    if isinstance(error, CommitConflictError):
+        return ConcurrentModificationError
+    return next((row.error for row in ROWS if re.search(row.pattern, text)), InternalError)
+
+
+def cleaned(text: str) -> str:
+    """The sentence itself: without places in Rust's source, wrappers and dumps of whole schemas."""
+    text = _LOCATION.sub("", text)
+    text = _DUMP.split(text)[0]
+    return _WRAPPERS.sub("", text.strip().strip("'\"")).rstrip(" .,\n")[:_LONGEST]
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """The foreign exception, unless it holds the storage's own words."""
+    text = str(error)
+    return None if any(re.search(row.pattern, text) for row in STORAGE_ROWS) else error

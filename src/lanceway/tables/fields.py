@@ -1,0 +1,106 @@
+"""Field paths as Lance writes them: `a`, `a.b`, and backticks around a name that holds a dot.
+
+A backtick inside a quoted name is doubled. A path is an exact, full path from the top.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InvalidInputError, TableColumnNotFoundError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lanceway.tables.dataset import Table
+
+_SEGMENT = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+_PLAIN = re.compile(r"[^.`]+")
+
+
+def parse(path: str) -> tuple[str, ...]:
+    """The names in a field path. Raises InvalidInputError where it is malformed."""
+    names, at = [], 0
+    while True:
+        segment = _SEGMENT.match(path, at)
+        if segment is None:
+            raise _malformed(path)
+        quoted, plain = segment.groups()
+        names.append(quoted.replace("``", "`") if quoted is not None else plain)
+        at = segment.end()
+        if at == len(path):
+            return tuple(names)
+        if path[at] != ".":
+            raise _malformed(path)
+        at += 1
+
+
+def _malformed(path: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path!r} is no valid field path. Names are separated by single dots; put backticks around a name that "
+        "holds a dot, and double a backtick inside them."
+    )
+
+
+def format_(names: Iterable[str]) -> str:
+    """The canonical path of names: quoted only where that is needed."""
+    return ".".join(name if _PLAIN.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in names)
+
+
+def find(schema: pa.Schema, path: str) -> pa.Field | None:
+    """The field that a path leads to, None if there is none."""
+    children: Iterable[pa.Field] = schema
+    field = None
+    for name in parse(path):
+        field = next((child for child in children if child.name == name), None)
+        if field is None:
+            return None
+        children = _children(field.type)
+    return field
+
+
+def require(table: Table, schema: pa.Schema, path: str, operation: str) -> pa.Field:
+    """The field that a path leads to. Raises TableColumnNotFoundError, naming what there is."""
+    field = find(schema, path)
+    if field is None:
+        known = ", ".join(path for path, _ in walk(schema))
+        raise TableColumnNotFoundError(f"{operation}: {table.name} has no column {path}. It has: {known}.")
+    return field
+
+
+def require_top(table: Table, schema: pa.Schema, path: str, operation: str) -> str:
+    """The name of a column that must not be nested, because Lance cannot do this inside a struct."""
+    names = parse(path)
+    require(table, schema, path, operation)
+    if len(names) > 1:
+        raise InvalidInputError(
+            f"{operation}: {path} lies inside {names[0]}, and Lance does this only with whole columns. Name {names[0]}."
+        )
+    return names[0]
+
+
+def walk(schema: pa.Schema) -> Iterator[tuple[str, pa.Field]]:
+    """Every field with its canonical path, those inside structs after their parent."""
+    yield from _walk((), schema)
+
+
+def _walk(above: tuple[str, ...], fields: Iterable[pa.Field]) -> Iterator[tuple[str, pa.Field]]:
+    import pyarrow as pa
+
+    for field in fields:
+        names = (*above, field.name)
+        yield format_(names), field
+        if pa.types.is_struct(field.type):
+            yield from _walk(names, field.type)
+
+
+def _children(type_: pa.DataType) -> Iterable[pa.Field]:
+    import pyarrow as pa
+
+    if pa.types.is_struct(type_):
+        return list(type_)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
+        return [type_.value_field, *_children(type_.value_type)]
+    return []

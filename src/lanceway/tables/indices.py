@@ -1,0 +1,184 @@
+"""Indices: made, listed, described, dropped.
+
+An option that an index type does not have (`num_sub_vectors` of a B-tree) is ignored, because
+clients send their defaults along.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from lance_namespace import (
+    CreateTableIndexRequest,
+    DescribeTableIndexStatsRequest,
+    DescribeTableIndexStatsResponse,
+    DropTableIndexRequest,
+    ListTableIndicesRequest,
+)
+from lance_namespace_urllib3_client.models.index_content import IndexContent
+
+from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
+from lanceway.tables import fields, vectors
+from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import lance
+    from lance.lance.indices import IndexDescription
+
+_VECTOR = ("IVF_FLAT", "IVF_HNSW_FLAT", "IVF_HNSW_PQ", "IVF_HNSW_SQ", "IVF_PQ", "IVF_RQ", "IVF_SQ")
+_TEXT = ("FTS", "INVERTED")
+_SCALAR = ("BITMAP", "BLOOMFILTER", "BTREE", "LABEL_LIST", "MINHASHLSH", "NGRAM", "RTREE", "ZONEMAP")
+_SPELLINGS = {name.replace("_", ""): name for name in (*_VECTOR, *_TEXT, *_SCALAR)}
+_TEXT_OPTIONS = (
+    "with_position",
+    "base_tokenizer",
+    "language",
+    "max_token_length",
+    "lower_case",
+    "stem",
+    "remove_stop_words",
+    "ascii_folding",
+)
+# The contract's name of a vector index's option, and pylance's.
+_VECTOR_OPTIONS = {
+    "num_partitions": "num_partitions",
+    "target_partition_size": "target_partition_size",
+    "sample_rate": "sample_rate",
+    "max_iterations": "max_iters",
+}
+_HNSW_OPTIONS = {"m": "m", "ef_construction": "ef_construction"}
+
+
+def create(table: Table, request: CreateTableIndexRequest) -> None:
+    """Make an index of any type. Raises TableIndexAlreadyExistsError where its name is taken."""
+    _create(table, request, "create_table_index", (*_VECTOR, *_TEXT, *_SCALAR))
+
+
+def create_scalar(table: Table, request: CreateTableIndexRequest) -> None:
+    """Make an index that is no vector index; a full-text index is one of them."""
+    _create(table, request, "create_table_scalar_index", (*_TEXT, *_SCALAR))
+
+
+def _create(table: Table, request: CreateTableIndexRequest, operation: str, known: tuple[str, ...]) -> None:
+    kind = _kind(request.index_type, operation, known)
+    dataset = open_at(table, branch=request.branch)
+    field = fields.require(table, dataset.schema, request.column, operation)
+    name = request.name or f"{request.column}_idx"
+    _check_free(table, dataset, name, operation)
+    with translated(table, operation):
+        if kind in _VECTOR:
+            options = _vector_options(request, kind, vectors.size(field.type))
+            dataset.create_index(request.column, kind, name=name, **options)
+        else:
+            options = _given(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
+            dataset.create_scalar_index(request.column, cast("Any", kind), name=name, replace=False, **options)
+
+
+def _kind(given: str, operation: str, known: tuple[str, ...]) -> str:
+    kind = _SPELLINGS.get(given.replace("_", "").upper())
+    if kind not in known:
+        raise InvalidInputError(
+            f"{operation}: the index type is {given!r}, but must be one of {', '.join(sorted(known))}."
+        )
+    return kind
+
+
+def _check_free(table: Table, dataset: lance.LanceDataset, name: str, operation: str) -> None:
+    if any(index.name == name for index in _all(table, dataset, operation)):
+        raise TableIndexAlreadyExistsError(
+            f"{operation}: {table.name} already has an index {name!r}. Drop it first, or give the new one a name."
+        )
+
+
+def _given(request: CreateTableIndexRequest, names: dict[str, str]) -> dict[str, Any]:
+    values = {theirs: getattr(request, ours) for ours, theirs in names.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _vector_options(request: CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
+    options = _given(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
+    options["metric"] = vectors.metric(request.distance_type) or "l2"
+    if not kind.endswith("FLAT") and request.num_bits is not None:
+        options["num_bits"] = request.num_bits
+    if kind.endswith("PQ"):
+        options["num_sub_vectors"] = request.num_sub_vectors or _sub_vectors(dimension or 1)
+    return options
+
+
+def _sub_vectors(dimension: int) -> int:
+    """Sixteen numbers to a sub-vector where they divide evenly, else eight, else as many as there are."""
+    return next((dimension // size for size in (16, 8) if dimension % size == 0), 1)
+
+
+def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> list[IndexDescription]:
+    with translated(table, operation):
+        return list(dataset.describe_indices())
+
+
+def list_(table: Table, request: ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
+    """The indices whose names come after `after`, in the order of their names."""
+    dataset = open_at(table, version=request.version, branch=request.branch)
+    found = [index for index in _all(table, dataset, "list_table_indices") if after is None or index.name > after]
+    with translated(table, "list_table_indices"):
+        rows = dataset.count_rows() if found else 0
+    return [_content(index, rows) for index in sorted(found, key=lambda index: index.name)]
+
+
+def _content(index: IndexDescription, rows: int) -> IndexContent:
+    first = index.segments[0]
+    created = [segment.created_at for segment in index.segments if segment.created_at is not None]
+    return IndexContent(
+        index_name=index.name,
+        index_uuid=str(first.uuid),
+        columns=list(index.field_names),
+        status="done",
+        index_type=_friendly(index.index_type),
+        type_url=index.type_url,
+        num_indexed_rows=index.num_rows_indexed,
+        num_unindexed_rows=max(rows - index.num_rows_indexed, 0),
+        size_bytes=index.total_size_bytes,
+        num_segments=len(index.segments),
+        created_at=min(created, default=None),
+        index_version=first.index_version,
+        index_details=json.dumps(index.details, sort_keys=True),
+    )
+
+
+def _friendly(kind: str) -> str:
+    """The name under which an index of this type is made."""
+    known = _SPELLINGS.get(kind.replace("_", "").upper(), kind)
+    return "FTS" if known == "INVERTED" else known
+
+
+def describe(table: Table, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
+    dataset = open_at(table, version=request.version, branch=request.branch)
+    name = _require(table, dataset, request.index_name, "describe_table_index_stats")
+    with translated(table, "describe_table_index_stats"):
+        stats = dataset.stats.index_stats(name)
+    parts = stats.get("indices") or [{}]
+    return DescribeTableIndexStatsResponse(
+        distance_type=parts[0].get("metric_type"),
+        index_type=_friendly(stats["index_type"]),
+        num_indexed_rows=stats["num_indexed_rows"],
+        num_unindexed_rows=stats["num_unindexed_rows"],
+        num_indices=stats["num_indices"],
+    )
+
+
+def drop(table: Table, request: DropTableIndexRequest) -> None:
+    dataset = open_at(table, branch=request.branch)
+    name = _require(table, dataset, request.index_name, "drop_table_index")
+    with translated(table, "drop_table_index"):
+        dataset.drop_index(name)
+
+
+def _require(table: Table, dataset: lance.LanceDataset, name: str | None, operation: str) -> str:
+    if not name:
+        raise InvalidInputError(f"{operation} on {table.name} needs index_name, the name of an index.")
+    names = sorted(index.name for index in _all(table, dataset, operation))
+    if name not in names:
+        known = f"It has: {', '.join(names)}." if names else "It has none."
+        raise TableIndexNotFoundError(f"{operation}: {table.name} has no index {name!r}. {known}")
+    return name

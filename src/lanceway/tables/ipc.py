@@ -1,0 +1,112 @@
+"""Arrow as bytes: the IPC stream and the IPC file, read and written batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FILE_MAGIC = b"ARROW1"
+
+
+def read(data: bytes) -> pa.RecordBatchReader:
+    """A reader over an Arrow IPC stream (or file). Every batch is checked before it is handed on,
+    since pylance trusts what it is given.
+
+    Raises InvalidInputError here or, where the breakage lies further on, while it is consumed.
+    """
+    import pyarrow as pa
+
+    if not data:
+        raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
+    try:
+        if data[: len(_FILE_MAGIC)] == _FILE_MAGIC:
+            file = pa.ipc.open_file(pa.BufferReader(data))
+            return checked(file.schema, (file.get_batch(i) for i in range(file.num_record_batches)))
+        stream = pa.ipc.open_stream(pa.BufferReader(data))
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _broken(error) from error
+    return checked(stream.schema, stream)
+
+
+def checked(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+    """A reader that validates each batch that comes from outside."""
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(schema, _validated(batches))
+
+
+def _validated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        for batch in batches:
+            batch.validate(full=True)
+            yield batch
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _broken(error) from error
+
+
+def _broken(error: BaseException) -> InvalidInputError:
+    return InvalidInputError(
+        f"The data is no valid Arrow IPC stream: {str(error).rstrip('.')}. Write it with an Arrow IPC stream writer "
+        "and send it whole. Nothing was changed."
+    )
+
+
+def write_file(reader: pa.RecordBatchReader) -> bytes:
+    """The whole answer as an Arrow IPC file."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def stream_chunks(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[bytes]:
+    """The bytes of an IPC stream or file, batch by batch; never more than one batch is held."""
+    import pyarrow as pa
+
+    sink = _Chunks()
+    make = pa.ipc.new_file if file_format else pa.ipc.new_stream
+    with make(pa.PythonFile(sink, "w"), reader.schema) as writer:
+        yield sink.take()
+        for batch in reader:
+            writer.write_batch(batch)
+            yield sink.take()
+    yield sink.take()
+
+
+class _Chunks:
+    """A file that forgets what was taken from it."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._position = 0
+
+    def write(self, data: bytes) -> int:
+        part = bytes(data)
+        self._parts.append(part)
+        self._position += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._position
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def close(self) -> None:
+        """The last bytes are still to be taken."""
+
+    def take(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)

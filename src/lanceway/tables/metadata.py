@@ -1,0 +1,59 @@
+"""The metadata of a table's schema and of its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lance_namespace import (
+    UpdateFieldMetadataRequest,
+    UpdateFieldMetadataResponse,
+    UpdateTableSchemaMetadataRequest,
+    UpdateTableSchemaMetadataResponse,
+)
+from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
+
+from lanceway.errors import InvalidInputError
+from lanceway.tables import fields
+from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
+    """Replace the metadata of the schema, as the contract has it."""
+    dataset = open_at(table, branch=request.branch)
+    with translated(table, "update_table_schema_metadata"):
+        made = dataset.update_schema_metadata({**(request.metadata or {})}, replace=True)
+    return UpdateTableSchemaMetadataResponse(metadata=made)
+
+
+def update_fields(table: Table, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
+    """Change the metadata of several fields in one new version. A null value deletes its key."""
+    dataset = open_at(table, branch=request.branch)
+    if not request.updates:
+        raise InvalidInputError(f"update_field_metadata: no field of {table.name} was given.")
+    # One commit replaces or merges, not both; replacing by what merging would give serves for both.
+    wanted: dict[str, dict[str, str]] = {}
+    for entry in request.updates:
+        field = fields.require(table, dataset.schema, entry.path, "update_field_metadata")
+        path = fields.format_(fields.parse(entry.path))
+        wanted[path] = _changed(wanted.get(path, _metadata(field)), entry)
+    with translated(table, "update_field_metadata"):
+        dataset.update_field_metadata({path: {**values} for path, values in wanted.items()}, replace=True)
+        return UpdateFieldMetadataResponse(version=dataset.version, fields=wanted)
+
+
+def _changed(before: dict[str, str], entry: UpdateFieldMetadataEntry) -> dict[str, str]:
+    after = {} if entry.replace else dict(before)
+    for key, value in entry.metadata.items():
+        if value is None:
+            after.pop(key, None)
+        else:
+            after[key] = value
+    return after
+
+
+def _metadata(field: pa.Field) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}

@@ -1,0 +1,51 @@
+"""Rows on their way into a table: counted as they pass, and their failure remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.tables.failures import FOREIGN, cleaned, translate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lanceway.tables.dataset import Table
+
+
+class Source:
+    """A reader handed to pylance, which reports an error in it only as a sentence of its own."""
+
+    def __init__(self, data: pa.RecordBatchReader) -> None:
+        import pyarrow as pa
+
+        self.rows = 0
+        self.schema = data.schema
+        self._failure: BaseException | None = None
+        self.reader = pa.RecordBatchReader.from_batches(data.schema, self._pass(data))
+
+    def _pass(self, data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in data:
+                self.rows += batch.num_rows
+                yield batch
+        except (*FOREIGN, LanceNamespaceError) as error:
+            self._failure = error
+            raise
+
+    @contextmanager
+    def consumed(self, table: Table, operation: str) -> Iterator[None]:
+        """Around the foreign call that consumes the reader: an error of the data itself comes first."""
+        try:
+            yield
+        except FOREIGN as error:
+            if isinstance(self._failure, LanceNamespaceError):
+                raise self._failure from None
+            if self._failure is not None:
+                raise InvalidInputError(
+                    f"{operation} on {table.name} failed: its data could not be read to the end: "
+                    f"{cleaned(str(self._failure))}. Nothing was changed."
+                ) from self._failure
+            raise translate(table, operation, error) from error

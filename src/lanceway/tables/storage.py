@@ -1,0 +1,241 @@
+"""Objects under a location: a folder of this machine or a prefix in a bucket, behind one face.
+
+Keys are relative to the location and separated by `/`. Folders exist only where objects lie
+below them, as in a bucket; an empty local folder is a name without keys.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lanceway.errors import InternalError, InvalidInputError, PermissionDeniedError
+
+# What absence looks like to the operating system: no such entry, or a file where a folder is asked for.
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What a store says of an object without reading it."""
+
+    key: str
+    size: int
+    modified_millis: int
+    e_tag: str | None = None
+
+
+class Store(ABC):
+    """All objects below one location. Safe to use from several threads."""
+
+    @abstractmethod
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        """Write an object unless one is there; of several writers one gets True. Never half visible."""
+
+    @abstractmethod
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object, replacing any that is there. Never half visible."""
+
+    @abstractmethod
+    def read(self, key: str) -> bytes | None:
+        """What an object holds, None if there is none."""
+
+    @abstractmethod
+    def head(self, key: str) -> Object | None:
+        """Size, time and tag of an object, None if there is none."""
+
+    @abstractmethod
+    def names(self, prefix: str = "") -> list[str]:
+        """The names of the folders directly below `prefix`, in no order."""
+
+    @abstractmethod
+    def level(self, prefix: str = "") -> tuple[list[str], list[str]]:
+        """The names of the folders and of the objects directly below `prefix`, in no order; one request."""
+
+    @abstractmethod
+    def objects(self, prefix: str = "") -> Iterator[Object]:
+        """All objects below `prefix`, at any depth, in no order."""
+
+    @abstractmethod
+    def delete(self, *keys: str) -> None:
+        """Remove objects; one that is not there is fine."""
+
+    @abstractmethod
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        """Copy an object unless the target is there. Raises InvalidInputError if the source is not."""
+
+    def exists(self, key: str) -> bool:
+        """Whether there is an object of this very key."""
+        return self.head(key) is not None
+
+    def has_any(self, prefix: str = "") -> bool:
+        """Whether any object lies below `prefix`."""
+        return next(self.objects(prefix), None) is not None
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        return (found.key for found in self.objects(prefix))
+
+    def remove_empty_folders(self, prefix: str = "") -> None:  # noqa: B027 - a bucket has no folders
+        """Remove local folders below `prefix`, and it, that hold no file."""
+
+
+def open_store(location: str, storage_options: Mapping[str, str] | None = None) -> Store:
+    """The store rooted at a location, which need not exist yet."""
+    path = local_path(location)
+    if path is not None:
+        return FolderStore(path)
+    from lanceway.tables.bucket import BucketStore, is_usable_here
+    from lanceway.tables.relay import RelayedStore
+
+    return (BucketStore if is_usable_here() else RelayedStore)(location, storage_options or {})
+
+
+def local_path(location: str) -> Path | None:
+    """The absolute local path that a location means, None if it lies elsewhere."""
+    if not location:
+        raise InvalidInputError("A location is needed, but it is empty. Give a path or a URI such as s3://bucket/path.")
+    if "://" not in location and not location.startswith("file:"):
+        return Path(location).absolute()
+    parts = urlsplit(location)
+    if parts.scheme not in ("file", "file-object-store"):
+        return None
+    if parts.netloc not in ("", "localhost"):
+        raise InvalidInputError(f"The location {location!r} names the host {parts.netloc!r}; write file:///path.")
+    return Path(unquote(parts.path)).absolute()
+
+
+class FolderStore(Store):
+    """A local folder, through the operating system's own calls."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = str(root)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self._root, key) if key else self._root
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        with _translated("write", self._path(key)), self._staged(key, data) as staged:
+            return _link(staged, self._path(key))
+
+    def put(self, key: str, data: bytes) -> None:
+        with _translated("write", self._path(key)), self._staged(key, data) as staged:
+            os.replace(staged, self._path(key))
+
+    @contextmanager
+    def _staged(self, key: str, data: bytes) -> Iterator[str]:
+        """The data in a hidden file beside its target, gone afterwards."""
+        folder, name = os.path.split(self._path(key))
+        os.makedirs(folder, exist_ok=True)
+        staged = os.path.join(folder, f".{name[:100]}.{uuid.uuid4().hex}.part")
+        try:
+            with open(staged, "xb") as file:
+                file.write(data)
+            yield staged
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(staged)
+
+    def read(self, key: str) -> bytes | None:
+        with _translated("read", self._path(key)):
+            try:
+                with open(self._path(key), "rb") as file:
+                    return file.read()
+            except (*_ABSENT, IsADirectoryError):
+                return None
+
+    def head(self, key: str) -> Object | None:
+        with _translated("look at", self._path(key)):
+            try:
+                status = os.stat(self._path(key))
+            except _ABSENT:
+                return None
+        return None if os.path.isdir(self._path(key)) else _object(key, status)
+
+    def exists(self, key: str) -> bool:
+        return os.path.isfile(self._path(key))
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self.level(prefix)[0]
+
+    def level(self, prefix: str = "") -> tuple[list[str], list[str]]:
+        folders: list[str] = []
+        files: list[str] = []
+        with (
+            _translated("list", self._path(prefix)),
+            suppress(*_ABSENT),
+            os.scandir(self._path(prefix)) as entries,
+        ):
+            for entry in entries:
+                (folders if entry.is_dir() else files).append(entry.name)
+        return folders, files
+
+    def objects(self, prefix: str = "") -> Iterator[Object]:
+        with _translated("list", self._path(prefix)):
+            yield from self._below(prefix.rstrip("/"))
+
+    def _below(self, prefix: str) -> Iterator[Object]:
+        try:
+            with os.scandir(self._path(prefix)) as found:
+                entries = list(found)
+        except _ABSENT:  # a folder may vanish while its parent is being listed
+            return
+        for entry in entries:
+            key = f"{prefix}/{entry.name}" if prefix else entry.name
+            if entry.is_dir():
+                yield from self._below(key)
+            else:
+                with suppress(FileNotFoundError):
+                    yield _object(key, entry.stat())
+
+    def delete(self, *keys: str) -> None:
+        for key in keys:
+            with _translated("delete", self._path(key)), suppress(*_ABSENT):
+                os.unlink(self._path(key))
+
+    def copy_if_absent(self, source: str, target: str) -> bool:
+        data = self.read(source)
+        if data is None:
+            raise InvalidInputError(f"{self._path(source)} cannot be copied: there is no such file.")
+        return self.put_if_absent(target, data)
+
+    def remove_empty_folders(self, prefix: str = "") -> None:
+        for folder, _, _ in os.walk(self._path(prefix), topdown=False):
+            with suppress(OSError):  # not empty, or gone already
+                os.rmdir(folder)
+
+
+def _link(staged: str, path: str) -> bool:
+    """Give the staged file its name, unless the name is taken: the one step that is exclusive."""
+    try:
+        os.link(staged, path)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _object(key: str, status: os.stat_result) -> Object:
+    # The tag is written as pylance's own local store writes it.
+    tag = f'"{status.st_ino:x}-{status.st_mtime_ns // 1000:x}-{status.st_size:x}"'
+    return Object(key, status.st_size, status.st_mtime_ns // 1_000_000, tag)
+
+
+@contextmanager
+def _translated(verb: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise PermissionDeniedError(
+            f"This process may not {verb} {path}: {error.strerror}. Check the owner and mode of the folder."
+        ) from error
+    except OSError as error:
+        kind = InvalidInputError if error.errno in (errno.ENAMETOOLONG, errno.EINVAL) else InternalError
+        raise kind(f"Could not {verb} {path}: {error.strerror}.") from error
+    except ValueError as error:  # a zero byte in a path
+        raise InvalidInputError(f"{path!r} is no valid path: {error}.") from error

@@ -1,0 +1,81 @@
+"""Tags: names for versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace import (
+    CreateTableTagRequest,
+    DeleteTableTagRequest,
+    GetTableTagVersionRequest,
+    GetTableTagVersionResponse,
+    UpdateTableTagRequest,
+)
+from lance_namespace_urllib3_client.models.tag_contents import TagContents
+
+from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError
+from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import lance
+
+
+def list_(table: Table, after: str | None) -> dict[str, TagContents]:
+    """The tags whose names come after `after`, in the order of their names."""
+    known = _all(table, open_at(table), "list_table_tags")
+    return {name: _contents(known[name]) for name in sorted(known) if after is None or name > after}
+
+
+def _contents(tag: Any) -> TagContents:
+    return TagContents(branch=tag["branch"], version=tag["version"], manifestSize=tag["manifest_size"])
+
+
+def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> dict[str, Any]:
+    with translated(table, operation):
+        return dict(dataset.tags.list())
+
+
+def version(table: Table, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
+    tag = _require(table, open_at(table), request.tag, "get_table_tag_version")
+    return GetTableTagVersionResponse(version=tag["version"], branch=tag["branch"])
+
+
+def create(table: Table, request: CreateTableTagRequest) -> None:
+    dataset = open_at(table)
+    if request.tag in _all(table, dataset, "create_table_tag"):
+        raise TableTagAlreadyExistsError(
+            f"create_table_tag: {table.name} already has a tag {request.tag!r}. Move it with update_table_tag."
+        )
+    reference = _reference(table, request)
+    with translated(table, "create_table_tag"):
+        dataset.tags.create(request.tag, reference)
+
+
+def update(table: Table, request: UpdateTableTagRequest) -> None:
+    dataset = open_at(table)
+    _require(table, dataset, request.tag, "update_table_tag")
+    reference = _reference(table, request)
+    with translated(table, "update_table_tag"):
+        dataset.tags.update(request.tag, reference)
+
+
+def delete(table: Table, request: DeleteTableTagRequest) -> None:
+    dataset = open_at(table)
+    _require(table, dataset, request.tag, "delete_table_tag")
+    with translated(table, "delete_table_tag"):
+        dataset.tags.delete(request.tag)
+
+
+def _reference(table: Table, request: CreateTableTagRequest | UpdateTableTagRequest) -> tuple[str | None, int]:
+    """The version that is to be tagged, which must be there."""
+    open_at(table, version=request.version, branch=request.branch)
+    return (None if is_main(request.branch) else request.branch), request.version
+
+
+def _require(table: Table, dataset: lance.LanceDataset, name: str, operation: str) -> Any:
+    known = _all(table, dataset, operation)
+    if name not in known:
+        names = f"It has: {', '.join(sorted(known))}." if known else "It has none."
+        raise TableTagNotFoundError(f"{operation}: {table.name} has no tag {name!r}. {names}")
+    return known[name]

@@ -1,0 +1,69 @@
+"""Small Arrow tables, and what a test expects of an error."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pytest
+
+from lanceway.errors import ErrorCode, LanceNamespaceError
+
+DIMENSIONS = 8
+WORDS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath")
+
+# The contract allows either for a column that is not there.
+MISSING_COLUMN = (ErrorCode.TABLE_COLUMN_NOT_FOUND, ErrorCode.INVALID_INPUT)
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("name", pa.string()),
+        pa.field("vector", pa.list_(pa.float32(), DIMENSIONS)),
+    ]
+)
+
+
+def rows(*ids: int) -> pa.Table:
+    """One row for each id: a sentence that names it, and a vector that points where no other does."""
+    return pa.table({"id": ids, "name": [sentence(i) for i in ids], "vector": [vector(i) for i in ids]}, SCHEMA)
+
+
+def sentence(i: int) -> str:
+    return f"the {WORDS[i % len(WORDS)]} number{i}"
+
+
+def vector(i: int) -> list[float]:
+    """Vectors of near numbers are near: the first dimension is the number itself."""
+    return [float(i), *(float((i * 7 + d) % 5) / 100 for d in range(1, DIMENSIONS))]
+
+
+def stream(table: pa.Table) -> bytes:
+    """The table as the contract hands Arrow over: an IPC stream."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def read_file(data: object) -> pa.Table:
+    """The table in a query's answer: an IPC file."""
+    assert isinstance(data, bytes), "query_table gives no bytes"
+    return pa.ipc.open_file(pa.py_buffer(data)).read_all()
+
+
+@contextmanager
+def code(*expected: ErrorCode) -> Iterator[pytest.ExceptionInfo[LanceNamespaceError]]:
+    """What happens inside is refused with one of these codes and a message."""
+    with pytest.raises(LanceNamespaceError) as raised:
+        yield raised
+    assert raised.value.code in expected, (
+        f"expected {_names(expected)}, got {_names([raised.value.code])}: {raised.value}"
+    )
+    assert str(raised.value).strip(), "an error without a message"
+
+
+def _names(codes: Sequence[int]) -> str:
+    return " or ".join(f"{int(c)} ({ErrorCode(c).name})" for c in codes)

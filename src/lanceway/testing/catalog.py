@@ -1,0 +1,106 @@
+"""CatalogTests: every group of tests in one class."""
+
+from __future__ import annotations
+
+from lanceway.testing.changes import DeleteTests, MergeTests, UpdateTests
+from lanceway.testing.columns import ColumnTests, MetadataTests
+from lanceway.testing.concurrency import ConcurrencyTests
+from lanceway.testing.data import CountTests, CreatedTableTests, InsertTests
+from lanceway.testing.indices import IndexTests
+from lanceway.testing.input import (
+    BrokenArrowTests,
+    IdentifierTests,
+    MissingTableTests,
+    PageTests,
+    UnknownModeTests,
+    WrongTypeTests,
+)
+from lanceway.testing.life import (
+    CloseTests,
+    DictionaryTests,
+    IdentityTests,
+    ProcessTests,
+    StreamTests,
+    ThreadTests,
+)
+from lanceway.testing.lists import ListTests
+from lanceway.testing.namespaces import (
+    DroppedNamespaceTests,
+    MissingNamespaceTests,
+    NestedNamespaceTests,
+    NewNamespaceTests,
+    RootTests,
+    UniqueNameTests,
+)
+from lanceway.testing.queries import PlanTests, ScanTests, TextQueryTests, VectorQueryTests
+from lanceway.testing.references import BranchTests, TagTests
+from lanceway.testing.registration import DeregisteredTableTests, RegisteredTableTests, RenamedTableTests
+from lanceway.testing.tables import DeclaredTableTests, DescribedTableTests, DroppedTableTests
+from lanceway.testing.versions import TransactionTests, VersionTests
+
+
+class NamespaceTests(
+    RootTests,
+    MissingNamespaceTests,
+    NewNamespaceTests,
+    NestedNamespaceTests,
+    DroppedNamespaceTests,
+    UniqueNameTests,
+    ListTests,
+):
+    """Namespaces, and the lists of what they hold."""
+
+
+class TableTests(
+    DeclaredTableTests,
+    DescribedTableTests,
+    DroppedTableTests,
+    DeregisteredTableTests,
+    RegisteredTableTests,
+    RenamedTableTests,
+):
+    """What a catalog knows of its tables."""
+
+
+class DataTests(
+    CreatedTableTests,
+    InsertTests,
+    MergeTests,
+    UpdateTests,
+    DeleteTests,
+    CountTests,
+    ScanTests,
+    VectorQueryTests,
+    TextQueryTests,
+    PlanTests,
+):
+    """What is in a table."""
+
+
+class StructureTests(IndexTests, ColumnTests, MetadataTests, VersionTests, TransactionTests, TagTests, BranchTests):
+    """What a table is made of, and its history."""
+
+
+class InputTests(UnknownModeTests, MissingTableTests, IdentifierTests, BrokenArrowTests, PageTests, WrongTypeTests):
+    """What cannot be done is refused and changes nothing."""
+
+
+class LifeTests(IdentityTests, DictionaryTests, ThreadTests, ProcessTests, CloseTests, StreamTests, ConcurrencyTests):
+    """How a catalog behaves as an object."""
+
+
+class CatalogTests(NamespaceTests, TableTests, DataTests, StructureTests, InputTests, LifeTests):
+    """Every behaviour of the Lance Namespace contract.
+
+    A catalog's test subclasses it and supplies a fixture:
+
+        class TestFolder(CatalogTests):
+            without = {**NO_ENGINE, **STORAGE_MANAGED, "namespaces": "a folder is flat"}
+
+            @pytest.fixture
+            def catalog(self, tmp_path):
+                return lanceway.connect("dir", path=tmp_path)
+
+    Where others use the catalog too, a fixture `scratch` names a namespace that belongs to the tests
+    (`temporary_namespace` makes one and removes it).
+    """

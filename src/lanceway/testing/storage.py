@@ -1,0 +1,57 @@
+"""The storage below a catalog, reached without it: what was promised is looked up where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from lanceway.tables.storage import Store, open_store
+from lanceway.testing.space import Id, Space
+
+if TYPE_CHECKING:
+    import lance
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Opens a table's location by the options that the catalog describes it with, or by one's own."""
+
+    space: Space
+    storage_options: Mapping[str, str] | None = None
+
+    def place(self, id_: Id) -> Place:
+        described = self.space.describe(id_)
+        assert described.location, "describe_table gives no location"
+        options = self.storage_options or described.storage_options
+        return Place(described.location, dict(options) if options else None)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One table's location."""
+
+    location: str
+    storage_options: dict[str, str] | None
+
+    def open(self) -> lance.LanceDataset:
+        import lance
+
+        return lance.dataset(self.location, storage_options=self.storage_options)
+
+    def write(self, data: pa.Table) -> None:
+        import lance
+
+        lance.write_dataset(data, self.location, mode="create", storage_options=self.storage_options)
+
+    def ids(self) -> list[int]:
+        found: list[int] = sorted(self.open().to_table(columns=["id"])["id"].to_pylist())
+        return found
+
+    def store(self) -> Store:
+        return open_store(self.location, self.storage_options)
+
+    def is_empty(self) -> bool:
+        return not self.store().has_any()

@@ -1,0 +1,44 @@
+"""The conformance suite over a bucket on a real S3 server."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from tests.catalogs.test_conformance_directory import COMMON, FLAT
+from tests.servers.seaweedfs import S3, SECRET
+
+from lanceway.catalogs import DirectoryCatalog
+from lanceway.testing import CatalogTests
+from lanceway.testing.catalog import LifeTests, NamespaceTests, TableTests
+
+
+def connect(s3: S3, **settings: str) -> DirectoryCatalog:
+    """A catalog of its own below a prefix that nobody else has."""
+    storage = {f"storage.{key}": value for key, value in s3.storage_options.items()}
+    return DirectoryCatalog(path=f"s3://{s3.bucket}/{uuid.uuid4().hex}", **storage, **settings)
+
+
+NO_FORK = {"fork": "the client of the object store, once used, does not answer in a forked child"}
+FLAT_BUCKET = {**FLAT, **NO_FORK}
+MANIFEST_BUCKET = {**COMMON, **NO_FORK}
+
+
+class TestPlainBucket(CatalogTests):
+    without = FLAT_BUCKET
+    secrets = (SECRET,)
+
+    @pytest.fixture
+    def catalog(self, s3: S3) -> DirectoryCatalog:
+        return connect(s3)
+
+
+class TestManifestBucket(NamespaceTests, TableTests, LifeTests):
+    """What the layout changes; the data of a table is written and read as above."""
+
+    without = MANIFEST_BUCKET
+    secrets = (SECRET,)
+
+    @pytest.fixture
+    def catalog(self, s3: S3) -> DirectoryCatalog:
+        return connect(s3, layout="manifest")

@@ -1,0 +1,87 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lance_namespace import CreateNamespaceRequest, DescribeTableRequest
+
+from lanceway.catalogs.requests import accept, mode, page_limit, page_start, page_token, table_id
+from lanceway.errors import InvalidInputError
+
+
+def test_a_model_is_taken_as_it_is():
+    request = DescribeTableRequest(id=["t"])
+    assert accept(DescribeTableRequest, request) is request
+
+
+def test_a_dictionary_becomes_the_model_and_unknown_fields_are_tolerated():
+    request = accept(DescribeTableRequest, {"id": ["a", "t"], "version": 3, "new_in_some_release": True})
+    assert (request.id, request.version) == (["a", "t"], 3)
+
+
+def test_no_request_at_all_is_an_empty_one():
+    assert accept(DescribeTableRequest, None).id is None
+
+
+def test_a_wrong_type_says_which_field():
+    with pytest.raises(InvalidInputError, match=r"DescribeTableRequest is not valid: id: .*list"):
+        accept(DescribeTableRequest, {"id": "a$t"})
+
+
+def test_the_wrong_kind_of_request_is_refused():
+    with pytest.raises(InvalidInputError, match="DescribeTableRequest or a dictionary is needed"):
+        accept(DescribeTableRequest, CreateNamespaceRequest(id=["n"]))
+
+
+def test_credentials_of_a_bad_request_are_not_repeated():
+    with pytest.raises(InvalidInputError) as caught:
+        accept(DescribeTableRequest, {"identity": {"auth_token": ["hunter2"]}})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spelling", ["exist_ok", "ExistOk", "EXIST_OK", "existok", "EXISTOK"])
+def test_a_mode_is_known_in_any_case(spelling: str):
+    assert mode("The mode", spelling, "create", "exist_ok", "overwrite") == "exist_ok"
+
+
+def test_no_mode_is_the_first():
+    assert mode("The mode", None, "create", "exist_ok") == "create"
+
+
+@pytest.mark.parametrize("spelling", ["", "exists", "create!", " create"])
+def test_an_unknown_mode_is_refused_with_the_known_ones(spelling: str):
+    with pytest.raises(InvalidInputError, match="must be one of create, exist_ok"):
+        mode("The mode", spelling, "create", "exist_ok")
+
+
+@given(st.text(min_size=1).filter(lambda name: not any("\ud800" <= c <= "\udfff" for c in name)))
+def test_a_page_token_gives_its_name_back(name: str):
+    assert page_start("tables", page_token("tables", name)) == name
+
+
+def test_no_token_is_the_first_page():
+    assert page_start("tables", None) is None
+    assert page_start("tables", "") is None
+
+
+@pytest.mark.parametrize(
+    "token", ["t1", "!!", "é", "AAAA", page_token("namespaces", "t1"), page_token("tables", "t1")[:-1]]
+)
+def test_a_token_from_elsewhere_is_refused(token: str):
+    with pytest.raises(InvalidInputError, match="does not belong to this list"):
+        page_start("tables", token)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_page_holds_at_least_one(limit: int):
+    with pytest.raises(InvalidInputError, match=f"limit is {limit}"):
+        page_limit(limit)
+
+
+@pytest.mark.parametrize("names", [None, []])
+def test_the_root_is_no_table(names: list[str] | None):
+    with pytest.raises(InvalidInputError, match="drop_table needs a table's identifier"):
+        table_id(names, "drop_table")
+
+
+def test_an_empty_name_is_refused():
+    with pytest.raises(InvalidInputError, match="empty name"):
+        table_id(["a", ""], "drop_table")

@@ -1,0 +1,104 @@
+"""`lanceway doctor`: what is installed, what is configured, and whether it answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import lanceway
+from lanceway.cli import checks
+from tests.cli.conftest import Run
+
+
+def test_packages(bare: Run) -> None:
+    ended = bare("doctor", "--json")
+    assert ended.code == 0
+    report = ended.json
+    assert report["healthy"] is True
+    versions = {row["name"]: row["version"] for row in report["packages"]}
+    assert versions["lanceway"] == lanceway.__version__
+    assert versions["pylance"] == metadata.version("pylance")
+    assert set(versions) == {
+        "python",
+        "lanceway",
+        "java",
+        *(package.distribution for package in checks.PACKAGES),
+    }
+
+
+def test_what_is_missing_has_its_remedy(bare: Run) -> None:
+    for row in bare("doctor", "--json").json["packages"]:
+        assert row["ok"] or row["fix"]
+
+
+def test_people_see_a_table(bare: Run) -> None:
+    out = bare("doctor").out
+    assert metadata.version("pylance") in out
+    assert "no lanceway.toml found" in out
+    assert out.endswith("Healthy.\n")
+
+
+def test_namespaces_and_no_secrets(bare: Run, tmp_path: Path) -> None:
+    (tmp_path / "lanceway.toml").write_text(
+        f"""
+        [namespaces.good]
+        type = "dir"
+        path = "{tmp_path}"
+        "storage.aws_secret_access_key" = "hidden-thing"
+        [namespaces.strange]
+        type = "nonsense"
+        token = "hidden-thing"
+        """
+    )
+    for flags in ((), ("--json",)):
+        ended = bare("doctor", *flags)
+        assert ended.code == 0
+        assert "hidden-thing" not in ended.out + ended.err
+    report = ended.json
+    assert report["configuration"] == "lanceway.toml"
+    states = {row["name"]: (row["type"], row["state"]) for row in report["namespaces"]}
+    assert states == {"good": ("dir", "reached"), "strange": ("nonsense", "failed")}
+
+
+def test_a_namespace_that_never_answers(process: Run, tmp_path: Path) -> None:
+    (tmp_path / "silent.py").write_text(
+        "import threading\n"
+        "from lance_namespace import LanceNamespace\n"
+        "class Silent(LanceNamespace):\n"
+        "    def namespace_id(self): return 'silent'\n"
+        "    def list_tables(self, request): threading.Event().wait()\n"
+    )
+    (tmp_path / "lanceway.toml").write_text('[namespaces.silent]\ntype = "silent:Silent"\n')
+    ended = process("doctor", "--json", "--seconds", "0.5", PYTHONPATH=str(tmp_path))
+    assert ended.code == 0
+    [row] = ended.json["namespaces"]
+    assert (row["state"], row["reason"]) == ("no answer", "nothing came within 0.5 seconds")
+
+
+def test_a_broken_configuration(bare: Run, tmp_path: Path) -> None:
+    (tmp_path / "lanceway.toml").write_text("this is no TOML")
+    ended = bare("doctor", "--json")
+    assert ended.code == 1
+    assert ended.json["healthy"] is False
+    assert "not valid TOML" in ended.json["problems"][0]
+    assert "not valid TOML" in bare("doctor").out
+
+
+@pytest.mark.parametrize("module", ["lance", "lance_namespace", "pyarrow"])
+def test_a_broken_base(module: str) -> None:
+    """The package is there and cannot be imported, as after a bad installation."""
+    code = (
+        f"import sys\nsys.modules[{module!r}] = None\nsys.argv = ['lanceway', 'doctor', '--json']\n"
+        "from lanceway.cli import main\nmain()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    report = json.loads(ended.stdout)
+    assert report["healthy"] is False
+    fixes = {row["name"]: row["fix"] for row in report["packages"] if not row["ok"] and row["needed"] == "always"}
+    assert any(fix.startswith("pip install --force-reinstall '") for fix in fixes.values())

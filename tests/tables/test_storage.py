@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lanceway.errors import InternalError, InvalidInputError, ServiceUnavailableError, UnauthenticatedError
+from lanceway.tables.storage import FolderStore, Store, local_path, open_store
+from tests.servers.seaweedfs import S3
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "folder":
+        return open_store(str(tmp_path / "store"))
+    server: S3 = request.getfixturevalue("s3")
+    return open_store(f"s3://{server.bucket}/{uuid.uuid4().hex}", server.storage_options)
+
+
+def test_an_object_is_written_once_unless_it_may_be_replaced(store: Store) -> None:
+    assert store.put_if_absent("a/b", b"first")
+    assert not store.put_if_absent("a/b", b"second")
+    assert store.read("a/b") == b"first"
+    store.put("a/b", b"third")
+    assert store.read("a/b") == b"third"
+
+
+def test_what_is_not_there_reads_as_none(store: Store) -> None:
+    store.put("a/b", b"")
+    assert store.read("a") is None
+    assert store.read("a/b/c") is None
+    assert store.head("nowhere") is None
+    assert not store.exists("a")
+    assert store.exists("a/b")
+    assert store.names("nowhere") == []
+    assert list(store.keys("nowhere")) == []
+
+
+def test_names_are_the_folders_directly_below(store: Store) -> None:
+    for key in ("one/x", "two/deep/y", "file"):
+        store.put(key, b"1")
+    assert sorted(store.names()) == ["one", "two"]
+    assert store.names("two") == ["deep"]
+    assert sorted(store.keys()) == ["file", "one/x", "two/deep/y"]
+    assert list(store.keys("two")) == ["two/deep/y"]
+    assert store.has_any("two")
+    assert not store.has_any("three")
+
+
+def test_a_prefix_is_a_folder_and_no_beginning_of_a_name(store: Store) -> None:
+    store.put("table2/x", b"1")
+    assert not store.has_any("table")
+    assert list(store.keys("table")) == []
+
+
+def test_head_knows_size_and_time(store: Store) -> None:
+    store.put("a", b"12345")
+    found = store.head("a")
+    assert found is not None
+    assert (found.key, found.size) == ("a", 5)
+    assert found.modified_millis > 1_600_000_000_000
+    assert [one.key for one in store.objects()] == ["a"]
+
+
+def test_deleting_what_is_missing_is_fine(store: Store) -> None:
+    store.put("a", b"1")
+    store.put("b", b"1")
+    store.delete("a", "missing/x", "b")
+    store.delete()
+    assert list(store.keys()) == []
+
+
+def test_a_copy_never_replaces(store: Store) -> None:
+    store.put("from", b"1")
+    assert store.copy_if_absent("from", "deep/to")
+    store.put("from", b"2")
+    assert not store.copy_if_absent("from", "deep/to")
+    assert store.read("deep/to") == b"1"
+    with pytest.raises(InvalidInputError, match=r"missing.*no such"):
+        store.copy_if_absent("missing", "x")
+
+
+def test_names_with_odd_characters_stay_as_they_are(store: Store) -> None:
+    key = "x y/é%20#?/+&=$"
+    store.put(key, b"1")
+    assert list(store.keys()) == [key]
+    assert store.read(key) == b"1"
+
+
+def test_one_of_many_writers_wins(store: Store) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        won = list(pool.map(lambda i: store.put_if_absent("race/x", b"%d" % i), range(48)))
+    assert won.count(True) == 1
+    assert store.read("race/x") == b"%d" % won.index(True)
+    assert list(store.keys()) == ["race/x"]
+
+
+def test_empty_folders_go_and_full_ones_stay(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    store.put("a/keep/x", b"1")
+    store.remove_empty_folders("a")
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["keep"]
+    store.remove_empty_folders("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/data/t", "/data/t"),
+        ("file:///data/a%20b", "/data/a b"),
+        ("file://localhost/data", "/data"),
+        ("/data/a%20b", "/data/a%20b"),
+        ("t", f"{os.getcwd()}/t"),
+        ("./t", f"{os.getcwd()}/t"),
+    ],
+)
+def test_local_locations(location: str, path: str) -> None:
+    assert str(local_path(location)) == path
+
+
+def test_locations_elsewhere() -> None:
+    assert local_path("s3://bucket/x") is None
+    with pytest.raises(InvalidInputError, match="empty"):
+        local_path("")
+    with pytest.raises(InvalidInputError, match="host"):
+        local_path("file://server/x")
+
+
+@pytest.mark.parametrize(
+    ("act", "kind"),
+    [
+        (lambda store: store.put("file/below", b"1"), InternalError),
+        (lambda store: store.read("x" * 300), InvalidInputError),
+        (lambda store: store.read("zero\0byte"), InvalidInputError),
+    ],
+)
+def test_the_operating_systems_errors_become_ours(
+    tmp_path: Path, act: Callable[[Store], object], kind: type[Exception]
+) -> None:
+    store = open_store(str(tmp_path))
+    store.put("file", b"1")
+    with pytest.raises(kind):
+        act(store)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({"aws_secret_access_key": "wrong"}, UnauthenticatedError),
+        ({"aws_access_key_id": "wrong"}, UnauthenticatedError),
+        ({"aws_endpoint": "http://127.0.0.1:1", "client_max_retries": "0"}, ServiceUnavailableError),
+        ({"client_max_retries": "many"}, InvalidInputError),
+    ],
+)
+def test_a_buckets_errors_become_ours_and_repeat_no_secret(
+    s3: S3, changed: dict[str, str], kind: type[Exception]
+) -> None:
+    with pytest.raises(kind) as caught:
+        open_store(f"s3://{s3.bucket}/x", {**s3.storage_options, **changed}).read("key")
+    secrets = [s3.storage_options["aws_secret_access_key"], "wrong"]
+    assert not any(secret in str(caught.value) for secret in secrets)
+    assert caught.value.__cause__ is None
+
+
+def test_an_unknown_storage_option_is_ignored_as_pylance_does(s3: S3) -> None:
+    store = open_store(f"s3://{s3.bucket}/{uuid.uuid4().hex}", {**s3.storage_options, "new_option": "1"})
+    assert store.put_if_absent("x", b"1")
+
+
+def test_a_bad_path_and_an_unknown_store_are_bad_input(s3: S3) -> None:
+    with pytest.raises(InvalidInputError, match="no valid path"):
+        open_store(f"s3://{s3.bucket}/x", s3.storage_options).put("a/../b", b"")
+    with pytest.raises(InvalidInputError, match=r"foo://x cannot be used"):
+        open_store("foo://x/y")
