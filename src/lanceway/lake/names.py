@@ -1,0 +1,69 @@
+"""Names that the lake can keep: normalised, printable, and short enough for an index."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from lanceway.errors import InvalidInputError
+from lanceway.identifiers import HierarchicalName, Identifier
+
+LONGEST_NAME = 255  # characters
+# A PostgreSQL index takes entries of some 2,700 bytes; this leaves room for what stands beside the text.
+LONGEST_INDEXED = 2000  # bytes
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def known(identifier: Identifier) -> HierarchicalName:
+    """An identifier as it would be stored. Refuses what no store could keep, nor a query carry."""
+    name = HierarchicalName(identifier)
+    for segment in name:
+        if not segment.isprintable() and _CONTROL.search(segment):
+            raise InvalidInputError(
+                f"{list(name)!r} cannot be used: the name {segment!r} holds a control character. "
+                "Use printable characters."
+            )
+    return name
+
+
+def new(identifier: Identifier) -> HierarchicalName:
+    """The same for an object that is to be made, whose own name is checked more closely."""
+    name = known(identifier)
+    if len(name.name) > LONGEST_NAME:
+        raise InvalidInputError(
+            f"The name {name.name[:20]!r}… has {len(name.name)} characters. Use at most {LONGEST_NAME}."
+        )
+    # Its normal form may change once it is assigned, and then it would not be found again.
+    unassigned = next((c for c in name.name if not c.isprintable() and unicodedata.category(c) == "Cn"), None)
+    if unassigned:
+        raise InvalidInputError(
+            f"{list(name)!r} cannot be used: the name {name.name!r} holds U+{ord(unassigned):04X}, to which Unicode "
+            "has assigned no character. Leave it out."
+        )
+    return name
+
+
+def physical(namespace: HierarchicalName) -> str:
+    """The physical name of a namespace that is to be made. Refuses one that no index could hold."""
+    text = namespace.physical
+    if len(text.encode()) > LONGEST_INDEXED:
+        raise InvalidInputError(
+            f"The path of {namespace.depth} namespaces that begins with {namespace[0][:20]!r} has "
+            f"{len(text.encode())} bytes. Use shorter names or fewer levels: at most {LONGEST_INDEXED} bytes."
+        )
+    return text
+
+
+def checked_name(kind: str, name: str) -> str:
+    """The name of a metalake or a catalog, normalised. Refuses what the lake could not keep."""
+    if not name:
+        raise InvalidInputError(f"The name of a {kind} needs at least one character.")
+    return new(Identifier((name,))).name
+
+
+def checked_text(what: str, text: str | None) -> str | None:
+    """A comment or the name of a principal. Both databases must be able to keep it."""
+    if text is not None and ("\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)):
+        raise InvalidInputError(f"{what} is no text that a database could keep: {text[:40]!r}. Use Unicode text.")
+    return text

@@ -1,0 +1,201 @@
+"""The tables of the database. `migrations/` makes them; a test holds the two to each other.
+
+    metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
+                                └─< versions, strays (of tables)
+
+Every catalog has one object of its own, the root namespace with the empty physical name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+# How the newest migration counts, and the oldest code that still runs on what it leaves.
+VERSION = 1
+OLDEST_CODE = 1
+VERSION_TABLE = "lanceway_schema"
+
+NAMESPACE, TABLE, ICEBERG_TABLE, VIEW = "namespace", "table", "iceberg_table", "view"
+KINDS = (NAMESPACE, TABLE, ICEBERG_TABLE, VIEW)
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+# An INTEGER PRIMARY KEY is what SQLite counts up by itself.
+Id = BigInteger().with_variant(Integer, "sqlite")
+# Ordered and compared by code point, as Python does, whatever the database's own language is.
+Name = Text().with_variant(Text(collation="C"), "postgresql")
+
+
+def _audit() -> tuple[Column[Any], ...]:
+    """Who made a row and when, and who changed it last and when."""
+    return (
+        Column("owner", Name),
+        Column("created_by", Name, nullable=False),
+        Column("created_at", BigInteger, nullable=False),
+        Column("changed_by", Name, nullable=False),
+        Column("changed_at", BigInteger, nullable=False),
+        Column("revision", BigInteger, nullable=False, server_default=text("1")),
+    )
+
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("key", Name, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+metalakes = Table(
+    "metalakes",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    Column("comment", Text),
+    Column("properties", JSON, nullable=False),
+    *_audit(),
+    sqlite_autoincrement=True,
+)
+
+catalogs = Table(
+    "catalogs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("metalake_id", Id, ForeignKey("metalakes.id"), nullable=False),
+    Column("name", Name, nullable=False),
+    Column("kind", Name, nullable=False),
+    Column("nested", Boolean, nullable=False),
+    Column("managed", Boolean, nullable=False),  # what new tables are
+    Column("location", Name),
+    Column("comment", Text),
+    Column("properties", JSON, nullable=False),
+    *_audit(),
+    UniqueConstraint("metalake_id", "name"),
+    Index(None, "location"),
+    sqlite_autoincrement=True,
+)
+
+objects = Table(
+    "objects",
+    metadata,
+    Column("id", Id, primary_key=True),
+    # No foreign key: the root goes with its catalog, and everything else hangs on the root by `parent_id`.
+    Column("catalog_id", Id, nullable=False),
+    Column("parent_id", Id),
+    Column("parent_kind", Name, nullable=False, server_default=NAMESPACE),
+    Column("kind", Name, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("physical", Name),  # of namespaces: the whole path, so that any depth is found by one look-up
+    Column("location", Name),
+    Column("managed", Boolean, nullable=False),
+    Column("metadata_pointer", Text),  # of Iceberg tables and views
+    Column("comment", Text),
+    Column("properties", JSON, nullable=False),
+    *_audit(),
+    CheckConstraint(f"kind IN ('{NAMESPACE}', '{TABLE}', '{ICEBERG_TABLE}', '{VIEW}')", name="kind"),
+    CheckConstraint(f"parent_kind = '{NAMESPACE}'", name="parent_kind"),
+    CheckConstraint(f"(kind = '{NAMESPACE}') = (physical IS NOT NULL)", name="physical"),
+    CheckConstraint("(parent_id IS NULL) = (physical IS NOT NULL AND physical = '')", name="root"),
+    UniqueConstraint("id", "kind"),
+    # Only a namespace can be a parent, and none goes while anything is inside. It is checked at the end of
+    # a statement, which lets one statement drop a whole subtree.
+    ForeignKeyConstraint(["parent_id", "parent_kind"], ["objects.id", "objects.kind"]),
+    UniqueConstraint("parent_id", "name"),
+    Index(None, "parent_id", "kind", "name"),  # lists
+    Index(
+        "uq_objects_catalog_id_physical",
+        "catalog_id",
+        "physical",
+        unique=True,
+        sqlite_where=text("physical IS NOT NULL"),
+        postgresql_where=text("physical IS NOT NULL"),
+    ),
+    Index(
+        "uq_objects_location",
+        "location",
+        unique=True,
+        sqlite_where=text("location IS NOT NULL"),
+        postgresql_where=text("location IS NOT NULL"),
+    ),
+    sqlite_autoincrement=True,
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("table_id", Id, nullable=False),
+    Column("branch", Name, nullable=False),  # empty for the main branch
+    Column("version", BigInteger, nullable=False),
+    Column("staging_path", Text, nullable=False),
+    Column("final_path", Text, nullable=False),
+    Column("size", BigInteger),
+    Column("e_tag", Text),
+    Column("naming_scheme", Text, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("copied", Boolean, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("table_id", "branch", "version"),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+    Index(
+        "ix_versions_uncopied",
+        "table_id",
+        "branch",
+        "version",
+        sqlite_where=text("NOT copied"),
+        postgresql_where=text("NOT copied"),
+    ),
+)
+
+strays = Table(
+    "strays",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("table_id", Id, nullable=False),
+    Column("branch", Name, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("path", Text, nullable=False),  # where somebody wrote it
+    Column("kept_path", Name, nullable=False),  # where it was moved
+    Column("found_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+    UniqueConstraint("table_id", "kept_path"),
+    sqlite_autoincrement=True,
+)
+
+# Folders of dropped tables, until their data is gone: written with the drop, so that no crash forgets one.
+removals = Table(
+    "removals",
+    metadata,
+    Column("location", Name, primary_key=True),
+    Column("dropped_by", Name, nullable=False),
+    Column("dropped_at", BigInteger, nullable=False),
+)
+
+# Rows to be locked: whoever gives out a location that somebody chose holds the lock on all locations.
+locks = Table("locks", metadata, Column("name", Name, primary_key=True))
+LOCATIONS = "locations"

@@ -1,0 +1,50 @@
+"""Manifests that somebody wrote to a managed table's storage without the lake, moved aside and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select
+
+from lanceway.lake.clock import now
+from lanceway.lake.rows import Insert
+from lanceway.lake.schema import strays
+
+_INSERT = Insert(strays, found_at=now())
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A manifest that claimed a version by itself: where it was, and where it is kept."""
+
+    id: int
+    table: int
+    branch: str
+    version: int
+    path: str
+    kept_path: str
+    found_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Stray:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+
+def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:
+    """Recorded before it is moved, so that a crash forgets none. To record it twice does no harm."""
+    where = {"path": path, "kept_path": kept_path}
+    _INSERT(connection, {"table_id": table, "branch": branch, "version": version, **where})
+
+
+def of_table(connection: Connection, table: int) -> Sequence[Stray]:
+    """What was found beside the versions of a table, in the order it was found."""
+    found = select(strays).where(strays.c.table_id == table).order_by(strays.c.id)
+    return [Stray.of(row) for row in connection.execute(found)]
+
+
+def forget(connection: Connection, stray: Stray) -> None:
+    """It was adopted or removed."""
+    connection.execute(delete(strays).where(strays.c.id == stray.id))

@@ -1,0 +1,261 @@
+"""Versions of managed tables: claimed one after the other, by one claimant each.
+
+A claim is one row, and with it the version is the table's. What follows, copying the manifest from its
+staging path to its final one, can be done by anybody and any number of times, so no crash loses a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, delete, func, select, update
+
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    TableBranchNotFoundError,
+    TableVersionNotFoundError,
+)
+from lanceway.lake.clock import now
+from lanceway.lake.lookups import Table
+from lanceway.lake.pages import at_most
+from lanceway.lake.rows import Insert, InsertIf
+from lanceway.lake.schema import versions
+
+MAIN = ""
+
+_INSERT = Insert(versions, created_at=now())
+_BRANCH = (versions.c.table_id == bindparam("table")) & (versions.c.branch == bindparam("of_branch"))
+_LATEST = select(func.max(versions.c.version)).where(_BRANCH)
+_NEXT = InsertIf(
+    versions,
+    lambda given: (
+        func.coalesce(
+            select(func.max(versions.c.version))
+            .where(versions.c.table_id == given["table_id"], versions.c.branch == given["branch"])
+            .scalar_subquery(),
+            bindparam("start", type_=BigInteger),
+        )
+        == given["version"] - 1
+    ),
+    created_at=now(),
+)
+_ONE: Select[Any] = select(versions).where(_BRANCH, versions.c.version == bindparam("number"))
+_LIMIT = bindparam("limit", type_=BigInteger)
+_RISING: Select[Any] = (
+    select(versions)
+    .where(_BRANCH, versions.c.version > bindparam("after", type_=BigInteger))
+    .order_by(versions.c.version)
+    .limit(_LIMIT)
+)
+_FALLING: Select[Any] = (
+    select(versions)
+    .where(_BRANCH, versions.c.version < bindparam("after", type_=BigInteger))
+    .order_by(versions.c.version.desc())
+    .limit(_LIMIT)
+)
+_COPIED = (
+    update(versions).where(_BRANCH, versions.c.version == bindparam("number"), ~versions.c.copied).values(copied=True)
+)
+_HIGHEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a writer asks for: a version of a branch, with the manifest it has written for it."""
+
+    version: int
+    staging_path: str
+    final_path: str
+    branch: str = MAIN
+    size: int | None = None
+    e_tag: str | None = None
+    naming_scheme: str = "V2"
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that a table has. Until it is copied, its manifest is at the staging path only."""
+
+    table: int
+    branch: str
+    version: int
+    staging_path: str
+    final_path: str
+    size: int | None
+    e_tag: str | None
+    naming_scheme: str
+    metadata: Mapping[str, str]
+    copied: bool
+    created_by: str
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Version:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+
+def claim(connection: Connection, table: Table, asked: Claim, *, by: str) -> Version:
+    """Take the next version of a branch. The table must be held (`lookups.hold`) in the same transaction.
+
+    The same claim, known by its staging path, may be asked for again. Raises ConcurrentModificationError if
+    somebody else has the version, or if it is not the one after the latest. A branch other than the main one
+    begins with whatever version it left its parent at.
+    """
+    _check(asked)
+    if not table.managed:
+        raise InvalidTableStateError(
+            f"The table {table.identifier} keeps its versions in storage alone: commit there, or make it managed."
+        )
+    # A branch begins anywhere: then the version that is asked for is the next one.
+    start = 0 if asked.branch == MAIN else asked.version - 1
+    row = _NEXT(connection, _values(table.id, asked, by, copied=False), start=start)
+    return Version.of(row) if row is not None else _again(connection, table, asked)
+
+
+def claim_all(connection: Connection, asked: Sequence[tuple[Table, Claim]], *, by: str) -> Sequence[Version]:
+    """Claim versions of several tables: all of them, or the first refusal is raised and none is claimed."""
+    # Everybody in the same order: two batches that meet wait for each other, and never in a circle.
+    ordered = sorted(asked, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
+    made = {(table.id, each.branch, each.version): claim(connection, table, each, by=by) for table, each in ordered}
+    return [made[table.id, each.branch, each.version] for table, each in asked]
+
+
+def adopt(connection: Connection, table: int, found: Sequence[Claim], *, by: str) -> None:
+    """Record versions that lie in storage already, such as those of a table that becomes managed."""
+    for each in found:
+        _check(each)
+    _INSERT.many(connection, [_values(table, each, by, copied=True) for each in found])
+
+
+def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
+    """The highest version of a branch, None if there is none."""
+    found: int | None = connection.execute(_LATEST, {"table": table, "of_branch": branch}).scalar()
+    return found
+
+
+def describe(connection: Connection, table: Table, version: int | None = None, *, branch: str = MAIN) -> Version:
+    """A version, the latest unless told. Raises TableVersionNotFoundError, TableBranchNotFoundError."""
+    number = version if version is not None else latest(connection, table.id, branch)
+    row = _row(connection, table.id, branch, number) if number is not None and number <= _HIGHEST else None
+    if row is None:
+        raise _missing(connection, table, branch, version)
+    return Version.of(row)
+
+
+def page(
+    connection: Connection,
+    table: Table,
+    *,
+    branch: str = MAIN,
+    after: int | None = None,
+    limit: int | None = None,
+    descending: bool = False,
+) -> Sequence[Version]:
+    """The first `limit` versions after `after`. Raises TableBranchNotFoundError for a branch without any."""
+    start = after if after is not None else (_HIGHEST if descending else -1)
+    asked = {"table": table.id, "of_branch": branch, "after": min(start, _HIGHEST), "limit": at_most(limit)}
+    rows = connection.execute(_FALLING if descending else _RISING, asked).all()
+    if not rows and branch != MAIN and latest(connection, table.id, branch) is None:
+        raise _no_branch(table, branch)
+    return [Version.of(row) for row in rows]
+
+
+def branches(connection: Connection, table: int) -> Sequence[str]:
+    """The branches that have versions, in code point order; the main one is empty."""
+    found = select(versions.c.branch).where(versions.c.table_id == table).distinct().order_by(versions.c.branch)
+    return connection.execute(found).scalars().all()
+
+
+def remove(
+    connection: Connection, table: Table, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
+) -> Sequence[Version]:
+    """Forget versions from each start up to its end, which is not included; None is the end of all.
+
+    The table must be locked (`lookups.lock`) in the same transaction, or a claim could follow on what is gone.
+    """
+    gone: list[Version] = []
+    for start, end in ranges:
+        bounds = (min(start, _HIGHEST), _HIGHEST if end is None else min(end, _HIGHEST))
+        doomed = (versions.c.version >= bounds[0]) & (versions.c.version < bounds[1])
+        statement = delete(versions).where(_BRANCH, doomed).returning(*versions.c)
+        rows = connection.execute(statement, {"table": table.id, "of_branch": branch})
+        gone += [Version.of(row) for row in rows]
+    return sorted(gone, key=lambda version: version.version)
+
+
+def mark_copied(connection: Connection, version: Version) -> None:
+    """The manifest is at its final path. To say so twice does no harm."""
+    key = {"table": version.table, "of_branch": version.branch, "number": version.version}
+    connection.execute(_COPIED, key)
+
+
+def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1000) -> Sequence[Version]:
+    """Versions of a table, or of all, whose manifests are still to be copied, in the order of their versions."""
+    found: Select[Any] = select(versions).where(~versions.c.copied)
+    if table is not None:
+        found = found.where(versions.c.table_id == table)
+    ordered = found.order_by(versions.c.table_id, versions.c.branch, versions.c.version).limit(limit)
+    return [Version.of(row) for row in connection.execute(ordered)]
+
+
+def _again(connection: Connection, table: Table, asked: Claim) -> Version:
+    """The row that the same claim made before. Anybody else's, or none, is a conflict."""
+    row = _row(connection, table.id, asked.branch, asked.version)
+    if row is not None and row.staging_path == asked.staging_path:
+        return Version.of(row)
+    newest = latest(connection, table.id, asked.branch) or 0
+    if asked.version <= newest:
+        reason = "was claimed by somebody else"
+    else:
+        reason = f"cannot be claimed: the latest is {newest}, and {newest + 1} comes next"
+    raise ConcurrentModificationError(
+        f"Version {asked.version} of {_named(table, asked.branch)} {reason}. Load the latest version and commit again."
+    )
+
+
+def _row(connection: Connection, table: int, branch: str, number: int) -> Row[Any] | None:
+    return connection.execute(_ONE, {"table": table, "of_branch": branch, "number": number}).one_or_none()
+
+
+def _values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, object]:
+    return {
+        "table_id": table,
+        "branch": asked.branch,
+        "version": asked.version,
+        "staging_path": asked.staging_path,
+        "final_path": asked.final_path,
+        "size": asked.size,
+        "e_tag": asked.e_tag,
+        "naming_scheme": asked.naming_scheme,
+        "metadata": dict(asked.metadata),
+        "copied": copied,
+        "created_by": by,
+    }
+
+
+def _check(asked: Claim) -> None:
+    if not 1 <= asked.version < _HIGHEST:
+        raise InvalidInputError(f"{asked.version} is no version of a table: versions are counted from 1.")
+
+
+def _missing(
+    connection: Connection, table: Table, branch: str, version: int | None
+) -> TableVersionNotFoundError | TableBranchNotFoundError:
+    if branch != MAIN and latest(connection, table.id, branch) is None:
+        return _no_branch(table, branch)
+    what = "no version yet" if version is None else f"no version {version}"
+    return TableVersionNotFoundError(f"{_named(table, branch)} has {what}. List its versions to see which it has.")
+
+
+def _no_branch(table: Table, branch: str) -> TableBranchNotFoundError:
+    return TableBranchNotFoundError(f"The table {table.identifier} has no branch {branch!r}. List its branches.")
+
+
+def _named(table: Table, branch: str) -> str:
+    return f"the table {table.identifier}" + (f", branch {branch!r}" if branch != MAIN else "")

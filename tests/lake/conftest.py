@@ -1,0 +1,72 @@
+"""Every test of the lake runs on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from lanceway.lake import catalogs, metalakes
+from lanceway.lake.catalogs import Catalog
+from lanceway.lake.store import LakeStore, open_store
+from tests.servers.postgres import Postgres
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A catalog in a store. `do` and `see` call a function of the lake in a transaction of its own."""
+
+    store: LakeStore
+    catalog: Catalog
+
+    def do(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
+        return self.store.run(lambda connection: function(connection, self.catalog.id, *arguments, **options))
+
+    def see(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
+        return self.store.read(lambda connection: function(connection, self.catalog.id, *arguments, **options))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/lake.db"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    schema = server.schema()
+    yield server.uri(schema)
+    server.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+@pytest.fixture
+def store(uri: str) -> Iterator[LakeStore]:
+    """A new lake, without metalakes."""
+    opened = open_store(uri)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def lake(store: LakeStore) -> Lake:
+    """A nested catalog in a new lake."""
+    return make_lake(store)
+
+
+@pytest.fixture
+def flat(lake: Lake) -> Lake:
+    """A flat catalog beside it."""
+    made = lake.store.run(lambda connection: catalogs.create(connection, "m", "flat", by="me", location="/flat"))
+    return Lake(lake.store, made)
+
+
+def make_lake(store: LakeStore) -> Lake:
+    store.run(lambda connection: metalakes.create(connection, "m", by="me"))
+    made = store.run(
+        lambda connection: catalogs.create(connection, "m", "lake", by="me", nested=True, location="/warehouse")
+    )
+    return Lake(store, made)
