@@ -19,13 +19,8 @@ def connect(s3: S3, **settings: str) -> DirectoryCatalog:
     return DirectoryCatalog(path=f"s3://{s3.bucket}/{uuid.uuid4().hex}", **storage, **settings)
 
 
-NO_FORK = {"fork": "the client of the object store, once used, does not answer in a forked child"}
-FLAT_BUCKET = {**FLAT, **NO_FORK}
-MANIFEST_BUCKET = {**COMMON, **NO_FORK}
-
-
 class TestPlainBucket(CatalogTests):
-    without = FLAT_BUCKET
+    without = FLAT
     secrets = (SECRET,)
 
     @pytest.fixture
@@ -36,7 +31,7 @@ class TestPlainBucket(CatalogTests):
 class TestManifestBucket(NamespaceTests, TableTests, LifeTests):
     """What the layout changes; the data of a table is written and read as above."""
 
-    without = MANIFEST_BUCKET
+    without = COMMON
     secrets = (SECRET,)
 
     @pytest.fixture

@@ -1,6 +1,7 @@
-"""A catalog goes on working in a forked child, after its parent has used it.
+"""What of a catalog works in a forked child, after its parent has used it.
 
-One generation is what pylance bears: in the child of a forked child that used it, its writes may crash.
+Finding, listing and claiming do. Rows do not: pylance says of itself that it is not safe after a fork, and a
+forked child that writes with it, or changes a manifest, may crash. Such work belongs in spawned processes.
 """
 
 from __future__ import annotations
@@ -21,21 +22,23 @@ SCRIPT = """
 import json, os, signal, sys, traceback, warnings
 warnings.simplefilter("ignore")
 from lanceway.catalogs import DirectoryCatalog
-from tests.catalogs.folders import count, create, make_namespace, namespaces, tables
+from tests.catalogs.folders import create, declare, location, make_namespace, namespaces, tables
 
-catalog = DirectoryCatalog(**json.loads(sys.argv[1]))
-make_namespace(catalog, "n")
-create(catalog, "n", "parent")
-create(catalog, "parent")
-assert tables(catalog) == ["parent"]
+settings = json.loads(sys.argv[1])
+tree = DirectoryCatalog(**settings, layout="manifest")
+make_namespace(tree, "n")
+create(tree, "n", "t")
+create(tree, "t")
+plain = DirectoryCatalog(**settings, layout="plain")
 
 def work(name):
-    assert tables(catalog, "n")[-1] == "parent" and count(catalog, "parent") == 3
-    create(catalog, name)
-    create(catalog, "n", name)
-    assert count(catalog, "n", name) == 3
-    assert catalog.drop_table({"id": ["n", name]}).id == ["n", name]
+    assert (tables(tree), namespaces(tree), tables(tree, "n")) == (["t"], ["n"], ["t"])
+    assert location(tree, "n", "t") != location(tree, "t") == location(plain, "t")
+    declare(plain, name)
+    assert name in tables(plain)
+    plain.drop_table({"id": [name]})
 
+work("before")
 child = os.fork()
 if child == 0:
     signal.alarm(60)
@@ -46,9 +49,7 @@ if child == 0:
         os._exit(1)
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-work("again")
-assert tables(catalog) == ["again", "child", "parent"]
-assert tables(catalog, "n") == ["parent"]
+work("after")
 """
 
 
@@ -65,9 +66,8 @@ def run(settings: dict[str, str]) -> None:
 
 
 def test_a_local_folder_after_a_fork(tmp_path: Path) -> None:
-    run({"path": str(tmp_path), "layout": "manifest"})
+    run({"path": str(tmp_path)})
 
 
 def test_a_bucket_after_a_fork(s3: S3) -> None:
-    storage = {f"storage.{name}": value for name, value in s3.storage_options.items()}
-    run({"path": s3.prefix(), "layout": "manifest", **storage})
+    run({"path": s3.prefix(), **{f"storage.{name}": value for name, value in s3.storage_options.items()}})

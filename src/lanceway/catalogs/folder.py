@@ -13,14 +13,12 @@ import os
 import shutil
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanceway.errors import InternalError, InvalidInputError, PermissionDeniedError
 from lanceway.tables import manifests
-from lanceway.tables.storage import FolderStore, Store, local_path
+from lanceway.tables.storage import FolderStore, Store, local_path, translated
 
 RESERVED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
@@ -177,7 +175,7 @@ class LocalFolder(Folder):
 
     def claim(self, folder: str, claim: str) -> bool:
         path, staged = f"{self.root}/{folder}", f"{self.root}/{_CLAIMED}{uuid.uuid4().hex}"
-        with _translated("make", path):
+        with translated("make", path):
             os.makedirs(staged)
             try:
                 # With its marker inside, the folder appears at once, and no other such folder can take its place.
@@ -206,7 +204,7 @@ class LocalFolder(Folder):
 
     def hide(self, folder: str) -> bool:
         marker = f"{self.root}/{folder}/{DEREGISTERED}"
-        with _translated("write", marker):
+        with translated("write", marker):
             try:
                 open(marker, "xb").close()
             except (FileExistsError, FileNotFoundError):  # hidden before, or dropped meanwhile
@@ -218,7 +216,7 @@ class LocalFolder(Folder):
 
     def remove(self, folder: str) -> bool:
         path, grave = f"{self.root}/{folder}", f"{self.root}/{_DROPPED}{uuid.uuid4().hex}"
-        with _translated("delete", path):
+        with translated("delete", path):
             try:
                 os.rename(path, grave)
             except FileNotFoundError:
@@ -228,17 +226,3 @@ class LocalFolder(Folder):
             else:
                 shutil.rmtree(grave)
         return True
-
-
-@contextmanager
-def _translated(verb: str, path: str) -> Iterator[None]:
-    try:
-        yield
-    except PermissionError as error:
-        raise PermissionDeniedError(
-            f"This process may not {verb} {path}: {error.strerror}. Check the owner and mode of the folder."
-        ) from error
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InvalidInputError(f"Could not {verb} {path}: a file is in the way. Choose another path.") from error
-    except OSError as error:
-        raise InternalError(f"Could not {verb} {path}: {error.strerror}.") from error

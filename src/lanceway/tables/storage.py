@@ -121,11 +121,11 @@ class FolderStore(Store):
         return os.path.join(self._root, key) if key else self._root
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
-        with _translated("write", self._path(key)), self._staged(key, data) as staged:
+        with translated("write", self._path(key)), self._staged(key, data) as staged:
             return _link(staged, self._path(key))
 
     def put(self, key: str, data: bytes) -> None:
-        with _translated("write", self._path(key)), self._staged(key, data) as staged:
+        with translated("write", self._path(key)), self._staged(key, data) as staged:
             os.replace(staged, self._path(key))
 
     @contextmanager
@@ -143,7 +143,7 @@ class FolderStore(Store):
                 os.unlink(staged)
 
     def read(self, key: str) -> bytes | None:
-        with _translated("read", self._path(key)):
+        with translated("read", self._path(key)):
             try:
                 with open(self._path(key), "rb") as file:
                     return file.read()
@@ -151,7 +151,7 @@ class FolderStore(Store):
                 return None
 
     def head(self, key: str) -> Object | None:
-        with _translated("look at", self._path(key)):
+        with translated("look at", self._path(key)):
             try:
                 status = os.stat(self._path(key))
             except _ABSENT:
@@ -168,7 +168,7 @@ class FolderStore(Store):
         folders: list[str] = []
         files: list[str] = []
         with (
-            _translated("list", self._path(prefix)),
+            translated("list", self._path(prefix)),
             suppress(*_ABSENT),
             os.scandir(self._path(prefix)) as entries,
         ):
@@ -177,7 +177,7 @@ class FolderStore(Store):
         return folders, files
 
     def objects(self, prefix: str = "") -> Iterator[Object]:
-        with _translated("list", self._path(prefix)):
+        with translated("list", self._path(prefix)):
             yield from self._below(prefix.rstrip("/"))
 
     def _below(self, prefix: str) -> Iterator[Object]:
@@ -196,7 +196,7 @@ class FolderStore(Store):
 
     def delete(self, *keys: str) -> None:
         for key in keys:
-            with _translated("delete", self._path(key)), suppress(*_ABSENT):
+            with translated("delete", self._path(key)), suppress(*_ABSENT):
                 os.unlink(self._path(key))
 
     def copy_if_absent(self, source: str, target: str) -> bool:
@@ -227,13 +227,16 @@ def _object(key: str, status: os.stat_result) -> Object:
 
 
 @contextmanager
-def _translated(verb: str, path: str) -> Iterator[None]:
+def translated(verb: str, path: str) -> Iterator[None]:
+    """Around calls of the operating system: what they raise becomes the contract's error for what happened."""
     try:
         yield
     except PermissionError as error:
         raise PermissionDeniedError(
             f"This process may not {verb} {path}: {error.strerror}. Check the owner and mode of the folder."
         ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InvalidInputError(f"Could not {verb} {path}: a file is in the way. Choose another path.") from error
     except OSError as error:
         kind = InvalidInputError if error.errno in (errno.ENAMETOOLONG, errno.EINVAL) else InternalError
         raise kind(f"Could not {verb} {path}: {error.strerror}.") from error

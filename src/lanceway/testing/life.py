@@ -34,13 +34,14 @@ def look():
     assert catalog.describe_table({"id": table}).location
     assert table[-1] in catalog.list_tables({"id": table[:-1]}).tables
     catalog.table_exists({"id": table})
-    return catalog.count_table_rows({"id": table}).count
-assert look() == 3
+look()
+assert catalog.count_table_rows({"id": table}).count == 3
 child = os.fork()
 if child == 0:
     code = 1
     try:
-        code = 0 if look() == 3 else 2
+        look()
+        code = 0
     finally:
         os._exit(code)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
