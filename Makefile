@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check drill bench-dir bench-memory docs pins clean
+.PHONY: help setup run test check drill bench-dir bench-lake bench-memory docs pins clean
 
 JOBS ?= auto
 ROUNDS ?= 2000
@@ -38,6 +38,9 @@ drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
 
 bench-dir: $(READY)  ## Time the directory catalog beside pylance's own
 	@$(PY) bench/directory.py
+
+bench-lake: $(READY)  ## Time the lake with up to a million tables, on both databases
+	@$(PY) bench/lake.py
 
 bench-memory: $(READY)  ## Peak memory of inserting and querying ten million rows
 	@$(PY) bench/memory.py

@@ -302,3 +302,16 @@ def test_connecting_needs_a_type_or_a_name_and_not_both() -> None:
         lanceway.connect("dir", name="x")
     with pytest.raises(InvalidInputError, match=r"no catalog of type 'ftp'\. Known types: .*dir"):
         lanceway.connect("ftp")
+
+
+# -- the lake ------------------------------------------------------------------------------------
+
+
+def test_the_environment_names_a_lake(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in config.LAKE_VARIABLES.values():
+        monkeypatch.delenv(variable, raising=False)
+    assert config.lake() == {}
+    monkeypatch.setenv("LANCEWAY_DATABASE", "sqlite:///lake.db")
+    monkeypatch.setenv("LANCEWAY_SEPARATOR", "~")
+    monkeypatch.setenv("LANCEWAY_WAREHOUSE", "")  # as good as none
+    assert config.lake() == {"uri": "sqlite:///lake.db", "separator": "~"}

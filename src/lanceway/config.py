@@ -20,6 +20,15 @@ from lanceway.errors import InvalidInputError
 
 FILE_NAME = "lanceway.toml"
 _ENVIRONMENT_PREFIX = "LANCEWAY_NAMESPACES__"
+# Where a lake is, and how it is made, for those who name none: a password in a variable is in no list of processes.
+LAKE_VARIABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "uri": "LANCEWAY_DATABASE",
+        "root": "LANCEWAY_WAREHOUSE",
+        "separator": "LANCEWAY_SEPARATOR",
+        "policy": "LANCEWAY_SEPARATOR_POLICY",
+    }
+)
 _SECRET_WORDS = re.compile(r"secret|token|password|passphrase|key|credential|signature|sas", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
@@ -220,6 +229,12 @@ def _namespace(name: str, entry: Mapping[str, str]) -> NamespaceSettings:
         raise InvalidInputError(f"[namespaces.{name}] has no type. Set type to dir, rest or another catalog's name.")
     at = settings.pop("at", None)
     return NamespaceSettings(name, kind, MappingProxyType(settings), at or None)
+
+
+def lake() -> dict[str, str]:
+    """What the environment says of the lake, under the names that its settings have."""
+    found = {name: os.environ.get(variable, "") for name, variable in LAKE_VARIABLES.items()}
+    return {name: value for name, value in found.items() if value}
 
 
 def quiet_lance() -> None:

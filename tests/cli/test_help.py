@@ -57,6 +57,7 @@ def test_the_verbs_are_all_there() -> None:
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),
             *("insert", "merge", "update", "delete", "query", "count", "schema", "stats"),
+            *("reconcile", "versioning"),
         },
         "tables versions": {"list", "describe", "restore", "delete"},
         "tables tags": {"list", "describe", "create", "update", "delete"},
@@ -65,6 +66,10 @@ def test_the_verbs_are_all_there() -> None:
         "tables columns": {"add", "alter", "drop"},
         "tables metadata": {"show", "set"},
         "tables transactions": {"describe", "alter"},
+        "lake": {
+            *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore"),
+        },
+        "lake separator": {"show", "set", "mend"},
     }
 
 
@@ -72,7 +77,7 @@ def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\nfrom lanceway.cli import main\nsys.argv = ['lanceway', '--help']\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(sorted({'lance', 'pyarrow', 'lance_namespace', 'pandas', 'boto3'} & set(sys.modules)))"
+        "print(sorted({'lance', 'pyarrow', 'lance_namespace', 'pandas', 'boto3', 'sqlalchemy'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[-1] == "[]"

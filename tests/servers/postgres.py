@@ -1,7 +1,7 @@
 """A real PostgreSQL: its own folder, on loopback, gone with the run. Also the program that runs it.
 
-PostgreSQL refuses to run as root, and waits for its clients when it is told to stop. So `postgres.py PORT`
-makes a folder that a fitting user owns, runs the server there, and stops it at once when told to.
+PostgreSQL refuses to run as root, and waits for its clients when it is told to stop. So `postgres.py PORT
+SETTING...` makes a folder that a fitting user owns, runs the server there, and stops it at once when told to.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ USER = "postgres"
 GUARDED = "guarded"
 READY_SECONDS = 60.0
 ATTEMPTS = 3
+SETTINGS = ("max_connections=200", "listen_addresses=127.0.0.1")
 # Nothing of a test run outlives a crash of the machine.
-SETTINGS = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=127.0.0.1")
+FORGETFUL = ("fsync=off", "full_page_writes=off")
 
 
 @dataclass(frozen=True)
@@ -67,23 +68,23 @@ class Postgres:
         return True
 
 
-def start(run: Run) -> Postgres:
+def start(run: Run, *, settings: tuple[str, ...] = FORGETFUL) -> Postgres:
     """The run's PostgreSQL server, started if it is not there yet."""
-    return Postgres(**run.once("postgres", lambda home: {"port": _start(run).port}))
+    return Postgres(**run.once("postgres", lambda home: {"port": _start(run, settings).port}))
 
 
-def _start(run: Run) -> Postgres:
+def _start(run: Run, settings: tuple[str, ...]) -> Postgres:
     from tests.servers.run import free_ports, wait_until
 
     for _ in range(ATTEMPTS):  # another process may take the port between the look and the start
         server = Postgres(str(free_ports(1)[0]))
-        process = run.spawn("postgres", [sys.executable, __file__, server.port], {})
+        process = run.spawn("postgres", [sys.executable, __file__, server.port, *settings], {})
         if wait_until(server.is_ready, process, READY_SECONDS):
             return server
     raise RuntimeError(f"PostgreSQL does not start:\n{(run.folder / 'postgres.log').read_text()[-2000:]}")
 
 
-def serve(port: str) -> int:
+def serve(port: str, settings: list[str]) -> int:
     """Run a server in a new folder until it is told to stop; then remove the folder."""
     account = _account()
     home = Path(tempfile.mkdtemp(prefix="lanceway-postgres-"))
@@ -94,8 +95,8 @@ def serve(port: str) -> int:
         subprocess.run([_program(make[0]), *make[1:]], check=True, cwd=home, **account)
         trusted = data / "pg_hba.conf"
         trusted.write_text(f"host all +{GUARDED} 127.0.0.1/32 scram-sha-256\n{trusted.read_text()}")
-        settings = [word for setting in SETTINGS for word in ("-c", setting)]
-        command = [_program("postgres"), "-D", str(data), "-p", port, "-k", str(home), *settings]
+        words = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
+        command = [_program("postgres"), "-D", str(data), "-p", port, "-k", str(home), *words]
         return _until_told(subprocess.Popen(command, cwd=home, **account))
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -127,4 +128,4 @@ def _program(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(sys.argv[1]))
+    sys.exit(serve(sys.argv[1], sys.argv[2:]))

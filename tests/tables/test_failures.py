@@ -16,7 +16,7 @@ from lance.namespace import DirectoryNamespace
 from lanceway.errors import ConcurrentModificationError, InternalError
 from lanceway.tables import failures
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import FOREIGN, ROWS, STORAGE_ROWS, Row, cleaned, translate, translated
+from lanceway.tables.failures import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, Row, cleaned, translate, translated
 from tests.servers.seaweedfs import S3
 from tests.tables import samples
 
@@ -153,6 +153,21 @@ def test_pylance_says_what_the_row_expects(things: Things, row: Row) -> None:
     assert str(told).startswith("test on things failed: ")
     assert ".rs:" not in str(told)
     assert len(str(told)) < 700
+
+
+@pytest.mark.parametrize("words", CLIENT_ERRORS)
+def test_what_a_client_raises_comes_back_from_pylance(tmp_path: Path, words: str) -> None:
+    error = CLIENT_ERRORS[words]
+
+    class Raising(DirectoryNamespace):  # type: ignore[misc]
+        def describe_table_version(self, request: dict[str, object]) -> dict[str, object]:
+            raise error("it is so")
+
+    managed = {"root": str(tmp_path), "table_version_tracking_enabled": "true"}
+    made = {"table_id": ["t"], "namespace_client": DirectoryNamespace(**managed)}
+    lance.write_dataset(samples.rows(), mode="create", **made)  # type: ignore[arg-type]
+    with pytest.raises(error, match=r"^test on t failed: it is so\.$"), translated(Table("t", "/t"), "test"):
+        lance.dataset(table_id=["t"], namespace_client=Raising(**managed), version=1)
 
 
 def test_a_conflict_that_has_a_class_is_told_by_it(things: Things) -> None:

@@ -23,6 +23,7 @@ class Row(NamedTuple):
 
 _CATALOGS = {
     "dir": Row("lanceway.catalogs.directory:DirectoryCatalog", None),
+    "lake": Row("lanceway.catalogs.lake:LakeCatalog", "lake"),
 }
 assert list(_CATALOGS) == sorted(_CATALOGS), "keep the catalogs in alphabetical order"
 

@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from lanceway import __version__
-from lanceway.cli import columns, doctor, indices, metadata, namespaces, query, refs, rows, tables, versions
+from lanceway.cli import (
+    columns,
+    doctor,
+    indices,
+    lake,
+    managed,
+    metadata,
+    namespaces,
+    query,
+    refs,
+    rows,
+    separators,
+    soundness,
+    tables,
+    versions,
+)
 from lanceway.cli.command import group
 from lanceway.cli.options import pairs
 from lanceway.cli.session import Session
@@ -20,7 +35,7 @@ app = group(
 )
 
 # Families without a name of their own are verbs of the group itself.
-for _family in (rows, query):
+for _family in (rows, query, managed):
     tables.app.add_typer(_family.app)
 tables.app.add_typer(versions.app, name="versions")
 tables.app.add_typer(refs.tags, name="tags")
@@ -29,8 +44,12 @@ tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
 tables.app.add_typer(metadata.metadata, name="metadata")
 tables.app.add_typer(metadata.transactions, name="transactions")
+lake.app.add_typer(separators.nested)
+lake.app.add_typer(separators.app, name="separator")
+lake.app.add_typer(soundness.app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
+app.add_typer(lake.app, name="lake")
 app.add_typer(doctor.app)
 
 

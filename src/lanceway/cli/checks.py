@@ -28,6 +28,7 @@ PACKAGES = (
     Package("rich", "rich", None),
     Package("sqlalchemy", "sqlalchemy", "lake"),
     Package("alembic", "alembic", "lake"),
+    Package("psycopg", "psycopg", "lake"),
     Package("starlette", "starlette", "server"),
     Package("uvicorn", "uvicorn", "server"),
     Package("boto3", "boto3", "glue"),

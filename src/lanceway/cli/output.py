@@ -90,6 +90,18 @@ class Output(ABC):
         """What `lanceway doctor` found."""
 
     @abstractmethod
+    def findings(self, findings: Sequence[Record]) -> None:
+        """What `lanceway lake check` found: each with a kind, where it is, a message, and whether it is wrong."""
+
+    @abstractmethod
+    def scan(self, report: Record) -> None:
+        """Namespaces whose names hold a separator, and separators that no name holds."""
+
+    @abstractmethod
+    def lake(self, report: Record) -> None:
+        """What a lake's database holds."""
+
+    @abstractmethod
     def error(self, error: LanceNamespaceError) -> None:
         """Why the verb was refused or failed."""
 
@@ -134,6 +146,15 @@ class Programs(Output):
         _line(facts)
 
     def health(self, report: Record) -> None:
+        _line(report)
+
+    def findings(self, findings: Sequence[Record]) -> None:
+        _array(findings)
+
+    def scan(self, report: Record) -> None:
+        _line(report)
+
+    def lake(self, report: Record) -> None:
         _line(report)
 
     def error(self, error: LanceNamespaceError) -> None:
@@ -212,6 +233,22 @@ class People(Output):
             report["namespaces"],
         )
         self._print("\nHealthy." if report["healthy"] else "\nSomething that Lanceway needs is broken; see above.")
+
+    def findings(self, findings: Sequence[Record]) -> None:
+        for finding in findings:
+            mark = "wrong" if finding["wrong"] else "note"
+            self._print(printable(f"{mark}: {finding['kind']}: {finding['where']}: {finding['message']}"))
+        wrong = sum(finding["wrong"] for finding in findings)
+        self._note(f"{wrong:,} wrong, {len(findings) - wrong:,} to note." if findings else "Nothing found.")
+
+    def scan(self, report: Record) -> None:
+        self.names(f"{names} holds {report['separator']}" for names in report["conflicts"])
+        free = " ".join(report["alternatives"])
+        self._note(f"{len(report['conflicts']):,} in the way. Separators that no name holds: {free or 'none'}")
+
+    def lake(self, report: Record) -> None:
+        catalogs = {f"catalog {name}": _sentence(facts) for name, facts in report["catalogs"].items()}
+        self.record({**{key: value for key, value in report.items() if key != "catalogs"}, **catalogs})
 
     def error(self, error: LanceNamespaceError) -> None:
         reason = " ".join(str(error).split())
@@ -305,6 +342,11 @@ def _grow(tree: Tree, node: Record) -> None:
         _grow(tree.add(_safe(f"{child['name']}/")), child)
     for table in node["tables"]:
         tree.add(_safe(table))
+
+
+def _sentence(catalog: Record) -> str:
+    shape = "nested" if catalog["nested"] else "flat"
+    return f"{shape}, {catalog['versioning']} versions, of {catalog['owner']}, under {catalog['root']}"
 
 
 def _safe(text: str) -> Any:

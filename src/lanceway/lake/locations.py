@@ -69,6 +69,12 @@ def claim_root(connection: Connection, location: str) -> str:
     return wanted
 
 
+def is_abandoned(connection: Connection, location: str) -> bool:
+    """Whether no table lies at a location, in it or around it; it stays so for the rest of the transaction."""
+    connection.execute(_LOCK)
+    return _first(connection, objects.c.location, location, inside=True) is None
+
+
 def _first(connection: Connection, column: Column[Any], wanted: str, *, inside: bool) -> str | None:
     """One of the locations in a column that meets the wanted one; `inside`: also one that it lies in."""
     same = column.in_(_upwards(wanted)) if inside else column == wanted

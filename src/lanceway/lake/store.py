@@ -50,6 +50,10 @@ class LakeStore:
         """What `work`, which only reads, answers. Each of its statements sees the newest state."""
         return self._patiently(lambda: self._alone(work))
 
+    def single(self, work: Callable[[Connection], Answer]) -> Answer:
+        """What `work` answers, which is one statement, and a transaction by itself: it costs one round trip."""
+        return self._patiently(lambda: self._alone(work))
+
     def look(self, work: Callable[[Connection], Answer]) -> Answer:
         """What `work`, which only reads, answers. All of its statements see one state, and nobody waits for it."""
         return self._patiently(lambda: self._in_snapshot(work))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from lance_namespace import ListTableVersionsRequest
 from lance_namespace_urllib3_client.models.table_basic_stats import TableBasicStats
 
 from lanceway.errors import (
@@ -66,6 +67,9 @@ def uri(location: str) -> str:
 
 def has_data(table: Table) -> bool:
     """Whether any version was ever written. Nothing is opened."""
+    if table.client is not None:
+        latest = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
+        return bool(table.client.list_table_versions(latest).versions)
     return any(key.endswith(".manifest") for key in table.store().keys("_versions"))
 
 
@@ -126,7 +130,8 @@ def _no_version(table: Table, version: int | None, branch: str | None = None) ->
 
 def _no_lance_table(table: Table) -> InvalidTableStateError:
     store = table.store()
-    if store.exists(RESERVED) or not store.has_any():
+    # Where versions are claimed, only a version makes a table; what else lies there is nobody's.
+    if table.client is not None or store.exists(RESERVED) or not store.has_any():
         return InvalidTableStateError(
             f"{table.name} holds no Lance data yet: nothing was written to {table.location} since it was declared. "
             "Write its first version with create_table."

@@ -8,7 +8,7 @@ provokes every row with the real library.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     PermissionDeniedError,
     ServiceUnavailableError,
     TableAlreadyExistsError,
@@ -25,12 +26,14 @@ from lanceway.errors import (
     TableColumnNotFoundError,
     TableIndexAlreadyExistsError,
     TableIndexNotFoundError,
+    TableNotFoundError,
     TableSchemaValidationError,
     TableTagAlreadyExistsError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
     ThrottlingError,
     UnauthenticatedError,
+    UnsupportedOperationError,
 )
 
 if TYPE_CHECKING:
@@ -102,8 +105,25 @@ ROWS = (
     Row(r"int too large to convert", InvalidInputError),
     Row(r"int too big to convert", InvalidInputError),
 )
+# How pylance words what the client of a managed table raised.
+CLIENT_ERRORS: Mapping[str, type[LanceNamespaceError]] = {
+    "Concurrent modification": ConcurrentModificationError,
+    "Internal error": InternalError,
+    "Invalid input": InvalidInputError,
+    "Invalid table state": InvalidTableStateError,
+    "Namespace not found": NamespaceNotFoundError,
+    "Permission denied": PermissionDeniedError,
+    "Service unavailable": ServiceUnavailableError,
+    "Table branch not found": TableBranchNotFoundError,
+    "Table not found": TableNotFoundError,
+    "Table version not found": TableVersionNotFoundError,
+    "Throttling": ThrottlingError,
+    "Unauthenticated": UnauthenticatedError,
+    "Unsupported": UnsupportedOperationError,
+}
 
-_LOCATION = re.compile(r"(, location:|,)? ?/(home|rustc|root|Users|usr)/[\w./@+~-]*\.rs:\d+:\d+")
+_CLIENT = re.compile(rf"Namespace error: ({'|'.join(CLIENT_ERRORS)}): ")
+_LOCATION = re.compile(r"(, location:|,)? ?(/(home|rustc|root|Users|usr)/|src/)[\w./@+~-]*\.rs:\d+:\d+")
 _WRAPPERS = re.compile(r"^((Invalid user input|LanceError\(\w+\)|External error|Query Execution error): )+")
 _DUMP = re.compile(r"(?: in schema)?:\s+Schema \{|\. Detail: Python exception|AggregateFunction\(")
 _LONGEST = 500
@@ -131,6 +151,9 @@ def translated(table: Table, operation: str) -> Iterator[None]:
 
 def translate(table: Table, operation: str, error: BaseException) -> LanceNamespaceError:
     text = str(error)
+    client = _CLIENT.search(text)
+    if client is not None:
+        return CLIENT_ERRORS[client[1]](f"{operation} on {table.name} failed: {cleaned(text[client.end() :])}.")
     row = next((row for row in STORAGE_ROWS if re.search(row.pattern, text)), None)
     if row is not None:
         # The storage's own words stay out: they may repeat an access key.

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
+from lanceway.errors import InvalidInputError
 from lanceway.tables.dataset import is_main
+from lanceway.tables.storage import local_path
 
 if TYPE_CHECKING:
+    from lanceway.tables.dataset import Table
     from lanceway.tables.storage import Object, Store
 
 FOLDER = "_versions"
@@ -16,6 +20,7 @@ _SUFFIX = ".manifest"
 # In the newer naming scheme the newest version sorts first: 20 digits that count down from here.
 _TOP = 2**64 - 1
 _DIGITS = 20
+_SCHEMES = ("V2", "V1")
 
 
 def folder(branch: str | None) -> str:
@@ -26,6 +31,42 @@ def folder(branch: str | None) -> str:
 def key(version: int, branch: str | None = None, *, scheme: str = "V2") -> str:
     name = f"{_TOP - version:0{_DIGITS}d}" if scheme == "V2" else str(version)
     return f"{folder(branch)}/{name}{_SUFFIX}"
+
+
+def scheme(given: str | None) -> str:
+    """A naming scheme as a request has it; the newer one unless told."""
+    chosen = (given or _SCHEMES[0]).upper()
+    if chosen not in _SCHEMES:
+        raise InvalidInputError(
+            f"create_table_version: the naming scheme is {given!r}, but must be one of {', '.join(_SCHEMES)}."
+        )
+    return chosen
+
+
+def root(table: Table) -> str:
+    """The location as a path from its store's root: no scheme, no bucket, no leading slash."""
+    path = local_path(table.location)
+    return (unquote(urlsplit(table.location).path) if path is None else path.as_posix()).strip("/")
+
+
+def path_of(table: Table, key: str) -> str:
+    """A key below the location as clients know it: as a path from the store's root."""
+    return f"{root(table)}/{key}".lstrip("/")
+
+
+def staged(table: Table, path: str, branch: str | None) -> str:
+    """The key of a staged manifest, whose path a client gives from the store's root or from the location.
+
+    It must lie where the branch keeps its versions, and be none yet.
+    """
+    below = path.lstrip("/").removeprefix(f"{root(table)}/")
+    parent, _, name = below.rpartition("/")
+    if parent != folder(branch) or name in ("", ".", "..") or version_of(below) is not None:
+        raise InvalidInputError(
+            f"create_table_version: {path!r} is no staged manifest of {table.name}. Write it into "
+            f"{root(table)}/{folder(branch)} under a name of its own and give that path."
+        )
+    return below
 
 
 def find(store: Store, version: int, branch: str | None = None) -> Object | None:

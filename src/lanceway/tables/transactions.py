@@ -19,7 +19,7 @@ from lance_namespace_urllib3_client.models.alter_transaction_unset_property impo
 )
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
-from lanceway.tables import manifests
+from lanceway.tables import versions
 from lanceway.tables.dataset import OWN_METADATA, Table, open_at
 from lanceway.tables.failures import translated
 
@@ -82,12 +82,11 @@ def _find(table: Table, dataset: lance.LanceDataset, name: str) -> _Found:
 
 def _candidates(table: Table, name: str) -> Iterable[int]:
     """The versions that a transaction may have made: those after the one it read, oldest first."""
-    store = table.store()
     if name.isascii() and name.isdigit():
-        return [int(name)] if manifests.find(store, int(name)) is not None else []
-    files = (key.rpartition("/")[2] for key in store.keys("_transactions"))
+        return [int(name)] if int(name) in versions.numbers(table) else []
+    files = (key.rpartition("/")[2] for key in table.store().keys("_transactions"))
     read = next((int(file.partition("-")[0]) for file in files if file.endswith(f"-{name}.txn")), 0)
-    return sorted(version for version, _ in manifests.all_in(store) if version > read)
+    return sorted(version for version in versions.numbers(table) if version > read)
 
 
 def _properties(dataset: lance.LanceDataset, found: _Found) -> dict[str, str]:

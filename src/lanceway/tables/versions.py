@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from lance_namespace import (
     BatchDeleteTableVersionsRequest,
@@ -27,12 +27,9 @@ from lanceway.errors import (
 from lanceway.tables import manifests, tags
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.failures import translated
-from lanceway.tables.storage import local_path
 
 if TYPE_CHECKING:
     from lanceway.tables.storage import Object, Store
-
-_SCHEMES = ("V2", "V1")
 
 
 def list_(table: Table, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
@@ -42,6 +39,14 @@ def list_(table: Table, request: ListTableVersionsRequest, after: int | None) ->
     if after is not None:
         ordered = [version for version in ordered if (version < after if request.descending else version > after)]
     return [_version(table, version, found[version]) for version in ordered]
+
+
+def numbers(table: Table) -> list[int]:
+    """The versions of the main branch, in no order: as they were claimed, or as storage has them."""
+    if table.client is not None:
+        claimed = table.client.list_table_versions(ListTableVersionsRequest(id=list(table.id)))
+        return [version.version for version in claimed.versions]
+    return [version for version, _ in manifests.all_in(table.store())]
 
 
 def _all(table: Table, store: Store, branch: str | None) -> dict[int, Object]:
@@ -55,17 +60,11 @@ def _all(table: Table, store: Store, branch: str | None) -> dict[int, Object]:
 def _version(table: Table, version: int, manifest: Object) -> TableVersion:
     return TableVersion(
         version=version,
-        manifest_path=f"{_root(table)}/{manifest.key}".lstrip("/"),
+        manifest_path=manifests.path_of(table, manifest.key),
         manifest_size=manifest.size,
         e_tag=manifest.e_tag,
         timestamp_millis=manifest.modified_millis,
     )
-
-
-def _root(table: Table) -> str:
-    """The location as a path from its store's root: no scheme, no bucket, no leading slash."""
-    path = local_path(table.location)
-    return (unquote(urlsplit(table.location).path) if path is None else path.as_posix()).strip("/")
 
 
 def describe(table: Table, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
@@ -91,8 +90,8 @@ def create(table: Table, request: CreateTableVersionRequest) -> CreateTableVersi
     expected = max(found) + 1 if found else 1 if is_main(request.branch) else request.version
     if request.version != expected:
         raise _conflict(table, request, f"the next version is {expected}")
-    staged = _staged(table, request)
-    final = manifests.key(request.version, request.branch, scheme=_scheme(request.naming_scheme))
+    staged = manifests.staged(table, request.manifest_path, request.branch)
+    final = manifests.key(request.version, request.branch, scheme=manifests.scheme(request.naming_scheme))
     if not store.copy_if_absent(staged, final):
         raise _conflict(table, request, "somebody else has just created it")
     store.delete(staged)
@@ -109,55 +108,52 @@ def _conflict(table: Table, request: CreateTableVersionRequest, why: str) -> Con
     )
 
 
-def _scheme(given: str | None) -> str:
-    scheme = (given or _SCHEMES[0]).upper()
-    if scheme not in _SCHEMES:
-        raise InvalidInputError(
-            f"create_table_version: the naming scheme is {given!r}, but must be one of {', '.join(_SCHEMES)}."
-        )
-    return scheme
-
-
-def _staged(table: Table, request: CreateTableVersionRequest) -> str:
-    """The staged manifest's key. It must lie where the branch keeps its versions, and be none yet."""
-    path = request.manifest_path.lstrip("/").removeprefix(f"{_root(table)}/")
-    folder, _, name = path.rpartition("/")
-    if folder != manifests.folder(request.branch) or name in ("", ".", "..") or manifests.version_of(path) is not None:
-        raise InvalidInputError(
-            f"create_table_version: {request.manifest_path!r} is no staged manifest of {table.name}. Write it into "
-            f"{_root(table)}/{manifests.folder(request.branch)} under a name of its own and give that path."
-        )
-    return path
-
-
 def delete(table: Table, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
     """Delete the versions in some ranges, all or, where one of them is needed, none.
 
     The latest version stays, and so does a tagged one.
     """
-    store = table.store()
+    store, parts = table.store(), ranges(request)
     found = _all(table, store, request.branch)
-    doomed = {version for version in found if any(_inside(version, part) for part in request.ranges)}
-    if max(found) in doomed:
-        raise InvalidInputError(
-            f"batch_delete_table_versions: {max(found)} is the latest version of {table.name} and cannot be deleted. "
-            f"End the range before it (end_version {max(found)}, which is exclusive), or drop the table."
-        )
-    _check_untagged(table, request.branch, doomed)
+    doomed = within(found, parts)
+    refuse_latest(table, max(found), doomed)
+    refuse_tagged(table, request.branch, doomed)
     store.delete(*(found[version].key for version in sorted(doomed)))
     return BatchDeleteTableVersionsResponse(deleted_count=len(doomed))
 
 
-def _inside(version: int, part: VersionRange) -> bool:
+def ranges(request: BatchDeleteTableVersionsRequest) -> list[tuple[int, int | None]]:
+    """The ranges of versions that are to be deleted; an end is exclusive, and None where there is none."""
+    return [_bounds(part) for part in request.ranges]
+
+
+def _bounds(part: VersionRange) -> tuple[int, int | None]:
     if part.start_version < 0 or part.end_version < -1:
         raise InvalidInputError(
             f"batch_delete_table_versions: {part.start_version} to {part.end_version} is no range of versions; "
             "start_version is 0 or more, end_version is exclusive and -1 for no end."
         )
-    return part.start_version <= version and (part.end_version == -1 or version < part.end_version)
+    return part.start_version, None if part.end_version == -1 else part.end_version
 
 
-def _check_untagged(table: Table, branch: str | None, doomed: set[int]) -> None:
+def within(versions: Iterable[int], parts: Sequence[tuple[int, int | None]]) -> set[int]:
+    """Those of the versions that lie in one of the ranges."""
+    return {
+        version
+        for version in versions
+        if any(start <= version and (end is None or version < end) for start, end in parts)
+    }
+
+
+def refuse_latest(table: Table, latest: int | None, doomed: set[int]) -> None:
+    if latest in doomed:
+        raise InvalidInputError(
+            f"batch_delete_table_versions: {latest} is the latest version of {table.name} and cannot be deleted. "
+            f"End the range before it (end_version {latest}, which is exclusive), or drop the table."
+        )
+
+
+def refuse_tagged(table: Table, branch: str | None, doomed: set[int]) -> None:
     tagged = {
         name: tag.version
         for name, tag in tags.list_(table, None).items()

@@ -23,7 +23,13 @@ from lance_namespace import (
     UpdateTableResponse,
 )
 
-from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
 from lanceway.tables import fields, manifests
 from lanceway.tables.dataset import RESERVED, Table, has_data, open_at
 from lanceway.tables.failures import translated
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance.dataset import MergeInsertBuilder
     from lance.fragment import FragmentMetadata
+
+    from lanceway.tables.storage import Store
 
 _FIRST = 1
 _ATTEMPTS = 3
@@ -70,15 +78,16 @@ def create(table: Table, data: pa.RecordBatchReader, storage_options: Mapping[st
             fragments = _write_fragments(table, source)
             written = replace(written, files=_files(fragments))
         _claim_first_version(table, source.schema, fragments, written.transaction)
-    except TableAlreadyExistsError as error:
+    except LanceNamespaceError as error:
+        if _is_committed(written):
+            return written
         discard(written)
+        if not isinstance(error, TableAlreadyExistsError):
+            raise
         raise TableAlreadyExistsError(
             f"{table.name} cannot be created: somebody else has just written its first version to "
             f"{table.location}. Insert into it, or use mode exist_ok or overwrite."
         ) from error
-    except LanceNamespaceError:
-        discard(written)
-        raise
     return written
 
 
@@ -126,12 +135,37 @@ def _claim_first_version(table: Table, schema: pa.Schema, fragments: list[Fragme
                 raise
 
 
+def _is_committed(written: Written) -> bool:
+    """Whether a commit that was said to have failed made the first version all the same.
+
+    Only of a managed table: a claim that stands is not taken back by deleting files.
+    """
+    if written.table.client is None:
+        return False
+    try:
+        return has_data(written.table) and _is_own(written)
+    except (NamespaceNotFoundError, TableNotFoundError):  # dropped meanwhile
+        return False
+
+
+def _is_own(written: Written) -> bool:
+    manifest = written.table.store().read(manifests.key(written.version))
+    return written.transaction.encode() in (manifest or b"")
+
+
+def _staged(store: Store, transaction: str) -> list[str]:
+    """The manifests that a transaction has staged and not claimed, or not been given."""
+    found = (key for key in store.keys(manifests.FOLDER) if manifests.version_of(key) is None)
+    return [key for key in found if transaction.encode() in (store.read(key) or b"")]
+
+
 def discard(written: Written) -> None:
     """Remove what a create wrote: its files, its transaction and, if it is still its own, its version."""
     store = written.table.store()
-    manifest = manifests.key(written.version)
-    if written.transaction.encode() in (store.read(manifest) or b""):
-        store.delete(manifest, manifests.HINT)
+    if _is_own(written):
+        store.delete(manifests.key(written.version), manifests.HINT)
+    if written.table.client is not None:
+        store.delete(*_staged(store, written.transaction))
     store.delete(*written.files, f"_transactions/0-{written.transaction}.txn")
     if store.exists(RESERVED):
         return  # declared: another writer may be about to put a file into a folder that is empty now

@@ -51,6 +51,7 @@ _WITH_ASSERTIONS = (
     "input",
     "life",
     "lists",
+    "managed",
     "namespaces",
     "queries",
     "references",

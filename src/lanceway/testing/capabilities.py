@@ -22,7 +22,8 @@ CAPABILITIES: Mapping[str, str] = MappingProxyType(
     {
         "chosen_location": "a table may be declared at a location of the caller's choosing",
         "close": "the catalog can be closed, and opens again when it is used",
-        "fork": "the catalog works in a forked child after its parent has used it",
+        "fork": "a forked child finds and lists tables after its parent has used the catalog",
+        "managed_versions": "the catalog owns the versions of its tables: they are claimed through it",
         "mixed_namespaces": "a namespace may hold tables and namespaces alike",
         "namespace_properties": "a namespace keeps the properties it was given",
         "namespaces": "namespaces can be created and dropped",
@@ -43,7 +44,7 @@ NO_ENGINE: Mapping[str, str] = MappingProxyType(
 )
 STORAGE_MANAGED: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
-        ("batch_commit_tables", "batch_create_table_versions"),
+        ("batch_commit_tables", "batch_create_table_versions", "managed_versions"),
         "versions live in storage, where each table commits on its own",
     )
 )

@@ -24,6 +24,7 @@ from lanceway.testing.life import (
     ThreadTests,
 )
 from lanceway.testing.lists import ListTests
+from lanceway.testing.managed import BatchTests, ManagedTests
 from lanceway.testing.namespaces import (
     DroppedNamespaceTests,
     MissingNamespaceTests,
@@ -77,7 +78,17 @@ class DataTests(
     """What is in a table."""
 
 
-class StructureTests(IndexTests, ColumnTests, MetadataTests, VersionTests, TransactionTests, TagTests, BranchTests):
+class StructureTests(
+    IndexTests,
+    ColumnTests,
+    MetadataTests,
+    VersionTests,
+    ManagedTests,
+    BatchTests,
+    TransactionTests,
+    TagTests,
+    BranchTests,
+):
     """What a table is made of, and its history."""
 
 

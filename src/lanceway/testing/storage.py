@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from lance_namespace import LanceNamespace
 
 from lanceway.tables.storage import Store, open_store
 from lanceway.testing.space import Id, Space
@@ -26,15 +27,18 @@ class Raw:
         described = self.space.describe(id_)
         assert described.location, "describe_table gives no location"
         options = self.storage_options or described.storage_options
-        return Place(described.location, dict(options) if options else None)
+        client = self.space.catalog if described.managed_versioning else None
+        return Place(described.location, dict(options) if options else None, client, tuple(id_))
 
 
 @dataclass(frozen=True)
 class Place:
-    """One table's location."""
+    """One table's location. A managed table also has the catalog through which its clients write."""
 
     location: str
     storage_options: dict[str, str] | None
+    client: LanceNamespace | None = None
+    id: tuple[str, ...] = ()
 
     def open(self) -> lance.LanceDataset:
         import lance
@@ -42,9 +46,19 @@ class Place:
         return lance.dataset(self.location, storage_options=self.storage_options)
 
     def write(self, data: pa.Table) -> None:
+        """Write the first version to a declared table, as a client does that knows where it lies."""
         import lance
 
-        lance.write_dataset(data, self.location, mode="create", storage_options=self.storage_options)
+        if self.client is None:
+            lance.write_dataset(data, self.location, mode="create", storage_options=self.storage_options)
+        else:
+            lance.write_dataset(data, namespace_client=self.client, table_id=list(self.id), mode="append")
+
+    def append(self, data: pa.Table) -> None:
+        """Write another version to storage, whoever owns the versions."""
+        import lance
+
+        lance.write_dataset(data, self.location, mode="append", storage_options=self.storage_options)
 
     def ids(self) -> list[int]:
         found: list[int] = sorted(self.open().to_table(columns=["id"])["id"].to_pylist())

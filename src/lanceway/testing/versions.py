@@ -136,20 +136,23 @@ class VersionTests(Suite):
         assert versions(space, made) == [1]
 
 
-def staged_second_version(space: Space, raw: Raw) -> tuple[Id, str]:
+def staged_second_version(space: Space, raw: Raw, *ids: int) -> tuple[Id, str]:
     """A table at version 1 whose second version lies ready: as a writer leaves it before it claims it."""
     made = space.table()
-    space.insert(made, rows(4))
-    (second,) = (
-        found
-        for found in space.catalog.list_table_versions(ListTableVersionsRequest(id=made)).versions
-        if found.version == 2
-    )
-    name = second.manifest_path.rpartition("/")[2]
-    store, staged = raw.place(made).store(), f"{name}-{uuid.uuid4().hex}"
-    store.put(f"_versions/{staged}", store.read(f"_versions/{name}") or b"")
-    store.delete(f"_versions/{name}")
-    return made, second.manifest_path.removesuffix(name) + staged
+    return made, staged_next_version(space, raw, made, *(ids or (4,)))
+
+
+def staged_next_version(space: Space, raw: Raw, made: Id, *ids: int) -> str:
+    latest = space.catalog.describe_table_version(DescribeTableVersionRequest(id=made)).version
+    place = raw.place(made)
+    before = set(place.store().keys("_versions"))
+    place.append(rows(*ids))
+    store = place.store()
+    (manifest,) = (key for key in set(store.keys("_versions")) - before if key.endswith(".manifest"))
+    staged = f"{manifest}-{uuid.uuid4().hex}"
+    store.put(staged, store.read(manifest) or b"")
+    store.delete(manifest)
+    return f"{latest.manifest_path.rpartition('/_versions/')[0]}/{staged}"
 
 
 def transaction(space: Space, id_: Id, name: str) -> Any:

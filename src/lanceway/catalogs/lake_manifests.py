@@ -1,0 +1,170 @@
+"""A managed table's manifests, where the lake's rows and the storage below meet.
+
+A row is a version, whatever storage says. What the row promises is made true by whoever meets it: its manifest
+is copied to its final path. What lies in storage without a row was written behind the lake: it is recorded,
+moved aside, and never shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lance_namespace_urllib3_client.models.table_version import TableVersion
+from sqlalchemy import Connection
+
+from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, TableBranchNotFoundError
+from lanceway.lake import lookups, strays, versions
+from lanceway.lake.lookups import Table as Row
+from lanceway.lake.store import LakeStore
+from lanceway.lake.versions import MAIN, Claim, Version
+from lanceway.tables import manifests, publishing
+from lanceway.tables.dataset import Table
+from lanceway.tables.storage import Store
+
+_COPIED_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """One managed table: its `row` in the lake, and the `table` in storage."""
+
+    lake: LakeStore
+    catalog: int
+    row: Row
+    table: Table
+
+    def answer(self, version: Version) -> TableVersion:
+        """A version as the contract has it."""
+        return TableVersion(
+            version=version.version,
+            manifest_path=manifests.path_of(self.table, version.final_path),
+            manifest_size=version.size,
+            e_tag=version.e_tag,
+            timestamp_millis=version.created_at,
+            metadata=dict(version.metadata) or None,
+        )
+
+    # -- in a transaction ------------------------------------------------------------------------
+
+    def held(self, connection: Connection) -> Row:
+        """The table for a claim: it stays, and others may claim too. Raises if it is another one by now."""
+        return self._same(lookups.hold(connection, self.catalog, self.row.identifier))
+
+    def locked(self, connection: Connection) -> Row:
+        """The table alone: nobody claims a version meanwhile."""
+        return self._same(lookups.lock(connection, self.catalog, self.row.identifier))
+
+    def _same(self, found: Row) -> Row:
+        if found.id != self.row.id:
+            raise ConcurrentModificationError(
+                f"The table {self.row.identifier} was replaced by another one meanwhile. Load it again."
+            )
+        return found
+
+    # -- what the rows promise -------------------------------------------------------------------
+
+    def settled(self, version: Version) -> Version:
+        """A version whose manifest is at its final path: it is copied there if that is still to be done."""
+        if version.copied:
+            return version
+        store = self.table.store()
+        if publishing.publish(store, version.staging_path, version.final_path, lambda data: self._keep(version, data)):
+            self.lake.single(lambda connection: versions.mark_copied(connection, version))
+            store.delete(version.staging_path)
+        return version
+
+    def settle(self) -> Sequence[Version]:
+        """Copy all that is still to be copied, and answer what that was."""
+        found = self.lake.read(lambda connection: versions.uncopied(connection, self.row.id, limit=_COPIED_AT_ONCE))
+        return [self.settled(version) for version in found]
+
+    def erase(self, gone: Sequence[Version]) -> int:
+        """Delete the manifests of versions whose rows are gone, and answer how many those were.
+
+        Without a row they are no versions any more: one that storage does not let go is a stray.
+        """
+        with suppress(LanceNamespaceError):
+            self.table.store().delete(*{path for row in gone for path in (row.final_path, row.staging_path)})
+        return len(gone)
+
+    def _keep(self, version: Version, data: bytes) -> None:
+        """Keep what lies where a claimed version's manifest belongs."""
+        self.lake.run(lambda connection: self._record(connection, version.branch, {version.final_path: data}))
+        self.table.store().put(publishing.kept_key(version.final_path, data), data)
+
+    # -- what lies beside them -------------------------------------------------------------------
+
+    def clear_the_way(self, latest: Version) -> None:
+        """Look where the next version will be, as its writer is going to look, and move a stray aside."""
+        following = manifests.key(latest.version + 1, latest.branch, scheme=latest.naming_scheme)
+        if self.table.store().exists(following):
+            self.sweep(latest.branch, above=latest.version)
+
+    def sweep(self, branch: str = MAIN, *, above: int = 0) -> None:
+        """Move aside all manifests of a branch that have no row, those `above` a version alone if one is given."""
+        store = self.table.store()
+        found = {file.key for number, file in manifests.all_in(store, branch) if number > above}
+        doubtful = self.lake.read(lambda connection: self._rowless(connection, self.row, branch, found))
+        data = {key: content for key in doubtful if (content := store.read(key)) is not None}
+        if not data:
+            return
+        # Recorded first, so that a crash forgets none; and looked at again under the lock each time, because
+        # what had no row a moment ago may be somebody's version by now.
+        recorded = self.lake.run(lambda connection: self._record_rowless(connection, branch, data))
+        for key in recorded:
+            store.put(publishing.kept_key(key, data[key]), data[key])
+        self.lake.run(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
+
+    def agree(self) -> None:
+        """Copy all that is still to be copied, and move aside all that has no row, on every branch."""
+        self.settle()
+        for branch in (MAIN, *publishing.branches(self.table.store())):
+            self.sweep(branch)
+
+    def _record_rowless(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> set[str]:
+        rowless = self._rowless_now(connection, branch, set(data))
+        self._record(connection, branch, {key: data[key] for key in rowless})
+        return rowless
+
+    def _rowless_now(self, connection: Connection, branch: str, keys: set[str]) -> set[str]:
+        row = self.locked(connection)
+        # A table that has left the lake's care meanwhile has its versions in storage alone.
+        return self._rowless(connection, row, branch, keys) if row.managed else set()
+
+    def _rowless(self, connection: Connection, row: Row, branch: str, keys: set[str]) -> set[str]:
+        if not keys:
+            return set()
+        lowest = min(manifests.version_of(key) or 0 for key in keys)
+        return keys - {version.final_path for version in _all(connection, row, branch, after=lowest - 1)}
+
+    def _record(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> None:
+        for number, key in sorted((manifests.version_of(key) or 0, key) for key in data):
+            kept = publishing.kept_key(key, data[key])
+            strays.record(connection, self.row.id, branch, number, path=key, kept_path=kept)
+
+    # -- from storage into the lake --------------------------------------------------------------
+
+    def adopt(self, connection: Connection, *, by: str) -> int:
+        """Make every version that lies in storage, of every branch, a row; how many the main branch has."""
+        store = self.table.store()
+        main = [*_claims(store, MAIN)]
+        versions.adopt(connection, self.row.id, main, by=by)
+        for branch in publishing.branches(store):
+            versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
+        return len(main)
+
+
+def _claims(store: Store, branch: str) -> Iterator[Claim]:
+    for number, file in manifests.all_in(store, branch):
+        scheme = "V2" if file.key == manifests.key(number, branch) else "V1"
+        yield Claim(number, file.key, file.key, branch=branch, size=file.size, e_tag=file.e_tag, naming_scheme=scheme)
+
+
+def _all(connection: Connection, row: Row, branch: str, *, after: int = 0) -> Sequence[Version]:
+    """The versions of a branch, none for a branch that the lake does not know."""
+    try:
+        return versions.page(connection, row, branch=branch, after=after)
+    except TableBranchNotFoundError:
+        return []

@@ -1,0 +1,120 @@
+"""The namespaces of a lake's catalog, one by one as the contract has them and by their logical paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import Connection
+
+from lanceway.catalogs.lake_connection import LakeConnection
+from lanceway.errors import LanceNamespaceError
+from lanceway.identifiers import Identifier
+from lanceway.lake import namespaces, removals, settings, subtrees
+from lanceway.lake.catalogs import get
+from lanceway.tables.storage import open_store
+
+
+class LakeNamespaces(LakeConnection):
+    """Namespaces of any depth."""
+
+    # -- by logical path -------------------------------------------------------------------------
+
+    def list_schemas(self, parent: str | None = None) -> list[str]:
+        """The logical paths of what lies directly in a namespace, in the root if none is given.
+
+        Names are joined by the lake's `separator`: the children of `team` are `team:sales` and the like.
+        """
+
+        def listed(connection: Connection) -> list[str]:
+            separator, nested = settings.separator(connection), get(connection, self._catalog.id).nested
+            inside = separator.parse(parent, nested=nested)
+            names = namespaces.children(connection, self._catalog.id, inside)
+            return [separator.format(inside.child(name), nested=nested) for name in names]
+
+        return self._lake.read(listed)
+
+    def create_namespaces(
+        self,
+        path: str | Iterable[str],
+        properties: Mapping[str, str] | None = None,
+        *,
+        comment: str | None = None,
+        owner: str | None = None,
+    ) -> Identifier:
+        """Make a namespace and what is missing above it: all of it, with one owner, or nothing.
+
+        The path is a logical one, such as `team:sales`, or a list of names. Properties and comment are the
+        namespace's own. Raises NamespaceAlreadyExistsError.
+        """
+
+        def made(connection: Connection) -> Identifier:
+            return namespaces.create(
+                connection,
+                self._catalog.id,
+                self._parsed(connection, path),
+                by=self._user,
+                parents=True,
+                owner=owner,
+                comment=comment,
+                properties=properties,
+            ).identifier
+
+        return self._lake.run(made)
+
+    def _parsed(self, connection: Connection, path: str | Iterable[str]) -> Identifier:
+        if not isinstance(path, str):
+            return Identifier(path)
+        return settings.separator(connection).parse(path, nested=get(connection, self._catalog.id).nested)
+
+    # -- the contract's questions ----------------------------------------------------------------
+
+    def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
+        return self._lake.read(lambda connection: namespaces.load(connection, self._catalog.id, namespace)).properties
+
+    def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        return self._lake.read(
+            lambda connection: namespaces.children(connection, self._catalog.id, namespace, after=after, limit=limit)
+        )
+
+    def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
+        return self._lake.run(
+            lambda connection: namespaces.create(
+                connection, self._catalog.id, namespace, by=self._user, properties=properties
+            )
+        ).properties
+
+    def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
+        if not cascade:
+            return self._lake.run(
+                lambda connection: namespaces.drop(connection, self._catalog.id, namespace)
+            ).properties
+        properties, locations = self._lake.run(lambda connection: self._drop_tree(connection, namespace))
+        for location in locations:
+            self._remove(location)
+        return properties
+
+    def _drop_tree(self, connection: Connection, namespace: Identifier) -> tuple[Mapping[str, str], Sequence[str]]:
+        properties = namespaces.load(connection, self._catalog.id, namespace).properties
+        return properties, subtrees.drop(connection, self._catalog.id, namespace, by=self._user)
+
+    # -- data of what was dropped ----------------------------------------------------------------
+
+    def finish_removals(self) -> list[str]:
+        """Delete the data of dropped tables that a crash or an unreachable storage left; where it was."""
+        found = [removal.location for removal in self._lake.read(removals.pending)]
+        for location in found:
+            self._remove(location)
+        return found
+
+    def _remove(self, location: str) -> None:
+        """Delete a dropped table's data. Until it is gone, the lake remembers the location."""
+        store = open_store(location, self._options)
+        try:
+            store.delete(*store.keys())
+        except LanceNamespaceError as error:
+            raise type(error)(
+                f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "
+                "cause is mended, finish_removals() deletes it."
+            ) from error
+        store.remove_empty_folders()
+        self._lake.run(lambda connection: removals.done(connection, location))

@@ -1,0 +1,141 @@
+"""Which lake a verb of `lanceway lake` means: by its options, by the chosen namespace, by the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.lake.store import LakeStore
+
+Uri = Annotated[
+    str | None,
+    typer.Option(
+        "--uri",
+        help="The database, such as sqlite:///lake.db or postgresql://user@host/database. Others on this machine can "
+        "read what a command is given: with a password in it, set LANCEWAY_DATABASE instead.",
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option("--root", help="The folder or URI that new tables lie under; LANCEWAY_WAREHOUSE if left out."),
+]
+Metalake = Annotated[str | None, typer.Option("--metalake", help="The metalake; lanceway if left out.")]
+Catalog = Annotated[str | None, typer.Option("--catalog", help="The catalog in the metalake; lake if left out.")]
+
+_TYPE = "lake"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A lake's database, and a catalog in it."""
+
+    uri: str = field(repr=False)  # may hold a password
+    settings: Mapping[str, str] = field(repr=False)  # all of them, as `connect` takes them
+
+    @property
+    def metalake(self) -> str:
+        return self.settings.get("metalake", "lanceway")
+
+    @property
+    def catalog(self) -> str:
+        return self.settings.get("catalog", "lake")
+
+    @property
+    def root(self) -> str:
+        """Where new tables lie; a path of this machine is made absolute."""
+        from lanceway.tables.storage import local_path
+
+        given = self.settings.get("root")
+        if not given:
+            raise typer.BadParameter(
+                "where shall tables lie? Give --root, or set LANCEWAY_WAREHOUSE.", param_hint="'--root'"
+            )
+        path = local_path(given)
+        return given if path is None else str(path)
+
+    @property
+    def user(self) -> str:
+        """Who acts: the owner of what is made."""
+        from lanceway.catalogs.lake_connection import login
+
+        return self.settings.get("user") or login()
+
+    @property
+    def storage_options(self) -> dict[str, str]:
+        prefix = "storage."
+        return {key[len(prefix) :]: value for key, value in self.settings.items() if key.startswith(prefix)}
+
+    def agreeing_with_any_separator(self) -> Place:
+        """The same lake, whatever separator it was expected to have."""
+        kept = {key: value for key, value in self.settings.items() if key not in ("separator", "policy")}
+        return replace(self, settings=kept)
+
+    @contextmanager
+    def opened(self, *, upgrade: bool = False) -> Iterator[LakeStore]:
+        """The database, which must be there and hold a lake of this version; with `upgrade` it may become one."""
+        from lanceway.lake.store import open_store
+
+        separator, policy = self.settings.get("separator"), self.settings.get("policy")
+        store = open_store(self.uri, separator=separator, policy=policy, upgrade=upgrade)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    @contextmanager
+    def bare(self) -> Iterator[LakeStore]:
+        """The database, whatever it holds."""
+        from lanceway.lake.store import LakeStore
+
+        store = LakeStore(self.uri)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def place(session: Session, **given: str | None) -> Place:
+    """The lake that is meant. An option wins over the chosen namespace, and that over the environment."""
+    from lanceway import config
+
+    _refuse_without_packages()
+    options = {name: value for name, value in given.items() if value is not None}
+    settings = {**config.lake(), **_chosen(session), **options}
+    if "uri" not in settings:
+        raise typer.BadParameter(
+            "which lake? Give --uri, choose one of the configuration file with --in NAME, or set LANCEWAY_DATABASE.",
+            param_hint="'--uri'",
+        )
+    return Place(settings["uri"], settings)
+
+
+def _chosen(session: Session) -> dict[str, str]:
+    """The settings of the namespace that the program's own options choose, if they do."""
+    from lanceway import config
+
+    if session.name is None and session.type is None:
+        return dict(session.settings)
+    named = config.namespace(session.name, session.config) if session.name is not None else None
+    type_ = named.type if named else session.type
+    if type_ != _TYPE:
+        raise typer.BadParameter(f"that namespace is of type {type_}, and no lake.", param_hint="'--in'")
+    return {**(named.settings if named else {}), **session.settings}
+
+
+def _refuse_without_packages() -> None:
+    from importlib.util import find_spec
+
+    from lanceway.errors import UnsupportedOperationError
+
+    missing = [name for name in ("sqlalchemy", "alembic") if find_spec(name) is None]
+    if missing:
+        raise UnsupportedOperationError(
+            f"A lake needs {' and '.join(missing)}. Install what is missing: pip install 'lanceway[lake]'"
+        )
