@@ -218,6 +218,32 @@ def test_a_writer_that_followed_a_stray_succeeds_when_it_tries_again(lake: LakeC
     assert kept(lake, table) == [3, 4]
 
 
+def test_a_version_built_on_a_stray_is_never_claimed(lake: LakeCatalog, table: Id) -> None:
+    """Its number is the next one by the time it is claimed: only what it was built on is wrong."""
+    write_behind(lake, table, 99)
+    built_on_a_stray = stage(lake, table, 98)
+    insert(lake, table, 3)
+    with pytest.raises(ConcurrentModificationError, match="built on what was written behind the lake"):
+        claim(lake, table, 4, built_on_a_stray)
+    assert ids(lake, table) == [1, 2, 3]
+    with pytest.raises(ConcurrentModificationError):
+        claim(lake, table, 5, built_on_a_stray)
+    insert(lake, table, 4)
+    assert ids(lake, table) == [1, 2, 3, 4]
+
+
+def test_a_writer_in_doubt_goes_on_without_an_error(lake: LakeCatalog, table: Id) -> None:
+    write_behind(lake, table, 99)
+    insert(lake, table, 3)
+    dataset = opened(lake, table)
+    dataset.insert(rows(4))
+    assert ids(lake, table) == [1, 2, 3, 4]
+    # Version 4 is the lake's own, and changes nothing.
+    assert (dataset.version, ids(lake, table, version=4)) == (5, [1, 2, 3])
+    insert(lake, table, 5)
+    assert numbers(lake, table) == [1, 2, 3, 4, 5, 6]
+
+
 def test_a_claim_too_far_is_refused_and_the_way_cleared(lake: LakeCatalog, table: Id) -> None:
     write_behind(lake, table, 99)
     key = stage(lake, table, 3)

@@ -8,7 +8,8 @@ what somebody writes to storage behind it is never shown.
     lake_namespaces   namespaces, one by one and by logical path
     lake_tables       tables: declared, registered, renamed, dropped
     lake_manifests    a managed table's manifests: rows and storage brought together
-    lake_versions     versions and branches
+    lake_claims       versions: claimed
+    lake_versions     versions and branches: listed, described, deleted
     lake_batches      several tables in one transaction
     lake_repair       what rows and storage disagree on
 """

@@ -25,8 +25,9 @@ from lance_namespace_urllib3_client.models.commit_table_result import CommitTabl
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
+from lanceway.catalogs.lake_claims import asked_for, branch_of, published
 from lanceway.catalogs.lake_manifests import Manifests
-from lanceway.catalogs.lake_versions import LakeVersions, asked_for, branch_of, published
+from lanceway.catalogs.lake_versions import LakeVersions
 from lanceway.catalogs.requests import accept, table_id
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -36,7 +37,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import lookups, versions
+from lanceway.lake import lookups
 from lanceway.lake.lookups import Table as Row
 from lanceway.lake.versions import Version
 
@@ -100,6 +101,14 @@ class LakeBatches(LakeVersions):
             self._settle_storage(table)
         elif isinstance(step, BatchDeleteTableVersionsRequest):
             self._refuse_tagged(self._in_the_lake(self._row(table)), step)
+        elif isinstance(step, CreateTableVersionRequest):
+            self._settle_claims(table)
+
+    def _settle_claims(self, table: Identifier) -> None:
+        with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
+            row = self._row(table)
+            if row.managed:
+                self._manifests(row).settle()
 
     def _in_the_lake(self, row: Row) -> Manifests:
         if not row.managed:
@@ -122,7 +131,7 @@ class LakeBatches(LakeVersions):
         self._in_the_lake(found.row)
         if isinstance(step, BatchDeleteTableVersionsRequest):
             return _Done(found, self._forgotten(connection, found, step))
-        return _Done(found, [versions.claim(connection, found.row, asked_for(found, step), by=self._user)])
+        return _Done(found, [self._claim_version(connection, found, asked_for(found, step))])
 
     # -- after the transaction -------------------------------------------------------------------
 

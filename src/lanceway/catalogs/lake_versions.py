@@ -8,8 +8,6 @@ from contextlib import suppress
 from lance_namespace import (
     BatchDeleteTableVersionsRequest,
     BatchDeleteTableVersionsResponse,
-    CreateTableVersionRequest,
-    CreateTableVersionResponse,
     DeleteTableBranchRequest,
     DeleteTableBranchResponse,
     DescribeTableVersionRequest,
@@ -21,49 +19,22 @@ from lance_namespace import (
 )
 from sqlalchemy import Connection
 
+from lanceway.catalogs.lake_claims import LakeClaims, branch_of
 from lanceway.catalogs.lake_manifests import Manifests
-from lanceway.catalogs.lake_tables import LakeTables
 from lanceway.catalogs.requests import accept, page_limit, page_of, page_start
 from lanceway.errors import (
-    ConcurrentModificationError,
-    InvalidInputError,
-    LanceNamespaceError,
     PermissionDeniedError,
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
 from lanceway.lake import versions
-from lanceway.lake.versions import MAIN, Claim, Version
+from lanceway.lake.versions import MAIN, Version
 from lanceway.tables import branches, manifests
 from lanceway.tables import versions as stored
-from lanceway.tables.dataset import is_main
 
 
-class LakeVersions(LakeTables):
+class LakeVersions(LakeClaims):
     """The catalog owns the latest version of a managed table."""
-
-    # -- claiming --------------------------------------------------------------------------------
-
-    def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
-        request = accept(CreateTableVersionRequest, request)
-        table = self._managed(request.id, "create_table_version")
-        if table is None:
-            return super().create_table_version(request)
-        asked = asked_for(table, request)
-        try:
-            claimed = self._lake.run(
-                lambda connection: versions.claim(connection, table.held(connection), asked, by=self._user)
-            )
-        except ConcurrentModificationError:
-            self._make_way(table, asked.branch, asked.version)
-            raise
-        return CreateTableVersionResponse(version=table.answer(published(table, claimed)))
-
-    def _make_way(self, table: Manifests, branch: str, refused: int) -> None:
-        """After a claim that went too far: the stray that its writer followed is gone when it tries again."""
-        latest = self._lake.read(lambda connection: versions.latest(connection, table.row.id, branch)) or 0
-        if refused > latest + 1:
-            table.sweep(branch, above=latest)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -193,45 +164,3 @@ class LakeVersions(LakeTables):
         if store.exists(main.final_path):
             self._forget_branch(table, branch)
             raise TableBranchNotFoundError(f"The table {table.table.name} has no branch {branch!r}: it was deleted.")
-
-
-def branch_of(given: str | None) -> str:
-    return MAIN if is_main(given) else str(given)
-
-
-def asked_for(table: Manifests, request: CreateTableVersionRequest) -> Claim:
-    """What a writer claims. Refuses a manifest that is not there, unless it is there no more."""
-    branch, scheme = branch_of(request.branch), manifests.scheme(request.naming_scheme)
-    staging = manifests.staged(table.table, request.manifest_path, branch)
-    staged = table.table.store().head(staging)
-    if staged is None and not _is_claimed(table, branch, request.version, staging):
-        raise InvalidInputError(
-            f"create_table_version: there is no manifest at {request.manifest_path!r}. Write it before its version "
-            "is claimed."
-        )
-    return Claim(
-        request.version,
-        staging,
-        manifests.key(request.version, branch, scheme=scheme),
-        branch=branch,
-        size=staged.size if staged else None,
-        e_tag=request.e_tag,
-        naming_scheme=scheme,
-        metadata=request.metadata or {},
-    )
-
-
-def _is_claimed(table: Manifests, branch: str, number: int, staging: str) -> bool:
-    """Whether the same claim was made before: its manifest has left the staging path since."""
-    try:
-        found = table.lake.read(lambda connection: versions.describe(connection, table.row, number, branch=branch))
-    except (TableBranchNotFoundError, TableVersionNotFoundError):
-        return False
-    return found.staging_path == staging
-
-
-def published(table: Manifests, claimed: Version) -> Version:
-    """A claimed version, copied if storage allows. The claim stands in any case; whoever meets it copies it."""
-    with suppress(LanceNamespaceError):
-        table.settled(claimed)
-    return claimed

@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select
 
 from lanceway.lake.clock import now
 from lanceway.lake.rows import Insert
-from lanceway.lake.schema import strays
+from lanceway.lake.schema import strays, versions
 
 _INSERT = Insert(strays, found_at=now())
+_SAME = (strays.c.table_id == versions.c.table_id) & (strays.c.branch == versions.c.branch)
+_BASE = select(
+    versions.c.copied,
+    exists().where(_SAME, strays.c.version == versions.c.version).correlate(versions).label("strayed"),
+).where(
+    versions.c.table_id == bindparam("table"),
+    versions.c.branch == bindparam("of_branch"),
+    versions.c.version == bindparam("number"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,23 @@ class Stray:
     def of(cls, row: Row[Any]) -> Stray:
         columns: tuple[Any, ...] = tuple(row)
         return cls(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a version may have been built on: whether it is `copied`, and whether a stray had its number too.
+
+    Once it is copied nobody can put a stray in its place any more, and those that were there are recorded.
+    """
+
+    copied: bool
+    strayed: bool
+
+
+def base(connection: Connection, table: int, branch: str, version: int) -> Base | None:
+    """The version before one that is to be claimed, None if there is none."""
+    row = connection.execute(_BASE, {"table": table, "of_branch": branch, "number": version - 1}).one_or_none()
+    return None if row is None else Base(row.copied, row.strayed)
 
 
 def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:

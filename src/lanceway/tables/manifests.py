@@ -78,8 +78,13 @@ def find(store: Store, version: int, branch: str | None = None) -> Object | None
 
 def version_of(path: str) -> int | None:
     """The version that a manifest's path means, None for other files beside it."""
-    stem, suffix, rest = path.rpartition("/")[2].partition(_SUFFIX)
-    if not suffix or rest or not (stem.isascii() and stem.isdigit()):
+    return None if path.rpartition("/")[2].partition(_SUFFIX)[2] else staged_version(path)
+
+
+def staged_version(path: str) -> int | None:
+    """The version that a staged manifest is meant for, by its name; None if that does not tell."""
+    stem, suffix, _ = path.rpartition("/")[2].partition(_SUFFIX)
+    if not suffix or not (stem.isascii() and stem.isdigit()):
         return None
     return _TOP - int(stem) if len(stem) == _DIGITS else int(stem)
 

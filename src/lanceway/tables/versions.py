@@ -31,6 +31,9 @@ from lanceway.tables.failures import translated
 if TYPE_CHECKING:
     from lanceway.tables.storage import Object, Store
 
+# A key of the table's configuration, which no reader looks at.
+BARRED = "lanceway.barred"
+
 
 def list_(table: Table, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
     """The versions that come after `after`: oldest first, newest first if `descending`."""
@@ -164,6 +167,13 @@ def refuse_tagged(table: Table, branch: str | None, doomed: set[int]) -> None:
             f"batch_delete_table_versions: versions of {table.name} are tagged and cannot be deleted: "
             f"{', '.join(f'{version} ({name})' for name, version in tagged.items())}. Delete the tags first."
         )
+
+
+def bar(table: Table, branch: str | None) -> None:
+    """Make a version that changes nothing, so that its number is taken. Every other change gets along with it."""
+    dataset = open_at(table, branch=branch)
+    with translated(table, "bar"):
+        dataset.update_config({BARRED: str(dataset.version)})
 
 
 def restore(table: Table, request: RestoreTableRequest) -> None:
