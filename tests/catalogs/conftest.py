@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.catalogs.lakes import PASSWORD, connect
 from tests.servers.postgres import Postgres
 
 from lanceway.catalogs import LakeCatalog
-
-PASSWORD = "open-sesame"
-Connect = Callable[..., LakeCatalog]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +35,3 @@ def uri(request: pytest.FixtureRequest) -> str:
 def lake(uri: str, tmp_path: Path) -> Iterator[LakeCatalog]:
     with connect(uri, tmp_path) as made:
         yield made
-
-
-def connect(uri: str, folder: Path, **settings: Any) -> LakeCatalog:
-    return LakeCatalog(uri=uri, root=str(folder / "warehouse"), catalog=uuid.uuid4().hex, **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -16,6 +17,12 @@ from lanceway.tables import manifests
 from lanceway.tables.storage import Store, open_store
 
 Id = list[str]
+PASSWORD = "open-sesame"
+
+
+def connect(uri: str, folder: Path, **settings: Any) -> LakeCatalog:
+    """A new catalog, in a database that the tests of a module share."""
+    return LakeCatalog(uri=uri, root=str(folder / "warehouse"), catalog=uuid.uuid4().hex, **settings)
 
 
 def rows(*ids: int) -> pa.Table:

@@ -15,6 +15,7 @@ COMMON = {
     **STORAGE_MANAGED,
     "chosen_location": "a table lies in the folder, under its name",
 }
+MANIFEST = {**COMMON, "fork": "pylance reads the manifest, and is not safe after a fork"}
 FLAT = {
     **COMMON,
     "namespaces": "a folder without a manifest holds tables alone",
@@ -44,7 +45,7 @@ class TestLanceFolder(CatalogTests):
 
 
 class TestManifestFolder(CatalogTests):
-    without = COMMON
+    without = MANIFEST
     secrets = tuple(SETTINGS.values())
 
     @pytest.fixture

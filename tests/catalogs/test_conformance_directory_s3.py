@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from tests.catalogs.test_conformance_directory import COMMON, FLAT
+from tests.catalogs.test_conformance_directory import FLAT, MANIFEST
 from tests.servers.seaweedfs import S3, SECRET
 
 from lanceway.catalogs import DirectoryCatalog
@@ -31,7 +31,7 @@ class TestPlainBucket(CatalogTests):
 class TestManifestBucket(NamespaceTests, TableTests, LifeTests):
     """What the layout changes; the data of a table is written and read as above."""
 
-    without = COMMON
+    without = MANIFEST
     secrets = (SECRET,)
 
     @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.catalogs.conftest import PASSWORD, connect
+from tests.catalogs.lakes import PASSWORD, connect
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.testing import NO_ENGINE, CatalogTests

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.catalogs.conftest import PASSWORD, connect
-from tests.catalogs.lakes import create, ids, insert, location, numbers, write_behind
+from tests.catalogs.lakes import PASSWORD, connect, create, ids, insert, location, numbers, write_behind
 
 import lanceway
 from lanceway.catalogs import LakeCatalog

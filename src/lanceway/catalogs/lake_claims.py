@@ -37,22 +37,16 @@ class LakeClaims(LakeTables):
     """The claim is the commit; copying the manifest follows."""
 
     def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
+        return self.claim_table_version(request)
+
+    def claim_table_version(
+        self, request: CreateTableVersionRequest, *, trusted: bool = False
+    ) -> CreateTableVersionResponse:
+        """Carry out `create_table_version`; a `trusted` manifest is the lake's own, built on the version before."""
         request = accept(CreateTableVersionRequest, request)
         table = self._managed(request.id, "create_table_version")
-        return super().create_table_version(request) if table is None else self._created_version(table, request)
-
-    def create_trusted_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
-        """The same for the lake's own manifest, of which it is known what it was built on."""
-        table = self._managed(request.id, "create_table_version")
-        return (
-            super().create_table_version(request)
-            if table is None
-            else self._created_version(table, request, trusted=True)
-        )
-
-    def _created_version(
-        self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool = False
-    ) -> CreateTableVersionResponse:
+        if table is None:
+            return super().create_table_version(request)
         asked = asked_for(table, request)
         try:
             claimed = self._claimed_version(table, asked, trusted=trusted)
@@ -121,7 +115,7 @@ class _Trusted(Wrapper):
 
     def _forward(self, operation: str, request: Any, *data: Any) -> Any:
         if operation == "create_table_version" and request.version == self._version:
-            return self._lake.create_trusted_version(request)
+            return self._lake.claim_table_version(request, trusted=True)
         return super()._forward(operation, request, *data)
 
 

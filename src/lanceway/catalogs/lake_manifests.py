@@ -146,14 +146,11 @@ class Manifests:
 
     # -- from storage into the lake --------------------------------------------------------------
 
-    def adopt(self, connection: Connection, *, by: str) -> int:
-        """Make every version that lies in storage, of every branch, a row; how many the main branch has."""
+    def adopt(self, connection: Connection, *, by: str) -> None:
+        """Make every version that lies in storage, of every branch, a row."""
         store = self.table.store()
-        main = [*_claims(store, MAIN)]
-        versions.adopt(connection, self.row.id, main, by=by)
-        for branch in publishing.branches(store):
+        for branch in (MAIN, *publishing.branches(store)):
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
-        return len(main)
 
 
 def _claims(store: Store, branch: str) -> Iterator[Claim]:
