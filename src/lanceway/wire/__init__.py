@@ -1,0 +1,1 @@
+"""Wire protocols as data: routes, bodies and error envelopes, for client and server alike."""

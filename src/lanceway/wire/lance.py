@@ -1,0 +1,331 @@
+"""Lance REST as data: the 54 routes, what each takes and gives, and which code has which status.
+
+Client and server read the same rows, so that they cannot disagree. A row says where each part of a
+request travels: the identifier in the path, some fields in the query, the rest in the body.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote, unquote
+
+from lanceway.errors import InvalidInputError
+from lanceway.identifiers import Identifier
+
+DELIMITER = "$"
+REQUEST_ID = "x-request-id"
+
+JSON = "application/json"
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
+ARROW_FILE = "application/vnd.apache.arrow.file"
+
+
+class Body(Enum):
+    """What a request carries beside its path and query."""
+
+    NONE = None
+    MODEL = JSON  # the request's fields
+    MAP = "map"  # one field alone, a map of strings
+    ARROW = ARROW_STREAM
+
+
+class Answer(Enum):
+    """What a success carries."""
+
+    EMPTY = None
+    MODEL = JSON
+    COUNT = "count"  # a bare number
+    TEXT = "text"  # a bare JSON string
+    MAP = "map"  # a bare map of strings
+    ARROW = ARROW_FILE
+
+
+class Kind(Enum):
+    """How a field is written in a query."""
+
+    TEXT = "string"
+    NUMBER = "integer"
+    FLAG = "boolean"
+    LIST = "array"  # repeated
+    MAP = "object"  # JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    operation: str
+    method: str
+    path: str  # below the server's base, with {id} and {index_name}
+    query: Mapping[str, Kind]
+    body: Body
+    answer: Answer
+    status: int
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.path.strip("/").split("/"))
+
+    @property
+    def has_id(self) -> bool:
+        return "{id}" in self.parts
+
+
+_PAGE = {"page_token": Kind.TEXT, "limit": Kind.NUMBER}
+_TABLES = {**_PAGE, "include_declared": Kind.FLAG}
+_BRANCH = {"branch": Kind.TEXT}
+_MERGE = {
+    **_BRANCH,
+    "on": Kind.LIST,
+    "when_matched_update_all": Kind.FLAG,
+    "when_matched_update_all_filt": Kind.TEXT,
+    "when_not_matched_insert_all": Kind.FLAG,
+    "when_not_matched_by_source_delete": Kind.FLAG,
+    "when_not_matched_by_source_delete_filt": Kind.TEXT,
+    "timeout": Kind.TEXT,
+    "use_index": Kind.FLAG,
+}
+_DESCRIBE = {"with_table_uri": Kind.FLAG, "load_detailed_metadata": Kind.FLAG, "check_declared": Kind.FLAG}
+_CREATE = {"mode": Kind.TEXT, "properties": Kind.MAP, "storage_options": Kind.MAP}
+
+
+def _route(
+    operation: str,
+    path: str,
+    query: Mapping[str, Kind] | None = None,
+    *,
+    method: str = "POST",
+    body: Body = Body.MODEL,
+    answer: Answer = Answer.MODEL,
+    status: int = 200,
+) -> Route:
+    return Route(operation, method, path, MappingProxyType(dict(query or {})), body, answer, status)
+
+
+_NAMESPACE, _TABLE, _VIEW = "/v1/namespace/{id}", "/v1/table/{id}", "/v1/materialized_view/{id}"
+
+ROUTES: tuple[Route, ...] = (
+    _route("create_namespace", f"{_NAMESPACE}/create"),
+    _route("list_namespaces", f"{_NAMESPACE}/list", _PAGE, method="GET", body=Body.NONE),
+    _route("describe_namespace", f"{_NAMESPACE}/describe"),
+    _route("drop_namespace", f"{_NAMESPACE}/drop"),
+    _route("namespace_exists", f"{_NAMESPACE}/exists", answer=Answer.EMPTY),
+    _route("list_tables", f"{_NAMESPACE}/table/list", _TABLES, method="GET", body=Body.NONE),
+    _route("list_all_tables", "/v1/table", _TABLES, method="GET", body=Body.NONE),
+    _route("register_table", f"{_TABLE}/register"),
+    _route("describe_table", f"{_TABLE}/describe", _DESCRIBE),
+    _route("table_exists", f"{_TABLE}/exists", answer=Answer.EMPTY),
+    _route("drop_table", f"{_TABLE}/drop", body=Body.NONE),
+    _route("deregister_table", f"{_TABLE}/deregister"),
+    _route("restore_table", f"{_TABLE}/restore"),
+    _route("rename_table", f"{_TABLE}/rename"),
+    _route(
+        "update_table_schema_metadata",
+        f"{_TABLE}/schema_metadata/update",
+        _BRANCH,
+        body=Body.MAP,
+        answer=Answer.MAP,
+    ),
+    _route(
+        "list_table_versions",
+        f"{_TABLE}/version/list",
+        {**_BRANCH, **_PAGE, "descending": Kind.FLAG},
+        body=Body.NONE,
+    ),
+    _route("create_table_version", f"{_TABLE}/version/create"),
+    _route("describe_table_version", f"{_TABLE}/version/describe"),
+    _route("batch_delete_table_versions", f"{_TABLE}/version/delete"),
+    _route("batch_create_table_versions", "/v1/table/version/batch-create"),
+    _route("batch_commit_tables", "/v1/table/batch-commit"),
+    _route("alter_table_alter_columns", f"{_TABLE}/alter_columns"),
+    _route("update_field_metadata", f"{_TABLE}/update_field_metadata"),
+    _route("alter_table_drop_columns", f"{_TABLE}/drop_columns"),
+    _route("get_table_stats", f"{_TABLE}/stats"),
+    _route("insert_into_table", f"{_TABLE}/insert", {**_BRANCH, "mode": Kind.TEXT}, body=Body.ARROW),
+    _route("merge_insert_into_table", f"{_TABLE}/merge_insert", _MERGE, body=Body.ARROW),
+    _route("update_table", f"{_TABLE}/update"),
+    _route("delete_from_table", f"{_TABLE}/delete"),
+    _route("query_table", f"{_TABLE}/query", answer=Answer.ARROW),
+    _route("count_table_rows", f"{_TABLE}/count_rows", answer=Answer.COUNT),
+    _route("create_table", f"{_TABLE}/create", _CREATE, body=Body.ARROW),
+    _route("explain_table_query_plan", f"{_TABLE}/explain_plan", answer=Answer.TEXT),
+    _route("analyze_table_query_plan", f"{_TABLE}/analyze_plan", answer=Answer.TEXT),
+    _route("alter_table_add_columns", f"{_TABLE}/add_columns"),
+    _route("alter_table_backfill_columns", f"{_TABLE}/backfill_column", status=202),
+    _route("refresh_materialized_view", f"{_VIEW}/refresh", status=202),
+    _route("create_materialized_view", f"{_VIEW}/create", status=201),
+    _route("create_table_index", f"{_TABLE}/create_index"),
+    _route("create_table_scalar_index", f"{_TABLE}/create_scalar_index"),
+    _route("list_table_indices", f"{_TABLE}/index/list"),
+    _route("describe_table_index_stats", f"{_TABLE}/index/{{index_name}}/stats"),
+    _route("drop_table_index", f"{_TABLE}/index/{{index_name}}/drop", _BRANCH, body=Body.NONE),
+    _route("list_table_tags", f"{_TABLE}/tags/list", _PAGE, body=Body.NONE),
+    _route("get_table_tag_version", f"{_TABLE}/tags/version"),
+    _route("declare_table", f"{_TABLE}/declare"),
+    _route("create_table_tag", f"{_TABLE}/tags/create"),
+    _route("delete_table_tag", f"{_TABLE}/tags/delete"),
+    _route("update_table_tag", f"{_TABLE}/tags/update"),
+    _route("list_table_branches", f"{_TABLE}/branches/list", _PAGE, body=Body.NONE),
+    _route("create_table_branch", f"{_TABLE}/branches/create"),
+    _route("delete_table_branch", f"{_TABLE}/branches/delete"),
+    _route("describe_transaction", "/v1/transaction/{id}/describe"),
+    _route("alter_transaction", "/v1/transaction/{id}/alter"),
+)
+BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
+
+# -- finding a route -----------------------------------------------------------------------------
+
+_ANY = "*"
+
+
+def _shape(parts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_ANY if part.startswith("{") else part for part in parts)
+
+
+def _by_shape() -> dict[tuple[str, ...], dict[str, Route]]:
+    shapes: dict[tuple[str, ...], dict[str, Route]] = {}
+    for route in ROUTES:
+        shapes.setdefault(_shape(route.parts), {})[route.method] = route
+    return shapes
+
+
+_SHAPES = _by_shape()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a path means. `methods` is empty for a path that no operation has."""
+
+    methods: Mapping[str, Route]
+    id: str | None = None
+    index_name: str | None = None
+
+
+def match(path: str) -> Match:
+    """What a path below the server's base stands for; it is still percent-encoded, as it came.
+
+    Looked up rather than searched, since this stands before every request. A trailing slash does not matter.
+    """
+    parts = path.strip("/").split("/")
+    if methods := _SHAPES.get(tuple(parts)):
+        return Match(methods)
+    if len(parts) < 4:
+        return Match({})
+    id_, index_name = parts[2], None
+    parts[2] = _ANY
+    if len(parts) == 6:
+        index_name, parts[4] = parts[4], _ANY
+    methods = _SHAPES.get(tuple(parts), {})
+    return Match(methods, unquote(id_), None if index_name is None else unquote(index_name))
+
+
+def path(route: Route, id_: Iterable[str] | None, delimiter: str = DELIMITER, index_name: str | None = None) -> str:
+    """The path of a request, percent-encoded."""
+    found = route.path.replace("{index_name}", quote(index_name or "", safe=""))
+    return found.replace("{id}", quote(write_id(id_, delimiter), safe=""))
+
+
+# -- identifiers ---------------------------------------------------------------------------------
+
+
+def write_id(id_: Iterable[str] | None, delimiter: str = DELIMITER) -> str:
+    """The identifier as one string. The root, which has no name, is the delimiter alone."""
+    return Identifier(id_ or ()).format(delimiter) or delimiter
+
+
+def read_id(text: str, delimiter: str = DELIMITER) -> Identifier:
+    return Identifier() if text == delimiter else Identifier.parse(text, delimiter)
+
+
+def is_same_id(given: object, text: str, delimiter: str = DELIMITER) -> bool:
+    """Whether the identifier in a body is the one in the path. Some clients send `["a$b"]` for `a$b`."""
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        return False
+    return (delimiter.join(given) or delimiter) == text or (not given and text == delimiter)
+
+
+# -- fields in a query ---------------------------------------------------------------------------
+
+
+def write_query(route: Route, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The fields of a request that travel in its query; what is None stays at home."""
+    pairs: list[tuple[str, str]] = []
+    for name, kind in route.query.items():
+        value = request.get(name)
+        if value is None:
+            continue
+        values = value if kind is Kind.LIST else [value]
+        pairs += [(name, _written(kind, item)) for item in values]
+    return pairs
+
+
+def _written(kind: Kind, value: Any) -> str:
+    if kind is Kind.FLAG:
+        return "true" if value else "false"
+    return json.dumps(value) if kind is Kind.MAP else str(value)
+
+
+def read_query(route: Route, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The fields that a query holds. What the route does not know is left alone: a newer client may send it."""
+    fields: dict[str, Any] = {}
+    for name, text in pairs:
+        kind = route.query.get(name)
+        if kind is Kind.LIST:
+            fields.setdefault(name, []).append(text)
+        elif kind is not None:
+            fields[name] = _read(name, kind, text)
+    return fields
+
+
+def _read(name: str, kind: Kind, text: str) -> Any:
+    if kind is Kind.TEXT:
+        return text
+    if kind is Kind.FLAG and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind is Kind.NUMBER and text.lstrip("-").isascii() and text.lstrip("-").isdigit():
+        return int(text)
+    if kind is Kind.MAP:
+        return _read_map(name, text)
+    wanted = "true or false" if kind is Kind.FLAG else "a whole number"
+    raise InvalidInputError(f"The query has {name}={text!r}, but it must be {wanted}.")
+
+
+def _read_map(name: str, text: str) -> dict[str, str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()):
+        return found
+    # The text itself stays out: storage options may hold secrets.
+    raise InvalidInputError(f'The query has a {name} that is no JSON object of strings, such as {{"key": "value"}}.')
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+STATUS: Mapping[int, int] = MappingProxyType(
+    {
+        0: 406,
+        **dict.fromkeys((1, 4, 6, 8, 10, 11, 12, 22), 404),
+        **dict.fromkeys((2, 3, 5, 7, 9, 14, 19, 23), 409),
+        **dict.fromkeys((13, 20), 400),
+        15: 403,
+        16: 401,
+        17: 503,
+        18: 500,
+        21: 429,
+    }
+)
+# For an answer without a code of the protocol: what its status means.
+CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
+    {400: 13, 401: 16, 403: 15, 406: 0, 408: 17, 413: 13, 422: 13, 429: 21, 502: 17, 503: 17, 504: 17}
+)
+
+
+def error_body(message: str, code: int, instance: str, detail: str | None = None) -> dict[str, Any]:
+    """The envelope of every error. `instance` is the request's id, under which the server's log has the rest."""
+    body: dict[str, Any] = {"error": message, "code": code, "instance": instance}
+    return body if detail is None else {**body, "detail": detail}
