@@ -1,14 +1,15 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check drill bench-dir bench-lake bench-memory docs pins clean
+.PHONY: help setup run tour test test-nessie test-unity check drill bench-dir bench-lake bench-memory bench-server docs pins clean
 
 JOBS ?= auto
 ROUNDS ?= 2000
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
-UNIT := not s3 and not postgres and not clients and not race and not conformance and not docs
+JVM := .venv/.jvm
+UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs
 SOURCES := src tests samples bench docs
 
 help:  ## List what can be made
@@ -20,11 +21,26 @@ $(READY): pyproject.toml constraints.txt scripts/setup
 	@scripts/setup
 	@touch $@
 
-run: $(READY)  ## See it work: tables made, listed, queried and searched
+# What Maven fetches for the servers that are Java programs.
+$(JVM): $(READY) tests/servers/jvm.py $(wildcard tests/servers/jvm/*)
+	@$(PY) -m tests.servers.jvm
+	@touch $@
+
+run: $(READY)  ## Start the server with sample tables (more options: ARGS="--port 8401")
+	@$(PY) samples/serve.py $(ARGS)
+
+tour: $(READY)  ## See the library work: tables made, listed, queried and searched
 	@$(PY) samples/tour.py
 
-test: $(READY)  ## Run the whole suite, real servers and real clients included
+test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
 	@$(PYTEST) -q -n $(JOBS) --dist loadgroup
+
+test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JDK of version 21 or later
+	@$(PYTEST) -q -n $(JOBS) -m nessie
+
+test-unity: $(READY)  ## Run the Unity tests against a real server: LANCEWAY_TEST_UNITY=http://localhost:8080
+	@test -n "$$LANCEWAY_TEST_UNITY" || { echo "Set LANCEWAY_TEST_UNITY to the address of a Unity Catalog."; exit 2; }
+	@$(PYTEST) -q -n $(JOBS) tests/catalogs/test_unity*.py tests/catalogs/test_conformance_unity.py
 
 check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/ruff check $(SOURCES)
@@ -44,6 +60,9 @@ bench-lake: $(READY)  ## Time the lake with up to a million tables, on both data
 
 bench-memory: $(READY)  ## Peak memory of inserting and querying ten million rows
 	@$(PY) bench/memory.py
+
+bench-server: $(READY)  ## Load the server and pylance's RestAdapter with wrk, on the same tables
+	@$(PY) bench/server.py
 
 docs: $(READY)  ## Build the documentation into docs/_build; a warning is an error
 	@$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build

@@ -5,7 +5,8 @@ A lake of 100, 10,000 and 1,000,000 tables in up to 10,000 namespaces, up to 8 d
 repeated for a while on tables chosen at random; what is shown is the median and the 99th percentile in
 milliseconds, and how much the median has grown from the smallest lake to the largest. Then pylance's directory
 namespace with its manifest does the same where it can, and at last many writers commit versions to
-PostgreSQL at once, each to tables of its own.
+PostgreSQL at once, each to tables of its own: as processes, and as threads of one. Without sizes (`--no-sizes`) only
+they are measured.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
@@ -42,6 +45,7 @@ SIZES = (100, 10_000, 1_000_000)
 PEER_SIZES = (100, 10_000)
 FEWEST, MOST = 20, 2_000  # repetitions
 
+Ready = Barrier | threading.Barrier
 Times = list[float]
 Report = dict[str, dict[int, Times]]
 
@@ -97,9 +101,8 @@ def measure_peer(folder: Path, count: int, seconds: float) -> dict[str, Times]:
 # -- many writers --------------------------------------------------------------------------------
 
 
-def write(uri: str, root: str, paths: list[list[str]], seconds: float, ready: Barrier, answers: Queue[int]) -> None:
+def write(catalog: LakeCatalog, paths: list[list[str]], seconds: float, ready: Ready) -> int:
     """Commit until the time is over, once all are ready; how many commits were answered."""
-    catalog = LakeCatalog(uri=uri, root=root, user="bench")
     commit = Committer(catalog, paths)
     commit()
     ready.wait()
@@ -107,27 +110,49 @@ def write(uri: str, root: str, paths: list[list[str]], seconds: float, ready: Ba
     while time.perf_counter() < until:
         commit()
         done += 1
-    catalog.close()
-    answers.put(done)
+    return done
 
 
-def measure_writers(uri: str, folder: Path, writers: int, seconds: float) -> float:
-    """Commits a second by so many processes together."""
-    root = str(folder / "warehouse")
-    LakeCatalog(uri=uri, root=root, user="bench").close()
-    store = open_store(uri)
-    paths = fill(store, root, writers * 20)
-    store.close()
+def write_alone(uri: str, root: str, paths: list[list[str]], seconds: float, ready: Ready, answers: Queue[int]) -> None:
+    """The same, as a process with a catalog of its own."""
+    with LakeCatalog(uri=uri, root=root, user="bench") as catalog:
+        answers.put(write(catalog, paths, seconds, ready))
+
+
+def measure_processes(uri: str, root: str, shares: list[list[list[str]]], seconds: float) -> float:
+    """Commits a second by as many processes as there are shares."""
     context = multiprocessing.get_context("spawn")
-    ready, answers = context.Barrier(writers), context.Queue()
-    shares = [paths[number::writers] for number in range(writers)]
-    processes = [context.Process(target=write, args=(uri, root, share, seconds, ready, answers)) for share in shares]
+    ready, answers = context.Barrier(len(shares)), context.Queue()
+    given = [(uri, root, share, seconds, ready, answers) for share in shares]
+    processes = [context.Process(target=write_alone, args=each) for each in given]
     for process in processes:
         process.start()
     total = sum(answers.get() for _ in processes)
     for process in processes:
         process.join()
     return total / seconds
+
+
+def measure_threads(uri: str, root: str, shares: list[list[list[str]]], seconds: float) -> float:
+    """Commits a second by as many threads of one process, which share a catalog as those of a server do."""
+    ready = threading.Barrier(len(shares))
+    with LakeCatalog(uri=uri, root=root, user="bench") as catalog, ThreadPoolExecutor(len(shares)) as pool:
+        work = [pool.submit(write, catalog, share, seconds, ready) for share in shares]
+        return sum(each.result() for each in work) / seconds
+
+
+def measure_writers(uri: str, folder: Path, writers: int, seconds: float) -> dict[str, float]:
+    """Commits a second by so many writers together, each to tables of its own."""
+    root, half = str(folder / "warehouse"), writers * 20
+    LakeCatalog(uri=uri, root=root, user="bench").close()
+    store = open_store(uri)
+    paths = fill(store, root, 2 * half)
+    store.close()
+    shares = [paths[number::writers] for number in range(writers)]
+    return {
+        "processes": measure_processes(uri, root, [share[: len(share) // 2] for share in shares], seconds),
+        "threads of one process": measure_threads(uri, root, [share[len(share) // 2 :] for share in shares], seconds),
+    }
 
 
 # -- showing -------------------------------------------------------------------------------------
@@ -184,11 +209,13 @@ def folder() -> Iterator[Path]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES), help="How many tables, such as 100 10000.")
+    parser.add_argument("--no-sizes", action="store_true", help="Measure the writers alone.")
     parser.add_argument("--databases", nargs="*", default=["sqlite", "postgresql"], help="Which databases.")
     parser.add_argument("--seconds", type=float, default=3.0, help="How long each operation is repeated.")
-    parser.add_argument("--writers", type=int, default=16, help="How many processes commit at once; 0 for none.")
+    parser.add_argument("--writers", type=int, default=16, help="How many commit at once; 0 for none.")
     parser.add_argument("--no-peer", action="store_true", help="Leave pylance out.")
     options = parser.parse_args()
+    options.sizes = [] if options.no_sizes else options.sizes
     console, run = Console(width=120), Run.begin()
     try:
         server = postgres.start(run, settings=()) if "postgresql" in options.databases else None
@@ -199,7 +226,7 @@ def main() -> None:
 
 def show(options: argparse.Namespace, console: Console, server: postgres.Postgres | None) -> None:
     ours: dict[str, Report] = {}
-    for name in options.databases:
+    for name in options.databases if options.sizes else ():
 
         def work(size: int, name: str = name) -> dict[str, Times]:
             with folder() as place:
@@ -217,8 +244,9 @@ def show(options: argparse.Namespace, console: Console, server: postgres.Postgre
         console.print(ratios(peer, ours, sizes))
     if server is not None and options.writers:
         with folder() as place:
-            rate = measure_writers(server.uri(server.schema()), place, options.writers, options.seconds)
-        console.print(f"{options.writers} writers on PostgreSQL: {rate:,.0f} version commits a second")
+            rates = measure_writers(server.uri(server.schema()), place, options.writers, options.seconds)
+        for kind, rate in rates.items():
+            console.print(f"{options.writers} writers as {kind}, PostgreSQL: {rate:,.0f} version commits a second")
 
 
 def peer_work(size: int, seconds: float) -> dict[str, Times]:

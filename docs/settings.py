@@ -1,13 +1,13 @@
-"""The settings of every catalog as a page: `python docs/settings.py > docs/reference/settings.md`."""
+"""The settings of every catalog and of the server as a page: `python docs/settings.py > docs/reference/settings.md`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lanceway.catalogs.base import Catalog
 from lanceway.catalogs.registry import CATALOGS, catalog_class
-from lanceway.config import Setting
+from lanceway.config import CATALOG, SERVER, Setting
 
 OPENING = """\
 # Settings
@@ -22,22 +22,41 @@ following, and `at`, the namespace inside it that becomes the root.
 """
 
 
+SERVER_OPENING = """\
+## The server
+
+The section `[server]` of `lanceway.toml`; a variable `LANCEWAY_SERVER__PORT` overrides its `port`, and so on.
+"""
+CATALOGS_OPENING = """\
+## What the server mounts
+
+A section `[catalogs.NAME]` of `lanceway.toml` has the settings of its type, which are those above, and these.
+[One tree](../guide/federation.md) says more.
+"""
+
+
 def page() -> str:
-    return "\n".join([OPENING, *(line for type_ in sorted(CATALOGS) for line in _section(type_))])
+    of_types = (line for type_ in sorted(CATALOGS) for line in _section(type_))
+    server = (SERVER_OPENING, *_table(SERVER))
+    return "\n".join([OPENING, *of_types, *server, CATALOGS_OPENING, *_table(CATALOG)])
 
 
 def _section(type_: str) -> Iterator[str]:
     found = catalog_class(type_)
     assert issubclass(found, Catalog)
     yield from (f"## {type_}", "", f"`lanceway.catalogs.{found.__name__}`", "")
+    yield from _table(found.SETTINGS)
+
+
+def _table(rows: Sequence[Setting]) -> Iterator[str]:
     yield from ("| setting | meaning | values | default |", "|---|---|---|---|")
-    yield from (_row(row) for row in found.SETTINGS)
+    yield from (_row(row) for row in rows)
     yield ""
 
 
 def _row(row: Setting) -> str:
     names = ", ".join(f"`{name}`" for name in (row.name, *row.aliases))
-    default = "required" if row.required else "" if row.default is None else f"`{str(row.default).lower()}`"
+    default = "required" if row.required else "" if row.default in (None, "") else f"`{str(row.default).lower()}`"
     return f"| {names} | {row.help} | {_values(row)} | {default} |"
 
 

@@ -152,7 +152,7 @@ def main() -> None:
     tour = Tour(given.folder, console)
     tour.run()
     if given.svg:
-        drawn = console.export_svg(title="make run", unique_id="tour")
+        drawn = console.export_svg(title="make tour", unique_id="tour")
         # The reader's own fonts will do; a picture should not ask a server for some.
         given.svg.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL))
     tour.farewell()

@@ -13,8 +13,14 @@ os.environ.setdefault("LANCE_LOG", "error")
 import hypothesis
 import pytest
 
+from tests.servers import iceberg as iceberg_server
+from tests.servers import lanceway as lanceway_server
+from tests.servers import nessie as nessie_server
 from tests.servers import postgres as postgres_server
 from tests.servers import seaweedfs
+from tests.servers.iceberg import Iceberg
+from tests.servers.lanceway import Lanceway
+from tests.servers.nessie import Nessie
 from tests.servers.postgres import Postgres
 from tests.servers.run import Run
 from tests.servers.seaweedfs import S3
@@ -25,6 +31,7 @@ hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 CLIENTS = Path(__file__).with_name("clients")
+SERVER = Path(__file__).with_name("server")
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -52,7 +59,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test by what it needs, so that `make check` and `make drill` can choose."""
     for item in items:
         asked = getattr(item, "fixturenames", ())
@@ -60,6 +67,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("s3")
         if "postgres" in asked or "postgresql" in getattr(getattr(item, "callspec", None), "params", {}).values():
             item.add_marker("postgres")
+        if {"iceberg", "older_iceberg"} & set(asked):
+            item.add_marker("iceberg")
+        if "nessie" in asked:
+            item.add_marker("nessie")
+        if "server" in asked or SERVER in item.path.parents:
+            item.add_marker("server")
         if "rounds" in asked or item.path.stem.endswith("_races"):
             item.add_marker("race")
         if CLIENTS in item.path.parents:
@@ -68,6 +81,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("conformance")
         if item.path == DOCS:
             item.add_marker("docs")
+    if "nessie" not in config.option.markexpr:  # it needs what not every machine has: `make test-nessie`
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nessie")])
+        items[:] = [item for item in items if not item.get_closest_marker("nessie")]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -98,6 +114,36 @@ def s3(request: pytest.FixtureRequest) -> S3:
 def postgres(request: pytest.FixtureRequest) -> Postgres:
     """A real PostgreSQL server that the whole run shares."""
     return postgres_server.start(request.config.stash[RUN])
+
+
+@pytest.fixture(scope="session")
+def whole_run(request: pytest.FixtureRequest) -> Run:
+    """What starts servers that end with the whole run."""
+    return request.config.stash[RUN]
+
+
+@pytest.fixture(scope="session")
+def server(whole_run: Run) -> Lanceway:
+    """A real `lanceway up` that the whole run shares: it has the catalog `lake`."""
+    return lanceway_server.shared(whole_run)
+
+
+@pytest.fixture(scope="session")
+def iceberg(whole_run: Run) -> Iceberg:
+    """Iceberg's reference server, of the newer version in the suite."""
+    return iceberg_server.start(whole_run, "1.11.0")
+
+
+@pytest.fixture(scope="session")
+def older_iceberg(whole_run: Run) -> Iceberg:
+    """Iceberg's reference server, of the older version in the suite."""
+    return iceberg_server.start(whole_run, "1.10.1")
+
+
+@pytest.fixture(scope="session")
+def nessie(whole_run: Run, s3: S3) -> Nessie:
+    """A real Nessie, which needs a newer Java than the rest: `make test-nessie`."""
+    return nessie_server.start(whole_run, s3)
 
 
 @pytest.fixture(scope="session")

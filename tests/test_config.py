@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -315,3 +317,120 @@ def test_the_environment_names_a_lake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCEWAY_SEPARATOR", "~")
     monkeypatch.setenv("LANCEWAY_WAREHOUSE", "")  # as good as none
     assert config.lake() == {"uri": "sqlite:///lake.db", "separator": "~"}
+
+
+# -- the server ----------------------------------------------------------------------------------
+
+SERVED = """
+[server]
+port = 9000
+cors_origins = ["https://a.example", "https://b.example"]
+root_path = "lanceway/"
+database = "postgresql://me:hunter2-hunter2@db/lake"
+request_timeout = 5
+[server.oidc]
+issuer = "https://issuer.example"
+[server.storage]
+secret_access_key = "hunter2-hunter2"
+[catalogs.Archive]
+type = "dir"
+path = "s3://archive"
+at = "team.sales"
+threads = 2
+storage.secret_access_key = "hunter2-hunter2"
+[catalogs.theirs]
+type = "rest"
+uri = "http://a"
+deadline = 0.5
+"""
+
+
+@pytest.fixture
+def no_lake(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in config.LAKE_VARIABLES.values():
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.mark.usefixtures("no_lake")
+def test_a_server_needs_no_settings(tmp_path: Path) -> None:
+    found = config.server()
+    assert (found.host, found.port, found.workers, found.home) == (
+        "127.0.0.1",
+        8400,
+        1,
+        tmp_path / "home" / ".lanceway",
+    )
+    assert (found.database, found.warehouse, found.catalogs, found.cors_origins) == (None, None, {}, ())
+    assert not found.anonymous
+
+
+@pytest.mark.usefixtures("no_lake")
+def test_a_server_reads_its_sections() -> None:
+    write(Path("lanceway.toml"), SERVED)
+    found = config.server()
+    assert (found.port, found.root_path, found.oidc_issuer) == (9000, "/lanceway", "https://issuer.example")
+    assert found.cors_origins == ("https://a.example", "https://b.example")
+    assert found.storage == {"secret_access_key": SECRET}
+    archive, theirs = found.catalogs["Archive"], found.catalogs["theirs"]
+    assert (archive.type, archive.at, archive.threads, archive.deadline) == ("dir", "team.sales", 2, 5.0)
+    assert archive.settings == {"path": "s3://archive", "storage.secret_access_key": SECRET}
+    assert (theirs.threads, theirs.deadline, theirs.settings) == (16, 0.5, {"uri": "http://a"})
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_secrets_of_a_server_are_not_shown() -> None:
+    write(Path("lanceway.toml"), SERVED)
+    assert SECRET not in repr(config.server())
+
+
+def test_the_environment_overrides_the_file_and_an_argument_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(Path("lanceway.toml"), SERVED)
+    for variable, value in {
+        "LANCEWAY_DATABASE": "sqlite:///named.db",
+        "LANCEWAY_WAREHOUSE": "s3://warehouse",
+        "LANCEWAY_SERVER__PORT": "9001",
+        "LANCEWAY_SERVER__STORAGE__REGION": "r",
+        "LANCEWAY_CATALOGS__ARCHIVE__STORAGE__REGION": "s",
+        "LANCEWAY_CATALOGS__NEW__TYPE": "dir",
+        "LANCEWAY_CATALOGS__ELSEWHERE__TOKEN": "t",
+    }.items():
+        monkeypatch.setenv(variable, value)
+    found = config.server()
+    assert (found.port, found.database, found.warehouse) == (9001, "sqlite:///named.db", "s3://warehouse")
+    assert found.storage["region"] == "r"
+    assert sorted(found.catalogs) == ["Archive", "new", "theirs"]
+    assert found.catalogs["Archive"].settings["storage.region"] == "s"
+    monkeypatch.setenv("LANCEWAY_SERVER__DATABASE", "sqlite:///closer.db")
+    assert config.server().database == "sqlite:///closer.db"
+    given = config.server(arguments={"port": 9002, "database": "sqlite:///given.db", "host": None})
+    assert (given.port, given.database, given.host) == (9002, "sqlite:///given.db", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[server]\nprot = 1\n", r"The server has no setting 'prot'\. Did you mean 'port'\?"),
+        ("[catalog.x]\ntype = 'dir'\n", r"no section 'catalog'\. Did you mean 'catalogs'\?"),
+        ("[catalogs.x]\npath = 'w'\n", r"\[catalogs\.x\] needs the setting 'type'"),
+        ("[catalogs.x]\ntype = 'dir'\nthreads = 0\n", r"\[catalogs\.x\]: threads is 0"),
+        ("[catalogs.x]\ntype = 'dir'\ndeadline = nan\n", "deadline is nan"),
+        ("catalogs = 1\n", "must hold sections"),
+        ("server = 1\n", "must be a section"),
+        ("[server]\nport = 65536\n", "between 0 and 65535"),
+        ("[server]\nworkers = 0\n", "workers is 0"),
+        ("[server]\nrequest_timeout = -1\n", "request_timeout is"),
+        ("[server]\noidc_leeway = -1\n", "oidc_leeway is"),
+        ("[server]\ntls_cert = 'c.pem'\n", "tls_cert but no tls_key"),
+        ("[server]\ntls_key = 'k.pem'\n", "tls_key but no tls_cert"),
+    ],
+)
+def test_a_wrong_setting_of_a_server_is_refused(text: str, reason: str) -> None:
+    write(Path("lanceway.toml"), text)
+    with pytest.raises(InvalidInputError, match=reason):
+        config.server()
+
+
+def test_paths_are_relative_to_the_running_process(tmp_path: Path) -> None:
+    file = write(tmp_path / "elsewhere" / "lanceway.toml", "[server]\nhome = 'state'\nwarehouse = './w'\n")
+    found: Any = config.server(file)
+    assert (found.home, found.warehouse) == (Path("state"), "./w")

@@ -42,7 +42,7 @@ def test_pins_name_versions_and_no_places() -> None:
 
 def test_the_bare_install_is_light() -> None:
     base = {named(row) for row in PROJECT["project"]["dependencies"]}
-    assert base == {"lance-namespace", "obstore", "pyarrow", "pylance", "rich", "typer"}
+    assert base == {"httpx", "lance-namespace", "obstore", "pyarrow", "pylance", "rich", "tenacity", "typer"}
 
 
 def test_the_extras_that_are_promised_exist() -> None:
@@ -69,7 +69,7 @@ def test_only_the_configuration_reads_the_environment() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}
     }
-    assert readers == {Path("config.py")}
+    assert readers == {Path("config/sources.py")}
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -10,14 +10,13 @@ from lanceway.catalogs import DirectoryCatalog
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
 
 SETTINGS = {"storage.secret_access_key": "hush-hush"}
-COMMON = {
+MANIFEST = {
     **NO_ENGINE,
     **STORAGE_MANAGED,
     "chosen_location": "a table lies in the folder, under its name",
 }
-MANIFEST = {**COMMON, "fork": "pylance reads the manifest, and is not safe after a fork"}
 FLAT = {
-    **COMMON,
+    **MANIFEST,
     "namespaces": "a folder without a manifest holds tables alone",
     "create_namespace": "the layout manifest has it",
     "drop_namespace": "the layout manifest has it",

@@ -1,7 +1,7 @@
 """What of a catalog works in a forked child, after its parent has used it.
 
-Finding, listing and claiming do. Rows do not: pylance says of itself that it is not safe after a fork, and a
-forked child that writes with it, or changes a manifest, may crash. Such work belongs in spawned processes.
+Names do: finding, listing, claiming and dropping them, in a manifest too. Rows do not: pylance says of itself that
+it is not safe after a fork, and a forked child that writes with it may crash. Such work belongs in spawned processes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ SCRIPT = """
 import json, os, signal, sys, traceback, warnings
 warnings.simplefilter("ignore")
 from lanceway.catalogs import DirectoryCatalog
+from lanceway.errors import NamespaceNotEmptyError, NamespaceNotFoundError, TableAlreadyExistsError
 from tests.catalogs.folders import create, declare, location, make_namespace, namespaces, tables
+
+def assert_refused(work, error):
+    try:
+        work()
+    except error:
+        return
+    raise AssertionError(error)
 
 settings = json.loads(sys.argv[1])
 tree = DirectoryCatalog(**settings, layout="manifest")
@@ -37,6 +45,15 @@ def work(name):
     declare(plain, name)
     assert name in tables(plain)
     plain.drop_table({"id": [name]})
+    make_namespace(tree, "n", name)
+    declare(tree, "n", name, "u", properties={"k": "v"})
+    assert tree.describe_table({"id": ["n", name, "u"]}).properties == {"k": "v"}
+    tree.rename_table({"id": ["n", name, "u"], "new_table_name": "w"})
+    assert_refused(lambda: declare(tree, "n", name, "w"), TableAlreadyExistsError)
+    assert_refused(lambda: tree.drop_namespace({"id": ["n", name]}), NamespaceNotEmptyError)
+    tree.drop_table({"id": ["n", name, "w"]})
+    tree.drop_namespace({"id": ["n", name]})
+    assert_refused(lambda: tables(tree, "n", name), NamespaceNotFoundError)
 
 work("before")
 child = os.fork()

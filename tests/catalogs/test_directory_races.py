@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
 import threading
 from collections import Counter
@@ -149,8 +150,57 @@ def test_create_and_drop_racing_leave_a_whole_table_or_none(
         outcomes = at_once(works)
         assert set(outcomes) <= {"won", *(error.__name__ for error in LOSSES)}
         assert_sound(catalog, tmp_path, *space)
+        assert tables(catalog, *space) == tables(catalog, *space, include_declared=False)
     if tables(catalog, *space):
         catalog.drop_table(DropTableRequest(id=table))
+    assert folders(tmp_path) == []
+
+
+def create_or_drop_in_process(arguments: tuple[DirectoryCatalog, int]) -> str:
+    catalog, number = arguments
+    if number % 2:
+        return outcome(catalog.drop_table, DropTableRequest(id=["t"]))
+    return outcome(catalog.create_table, CreateTableRequest(id=["t"]), rows())
+
+
+@pytest.mark.parametrize("layout", ["plain", "manifest"])
+def test_create_and_drop_from_several_processes_leave_a_whole_table_or_none(
+    tmp_path: Path, rounds: int, layout: str
+) -> None:
+    catalog = DirectoryCatalog(path=str(tmp_path), layout=layout)
+    with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as pool:
+        outcomes = set(pool.map(create_or_drop_in_process, [(catalog, number) for number in range(8 * rounds)]))
+    assert "won" in outcomes
+    assert outcomes <= {"won", *(error.__name__ for error in LOSSES)}
+    assert_sound(catalog, tmp_path)
+    assert tables(catalog) == tables(catalog, include_declared=False)
+
+
+def test_a_drop_waits_for_nobody_who_still_writes(tmp_path: Path) -> None:
+    """One who had found the folder before it was dropped puts file after file into it while it is being deleted."""
+    catalog, stop = DirectoryCatalog(path=str(tmp_path)), threading.Event()
+
+    def meddle(folder: int) -> None:
+        number = 0
+        while not stop.is_set() and number < 10_000:
+            number += 1
+            try:
+                os.close(os.open(f"data/{number}", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+            except FileNotFoundError:
+                return
+
+    for number in range(5):
+        place = Path(create(catalog, f"t{number}"))
+        folder = os.open(place, os.O_RDONLY)
+        try:
+            with ThreadPoolExecutor(1) as pool:
+                meddling = pool.submit(meddle, folder)
+                catalog.drop_table(DropTableRequest(id=[f"t{number}"]))
+                stop.set()
+                meddling.result()
+                stop.clear()
+        finally:
+            os.close(folder)
     assert folders(tmp_path) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import timedelta
 from pathlib import Path
 
@@ -38,10 +39,11 @@ from lanceway.errors import (
     InvalidTableStateError,
     ServiceUnavailableError,
     TableBranchNotFoundError,
+    TableNotFoundError,
     TableVersionNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import strays
+from lanceway.lake import strays, versions
 from lanceway.tables import manifests
 from lanceway.testing.concurrency import race
 
@@ -143,6 +145,46 @@ def test_a_version_of_a_table_that_was_replaced_is_refused(lake: LakeCatalog, ta
     with pytest.raises(OSError, match="unknown"):
         dataset.insert(rows(3))
     assert (ids(lake, table), numbers(lake, table)) == ([7], [1])
+
+
+def change_by_another(lake: LakeCatalog, change: str, table: Id) -> None:
+    """Another process changes a table, of which this catalog is not told."""
+    with pickle.loads(pickle.dumps(lake)) as other:
+        if change == "rename":
+            other.rename_table({"id": table, "new_table_name": "other"})
+        elif change == "leave":
+            other.set_versioning(table, managed=False)
+        else:
+            other.drop_table({"id": table})
+            create(other, *table, ids=(7,))
+            insert(other, table, 8)
+
+
+def test_a_table_that_was_renamed_by_another_is_not_committed_to(lake: LakeCatalog, table: Id) -> None:
+    key = stage(lake, table, 3)
+    claim(lake, table, 3, key)
+    following = f"{location(lake, table)}/{stage(lake, table, 4)}"
+    change_by_another(lake, "rename", table)
+    with pytest.raises(TableNotFoundError):
+        claim(lake, table, 4, following)
+    claim(lake, ["other"], 4, following)
+    assert ids(lake, ["other"]) == [1, 2, 3, 4]
+
+
+def test_a_table_that_was_replaced_by_another_is_committed_to_where_it_lies(lake: LakeCatalog, table: Id) -> None:
+    claim(lake, table, 3, stage(lake, table, 3))
+    change_by_another(lake, "replace", table)
+    claim(lake, table, 3, stage(lake, table, 9))
+    assert (ids(lake, table), numbers(lake, table)) == ([7, 8, 9], [1, 2, 3])
+
+
+def test_a_table_that_another_left_to_storage_is_committed_to_there(lake: LakeCatalog, table: Id) -> None:
+    claim(lake, table, 3, stage(lake, table, 3))
+    change_by_another(lake, "leave", table)
+    claim(lake, table, 4, stage(lake, table, 4))
+    assert sorted(lance.dataset(location(lake, table)).to_table()["id"].to_pylist()) == [1, 2, 3, 4]
+    row = lake._row(Identifier(table))
+    assert lake._lake.read(lambda connection: versions.latest(connection, row.id)) is None
 
 
 # -- crashes ---------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ class TestSubtree(CatalogTests):
         **NO_ENGINE,
         **STORAGE_MANAGED,
         "chosen_location": "a table lies in the folder, under a name of its choice",
-        "fork": "pylance reads the manifest, and is not safe after a fork",
     }
 
     @pytest.fixture

@@ -52,7 +52,7 @@ def test_the_verbs_are_all_there() -> None:
     for *family, verb in VERBS:
         families.setdefault(" ".join(family), set()).add(verb)
     assert families == {
-        "": {"doctor"},
+        "": {"check", "doctor", "up"},
         "namespaces": {"list", "tree", "describe", "exists", "create", "drop"},
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),
@@ -70,6 +70,7 @@ def test_the_verbs_are_all_there() -> None:
             *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore"),
         },
         "lake separator": {"show", "set", "mend"},
+        "tokens": {"create", "list", "revoke"},
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake import catalogs, lookups, namespaces, tables, versions
+from lanceway.lake.schema import VERSION
 from lanceway.lake.store import LakeStore, open_store
 from lanceway.lake.versions import Claim
 from lanceway.tables import manifests
@@ -187,14 +188,14 @@ def test_status_for_people(lake: Run, store: LakeStore) -> None:
 
 
 def test_upgrade(bare: Run, tmp_path: Path, lake: Run) -> None:
-    assert lake("upgrade", "--json").json == {"from_version": 1, "version": 1}
+    assert lake("upgrade", "--json").json == {"from_version": VERSION, "version": VERSION}
     sqlite3.connect(tmp_path / "new.db").close()
     os.truncate(tmp_path / "new.db", 0)
     uri = "sqlite:///new.db"
     assert bare("lake", "status", "--uri", uri, "--json").json["database_version"] == 0
     assert "Upgrade it: lanceway lake upgrade" in bare("lake", "check", "--uri", uri).err
-    assert bare("lake", "upgrade", "--uri", uri).out == "The database was upgraded from version 0 to 1.\n"
-    assert bare("lake", "upgrade", "--uri", uri).out == "The database is at version 1 already.\n"
+    assert bare("lake", "upgrade", "--uri", uri).out == f"The database was upgraded from version 0 to {VERSION}.\n"
+    assert bare("lake", "upgrade", "--uri", uri).out == f"The database is at version {VERSION} already.\n"
 
 
 # -- nested names --------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ def rows(*ids: int) -> pa.Table:
     return pa.table({"id": pa.array(ids, pa.int64())})
 
 
-def start(client: str, properties: dict[str, str], first: int) -> subprocess.Popen[str]:
-    command = [sys.executable, str(WRITER), client, json.dumps(properties), json.dumps(TABLE), str(first), str(EACH)]
+def start(client: str, properties: dict[str, str], first: int, table: list[str] = TABLE) -> subprocess.Popen[str]:
+    command = [sys.executable, str(WRITER), client, json.dumps(properties), json.dumps(table), str(first), str(EACH)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

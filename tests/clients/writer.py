@@ -19,11 +19,16 @@ IMPLEMENTATION = "lanceway.catalogs.LakeCatalog"
 Append = Callable[[pa.Table], object]
 
 
+def implementation(properties: dict[str, str]) -> str:
+    """What a client is to connect to: a server by its address, or else a lake."""
+    return "rest" if properties["uri"].startswith("http") else IMPLEMENTATION
+
+
 def pylance(properties: dict[str, str], table: list[str]) -> Append:
     import lance
     import lance_namespace
 
-    catalog = lance_namespace.connect(IMPLEMENTATION, properties)
+    catalog = lance_namespace.connect(implementation(properties), properties)
     return lambda rows: lance.write_dataset(rows, namespace_client=catalog, table_id=table, mode="append")
 
 
@@ -32,7 +37,7 @@ def open_dataset(properties: dict[str, str], table: list[str]) -> Append:
     import lance
     import lance_namespace
 
-    catalog = lance_namespace.connect(IMPLEMENTATION, properties)
+    catalog = lance_namespace.connect(implementation(properties), properties)
     dataset = lance.dataset(namespace_client=catalog, table_id=table)
     return lambda rows: dataset.insert(rows)
 
@@ -40,7 +45,7 @@ def open_dataset(properties: dict[str, str], table: list[str]) -> Append:
 def lancedb(properties: dict[str, str], table: list[str]) -> Append:
     import lancedb
 
-    database = lancedb.connect_namespace(IMPLEMENTATION, properties)
+    database = lancedb.connect_namespace(implementation(properties), properties)
     return database.open_table(table[-1], namespace_path=table[:-1]).add
 
 
@@ -48,7 +53,7 @@ def daft(properties: dict[str, str], table: list[str]) -> Append:
     import daft
     import daft_lance
 
-    address = {"namespace_impl": IMPLEMENTATION, "namespace_properties": properties, "table_id": table}
+    address = {"namespace_impl": implementation(properties), "namespace_properties": properties, "table_id": table}
     return lambda rows: daft_lance.write_lance(daft.from_arrow(rows), mode="append", **address)
 
 

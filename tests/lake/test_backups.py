@@ -168,7 +168,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "no header": (lambda lines: lines[1:], "is no backup"),
     "another header": (lambda lines: ['"x"', *lines[1:]], "is no backup"),
     "no JSON": (lambda lines: [*lines[:5], "{", *lines[5:]], "is no backup of a lake, or is damaged"),
-    "a newer one": (lambda lines: [lines[0].replace('"version":1', '"version":99'), *lines[1:]], "newer lanceway"),
+    "a newer one": (
+        lambda lines: [lines[0].replace(f'"version":{VERSION}', '"version":99'), *lines[1:]],
+        "newer lanceway",
+    ),
     "a newer format": (lambda lines: [lines[0].replace('"format":1', '"format":9'), *lines[1:]], "newer lanceway"),
     "an unknown table": (lambda lines: [line.replace('"strays"', '"x"') for line in lines], "rows that no lake has"),
     "too long a row": (lambda lines: [*lines[:2], "[1, 2]", *lines[2:]], "rows that no lake has"),

@@ -76,17 +76,18 @@ def test_work_is_begun_anew_where_somebody_was_in_the_way(store: LakeStore) -> N
     assert names(store) == ["m"]
 
 
-def test_work_that_never_succeeds_is_given_up(store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lanceway.lake.store._LONGEST_PAUSE", 0)
+def test_work_that_never_succeeds_is_given_up(store: LakeStore, uri: str) -> None:
     attempts = []
 
     def work(connection: Connection) -> None:
         attempts.append(1)
         raise RetryError("never")
 
+    hasty = LakeStore(uri, patience=5)
     with pytest.raises(ConcurrentModificationError, match="never"):
-        store.run(work)
+        hasty.run(work)
     assert len(attempts) == 20
+    hasty.close()
 
 
 def test_a_copy_that_was_pickled_opens_its_own_connections(store: LakeStore) -> None:
@@ -253,13 +254,16 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
     store.close()
 
 
-def test_somebody_who_holds_the_lock_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lanceway.lake.engines._WAIT_SECONDS", 0.05)
-    monkeypatch.setattr("lanceway.lake.store._PATIENCE", 0.2)
-    store = open_store(f"sqlite:///{tmp_path}/lake.db")
+def test_somebody_who_holds_the_lock_too_long(uri: str, store: LakeStore) -> None:
+    hasty: LakeStore = pickle.loads(pickle.dumps(LakeStore(uri, patience=0.2)))
+
+    def change(connection: Connection) -> None:
+        metalakes.alter(connection, "m", by="me", comment="mine")
+
+    make(store, "m")
     with store.transaction() as connection:
-        metalakes.create(connection, "m", by="me")
-        expect(ServiceUnavailableError, "locked by others", lambda: make(store, "n"))
-        assert names(store) == []  # readers do not wait
-    assert names(store) == ["m"]
-    store.close()
+        change(connection)
+        expect(ServiceUnavailableError, "locked by others", lambda: hasty.run(change))
+        assert names(hasty) == ["m"]  # readers do not wait
+    hasty.run(change)
+    hasty.close()

@@ -1,4 +1,7 @@
-"""A real S3 server: SeaweedFS from its PyPI package, on loopback, with its own ports and data."""
+"""A real S3 server: SeaweedFS from its PyPI package, on loopback, with its own ports and data.
+
+It is an Iceberg REST catalog too, whose warehouses are buckets of their own.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import obstore
 from obstore.store import S3Store
 
 from tests.servers.run import Run, free_ports, wait_until
 
 BUCKET = "warehouse"
+TABLE_BUCKET = "tables"
 REGION = "us-east-1"
 KEY, SECRET = "lanceway", "lanceway-test-secret"
 READY_SECONDS = 60.0
@@ -29,6 +34,7 @@ class S3:
 
     endpoint: str
     bucket: str = BUCKET
+    iceberg: str = ""  # the address of its Iceberg REST catalog
 
     @property
     def storage_options(self) -> dict[str, str]:
@@ -62,31 +68,44 @@ class S3:
     def is_ready(self) -> bool:
         try:
             obstore.put(self.store(), "ready", b"")
-        except (obstore.exceptions.BaseError, OSError):
+            return self._has_table_bucket()
+        except (obstore.exceptions.BaseError, OSError, httpx.RequestError):
             return False
-        return True
+
+    def _has_table_bucket(self) -> bool:
+        """Whether the Iceberg catalog answers, and its warehouse is there: it comes a little later."""
+        who = {"grant_type": "client_credentials", "client_id": KEY, "client_secret": SECRET}
+        token = httpx.post(f"{self.iceberg}/v1/oauth/tokens", data=who).json().get("access_token")
+        listing = f"{self.iceberg}/v1/{TABLE_BUCKET}/namespaces"
+        return httpx.get(listing, headers={"authorization": f"Bearer {token}"}).is_success
 
 
 def start(run: Run) -> S3:
     """The run's S3 server, started if it is not there yet."""
-    return S3(**run.once("seaweedfs", lambda home: {"endpoint": _start(run, home).endpoint}))
+
+    def started(home: Path) -> dict[str, str]:
+        server = _start(run, home)
+        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
+
+    return S3(**run.once("seaweedfs", started))
 
 
 def _start(run: Run, home: Path) -> S3:
     for _ in range(ATTEMPTS):  # another process may take a port between the look and the start
-        ports = free_ports(2 * len(COMPONENTS))
-        process = _spawn(run, home, ports)
-        server = S3(f"http://127.0.0.1:{ports[COMPONENTS.index('s3')]}")
+        iceberg, *ports = free_ports(1 + 2 * len(COMPONENTS))
+        process = _spawn(run, home, ports, iceberg)
+        s3 = ports[COMPONENTS.index("s3")]
+        server = S3(f"http://127.0.0.1:{s3}", iceberg=f"http://127.0.0.1:{iceberg}")
         if wait_until(server.is_ready, process, READY_SECONDS):
             return server
     raise RuntimeError(f"SeaweedFS does not start:\n{(run.folder / 'seaweedfs.log').read_text()[-2000:]}")
 
 
-def _spawn(run: Run, home: Path, ports: list[int]) -> subprocess.Popen[bytes]:
+def _spawn(run: Run, home: Path, ports: list[int], iceberg: int) -> subprocess.Popen[bytes]:
     listen = [f"-{name}.port={port}" for name, port in zip(COMPONENTS, ports, strict=False)]
     grpc = [f"-{name}.port.grpc={port}" for name, port in zip(COMPONENTS, ports[len(COMPONENTS) :], strict=True)]
     command = [
-        _program(),
+        program(),
         "mini",
         f"-dir={home}",
         "-ip=127.0.0.1",
@@ -94,7 +113,8 @@ def _spawn(run: Run, home: Path, ports: list[int]) -> subprocess.Popen[bytes]:
         f"-bucket={BUCKET}",
         *listen,
         *grpc,
-        "-s3.port.iceberg=0",
+        f"-tableBucket={TABLE_BUCKET}",
+        f"-s3.port.iceberg={iceberg}",
         "-s3.port.lance=0",
         f"-s3.localSocket={home / 's3.sock'}",
         f"-filer.localSocket={home / 'filer.sock'}",
@@ -107,7 +127,7 @@ def _spawn(run: Run, home: Path, ports: list[int]) -> subprocess.Popen[bytes]:
     return run.spawn("seaweedfs", command, environment)
 
 
-def _program() -> str:
+def program() -> str:
     # Beside the interpreter that runs the tests: the environment need not be activated.
     beside = Path(sys.executable).with_name("weed")
     found = str(beside) if beside.exists() else shutil.which("weed")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from lanceway.tables import write
+from lanceway.tables import creation
 from lanceway.tables.dataset import Table
 
 SCHEMA = pa.schema(
@@ -38,8 +39,18 @@ def rows(first: int = 0, count: int = 10) -> pa.Table:
 
 def make(folder: Path, data: pa.Table | None = None, name: str = "things") -> Table:
     table = Table(name, str(folder / name))
-    write.create(table, (rows() if data is None else data).to_reader(), None)
+    creation.create(table, (rows() if data is None else data).to_reader(), None)
     return table
+
+
+def breaking(data: pa.Table) -> pa.RecordBatchReader:
+    """A reader of these rows that fails at their end."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from data.to_batches()
+        raise ValueError("the line went dead")
+
+    return pa.RecordBatchReader.from_batches(data.schema, batches())
 
 
 def stream(data: pa.Table, batch: int = 4) -> bytes:

@@ -37,6 +37,13 @@ class Things:
         next(Path(self.path, "_versions").glob("*.manifest")).write_bytes(content)
         return self.open()
 
+    def dangle(self) -> Dataset:
+        """A manifest that is listed and cannot be found, as if it were deleted in between."""
+        manifest = next(Path(self.path, "_versions").glob("*.manifest"))
+        manifest.unlink()
+        manifest.symlink_to(self.folder / "nowhere")
+        return self.open()
+
     def behind(self, change: Callable[[Dataset], object]) -> Dataset:
         """A dataset that does not know what has just been changed."""
         stale = self.open()
@@ -94,6 +101,7 @@ PROVOKED: dict[str, Callable[[Things], object]] = {
     r"Version not found error: ": lambda t: t.open().tags.create("t", 99),
     r"Dataset at path \S*/_versions/d?\d+\.manifest was not found": lambda t: lance.dataset(t.path, version=99),
     r"Dataset at path .* was not found": lambda t: lance.dataset(t.folder / "nowhere"),
+    r"Not found: \S*/_versions/d?\d+\.manifest": lambda t: t.dangle(),
     r"file size is too small": lambda t: t.damage(b"x" * 100),
     r"does not have sufficient data": lambda t: t.damage(b"x"),
     r"Retryable commit conflict": lambda t: t.behind(lambda d: d.drop_columns(["name"])).drop_columns(["words"]),
@@ -224,8 +232,9 @@ ANSWERED: dict[str, tuple[int, str]] = {
     r"status code: 50\d|status: 50\d": (503, "<Error><Code>ServiceUnavailable</Code></Error>"),
     r"<Code>NoSuchBucket": (404, "<Error><Code>NoSuchBucket</Code></Error>"),
 }
-# The operating system's own words; a test that runs as root cannot be denied anything.
-SAID_BY_THE_SYSTEM = r"\(os error 13\)"
+# The operating system's own words. A test that runs as root cannot be denied anything; tests/lake/test_full_disk.py
+# has a disk that is full.
+SAID_BY_THE_SYSTEM = (r"\(os error 13\)", r"\(os error 28\)")
 
 
 def rows_of(patterns: object) -> list[Row]:
@@ -244,7 +253,7 @@ def refused(row: Row, location: str, options: dict[str, str]) -> None:
 
 
 def test_every_storage_row_is_provoked() -> None:
-    shown = {*SHOWN_BY_A_SERVER, *ANSWERED, SAID_BY_THE_SYSTEM}
+    shown = {*SHOWN_BY_A_SERVER, *ANSWERED, *SAID_BY_THE_SYSTEM}
     assert {row.pattern for row in STORAGE_ROWS} == shown
 
 

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 
+import lance
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.tables import ipc
 from tests.tables import samples
 
@@ -79,3 +83,38 @@ def test_a_chunk_is_given_before_the_next_batch_is_asked_for() -> None:
     assert asked == []
     assert next(chunks)
     assert asked == [0]
+
+
+@pytest.mark.parametrize("shift", range(0, 64, 8))
+def test_values_are_handed_on_where_pylance_wants_them(shift: int, tmp_path: Path) -> None:
+    """pylance panics at a decimal whose bytes do not lie at a multiple of 16; in a stream they need not."""
+    before = pa.array([b"x" * (shift + 1)])
+    data = pa.table({"before": before, "price": pa.array([Decimal("1.50")], pa.decimal128(10, 2))})
+    stream = samples.stream(data)
+    for number, reader in enumerate((ipc.read(stream), ipc.read_from(io.BytesIO(stream)))):
+        written = lance.write_dataset(reader, tmp_path / str(number))
+        assert written.to_table() == data
+
+
+def test_data_that_arrives_in_parts() -> None:
+    data = pa.table({"a": list(range(10))})
+    for body in (samples.stream(data), ipc.write_file(data.to_reader())):
+        assert ipc.read_from(io.BytesIO(body)).read_all() == data
+
+
+def test_an_error_of_the_source_comes_through_as_it_is() -> None:
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() > 200:
+                raise ServiceUnavailableError("the sender is gone")
+            return super().read(size)
+
+    body = samples.stream(pa.table({"a": list(range(1000))}))
+    with pytest.raises(ServiceUnavailableError, match="the sender is gone"):
+        ipc.read_from(Broken(body)).read_all()
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"ARROW1", b"\xff" * 100, b"ARROW1\0\0" + b"\xff" * 100])
+def test_parts_of_what_is_no_arrow(body: bytes) -> None:
+    with pytest.raises(InvalidInputError):
+        ipc.read_from(io.BytesIO(body)).read_all()

@@ -108,6 +108,40 @@ def test_empty_folders_go_and_full_ones_stay(tmp_path: Path) -> None:
     store.remove_empty_folders("nowhere")
 
 
+def test_empty_folders_stay_beside_a_file_that_speaks_for_them(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    store.put("a/mark", b"")
+    store.remove_empty_folders("a", unless="mark")
+    assert (tmp_path / "a" / "b").is_dir()
+    store.remove_empty_folders("a", unless="other")
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["mark"]
+
+
+def test_an_object_is_deleted_by_what_it_holds(store: Store) -> None:
+    store.put("a/x", b"1")
+    store.delete_if("a/x", lambda data: data == b"2")
+    assert store.read("a/x") == b"1"
+    store.delete_if("a/x", lambda data: data == b"1")
+    assert store.read("a/x") is None
+    store.delete_if("a/x", lambda data: True)
+    store.delete_if("nowhere/x", lambda data: True)
+
+
+def test_a_file_in_a_folder_that_took_the_place_of_another_is_spared(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    store.put("a/x", b"old")
+
+    def replaced(data: bytes) -> bool:
+        (tmp_path / "a").rename(tmp_path / "away")
+        store.put("a/x", b"new")
+        return data == b"old"
+
+    store.delete_if("a/x", replaced)
+    assert store.read("a/x") == b"new"
+    assert not list((tmp_path / "away").iterdir())
+
+
 @pytest.mark.parametrize(
     ("location", "path"),
     [

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from lance_namespace import (
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,
-    TableAlreadyExistsError,
     TableBranchNotFoundError,
     TableColumnNotFoundError,
     TableSchemaValidationError,
@@ -49,103 +46,7 @@ def ids(table: Table, branch: str | None = None) -> list[int]:
     return sorted(open_at(table, branch=branch).to_table(columns=["id"])["id"].to_pylist())
 
 
-def breaking(data: pa.Table) -> pa.RecordBatchReader:
-    def batches() -> Iterator[pa.RecordBatch]:
-        yield from data.to_batches()
-        raise ValueError("the line went dead")
-
-    return pa.RecordBatchReader.from_batches(data.schema, batches())
-
-
-# -- creating ------------------------------------------------------------------------------------
-
-
-def test_the_first_version_is_written(tmp_path: Path) -> None:
-    made = write.create(Table("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
-    assert made.version == 1
-    assert open_at(made.table).to_table() == samples.rows()
-
-
-def test_a_second_create_loses_and_leaves_nothing(table: Table) -> None:
-    before = samples.files(table.location)
-    with pytest.raises(TableAlreadyExistsError, match="things cannot be created"):
-        write.create(table, samples.rows(50).to_reader(), None)
-    assert samples.files(table.location) == before
-    assert ids(table) == list(range(10))
-
-
-def test_of_many_creators_one_wins(tmp_path: Path, rounds: int) -> None:
-    for number in range(rounds):
-        table = Table("t", str(tmp_path / str(number)))
-        barrier = threading.Barrier(12)
-
-        def create(first: int, table: Table = table, barrier: threading.Barrier = barrier) -> str:
-            barrier.wait()
-            try:
-                write.create(table, samples.rows(first).to_reader(), None)
-            except TableAlreadyExistsError:
-                return "lost"
-            return "won"
-
-        with ThreadPoolExecutor(12) as pool:
-            results = list(pool.map(create, range(0, 1200, 100)))
-        assert sorted(results) == ["lost"] * 11 + ["won"]
-        assert ids(table) == list(range(100 * results.index("won"), 100 * results.index("won") + 10))
-        # One manifest with its hint, one transaction, one data file: the losers' are gone.
-        assert len(samples.files(table.location)) == 4
-
-
-def test_a_create_whose_data_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"))
-    with pytest.raises(InvalidInputError, match=r"the line went dead.*Nothing was changed"):
-        write.create(table, breaking(samples.rows()), None)
-    assert not (tmp_path / "t").exists()
-
-
-def test_a_failed_create_keeps_the_folder_that_was_there(tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / ".lance-reserved").touch()
-    with pytest.raises(InvalidInputError):
-        write.create(Table("t", str(tmp_path / "t")), ipc.read(samples.stream(samples.rows())[:-300]), None)
-    assert samples.files(tmp_path) == ["t/.lance-reserved"]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]),
-        pa.table({"a.b": [1]}),
-        pa.table({"u": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}),
-    ],
-    ids=["twice", "dotted", "union"],
-)
-def test_a_schema_that_lance_cannot_keep_is_refused(tmp_path: Path, data: pa.Table) -> None:
-    with pytest.raises(TableSchemaValidationError):
-        write.create(Table("t", str(tmp_path / "t")), data.to_reader(), None)
-    assert not (tmp_path / "t").exists()
-
-
-def test_discarding_removes_what_was_written_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "t").mkdir()
-    (tmp_path / "t" / "mine").touch()
-    made = write.create(Table("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
-    write.discard(made)
-    assert [path.name for path in (tmp_path / "t").iterdir()] == ["mine"]
-
-
-def test_discarding_spares_a_version_of_somebody_else(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"))
-    made = write.create(table, samples.rows().to_reader(), None)
-    write.discard(made)
-    write.create(table, samples.rows(50).to_reader(), None)
-    write.discard(made)
-    assert ids(table) == list(range(50, 60))
-
-
-def test_storage_options_of_the_request_are_used(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"), {"a": "1"})
-    made = write.create(table, samples.rows().to_reader(), {"b": "2"})
-    assert made.table.storage_options == {"a": "1", "b": "2"}
+# -- overwriting ---------------------------------------------------------------------------------
 
 
 def test_overwriting_gives_new_rows_and_a_new_schema(table: Table) -> None:
@@ -209,7 +110,7 @@ def test_data_that_breaks_off_changes_nothing(table: Table, overwrite: bool) -> 
     with pytest.raises(InvalidInputError, match="Arrow IPC stream"):
         insert(table, ipc.read(samples.stream(samples.rows(10))[:-300]), overwrite=overwrite)
     with pytest.raises(InvalidInputError, match="the line went dead"):
-        insert(table, breaking(samples.rows(10)), overwrite=overwrite)
+        insert(table, samples.breaking(samples.rows(10)), overwrite=overwrite)
     assert samples.files(table.location) == before
     assert ids(table) == list(range(10))
 
@@ -300,7 +201,9 @@ def test_a_merge_whose_data_is_wrong(table: Table) -> None:
         merge(table, twice, on=["id"], when_matched_update_all=True)
     with pytest.raises(InvalidInputError, match="the line went dead"):
         write.merge_insert(
-            table, MergeInsertIntoTableRequest(on=["id"], when_not_matched_insert_all=True), breaking(samples.rows(90))
+            table,
+            MergeInsertIntoTableRequest(on=["id"], when_not_matched_insert_all=True),
+            samples.breaking(samples.rows(90)),
         )
     assert open_at(table).version == 1
 

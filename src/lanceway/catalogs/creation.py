@@ -12,13 +12,13 @@ from lanceway.catalogs.metadata import MetadataOperations
 from lanceway.catalogs.questions import TableEntry
 from lanceway.catalogs.requests import accept, mode, table_id
 from lanceway.errors import (
-    ConcurrentModificationError,
+    LanceNamespaceError,
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import dataset, ipc, write
+from lanceway.tables import creation, dataset, ipc, write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ class TableCreation(MetadataOperations):
         table = table_id(request.id, "create_table")
         chosen = mode("The mode of create_table", request.mode, "create", "exist_ok", "overwrite")
         try:
-            entry, claimed = self._declare_table(table, None, request.properties or {}), True
+            entry, claimed = self._declare_first(table, request.properties or {}, data.schema), True
         except TableAlreadyExistsError as taken:
             entry, claimed = self._existing(table, taken), False
             if not self._is_declared_only(table, entry):
@@ -95,12 +95,13 @@ class TableCreation(MetadataOperations):
     def _write_first(
         self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
     ) -> CreateTableResponse:
-        written = write.create(self._handle(table, entry), data, request.storage_options)
-        if not self._holds(table, entry):
-            write.discard(written)
-            raise ConcurrentModificationError(
-                f"{table} was dropped while it was being created; nothing of it is left. Create it again if need be."
-            )
+        claim = creation.Claim(entry.claim, lambda: self._holds(table, entry))
+        try:
+            written = creation.create(self._handle(table, entry), data, request.storage_options, claim)
+        except LanceNamespaceError:
+            if not self._holds(table, entry):
+                self._clear_away(table, entry)
+            raise
         return self._created(entry, written.version)
 
     def _created(self, entry: TableEntry, version: int) -> CreateTableResponse:

@@ -12,9 +12,11 @@ from types import MappingProxyType
 from lanceway.catalogs.base import Catalog, TableEntry
 from lanceway.catalogs.folder import Folder, claimed_properties, open_folder
 from lanceway.catalogs.manifest import Manifest, Row
+from lanceway.catalogs.manifest_relay import RelayedManifest
 from lanceway.catalogs.naming import SUFFIX, check_known, folders_of, looks_like_manifest_folder, table_of
 from lanceway.errors import InvalidInputError, TableNotFoundError
 from lanceway.identifiers import ROOT, Identifier
+from lanceway.tables import relay
 from lanceway.tables.storage import local_path
 
 # A page looks for markers in at least so many folders at a time.
@@ -30,11 +32,15 @@ class DirectoryLookup(Catalog):
         self._settings = MappingProxyType({**self._settings, "path": root})
         self._options: Mapping[str, str] | None = self._settings["storage"] or None
         self._folder: Folder = open_folder(root, self._options)
-        self._manifest = Manifest(self._folder, self._options)
+        self._own_manifest = Manifest(self._folder, self._options)
         self._found_layout: str | None = None
 
+    @property
+    def _manifest(self) -> Manifest:
+        return RelayedManifest(self._folder, self._options) if relay.is_needed() else self._own_manifest
+
     def close(self) -> None:
-        self._manifest.close()
+        self._own_manifest.close()
 
     def _layout(self) -> str:
         """How a new table is written: as set, else as found, else plain as the specification has it."""
@@ -88,7 +94,10 @@ class DirectoryLookup(Catalog):
         return self._folder.relative(entry.location) or ""
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
-        return bool(self._folder.declared_among([self._folder_of(entry)]))
+        folder = self._folder_of(entry)
+        if entry.claim is None and table.depth == 1 and folder in folders_of(table.name):
+            return False  # it was found without a marker: one that is there by now is of somebody who came later
+        return bool(self._folder.declared_among([folder]))
 
     # -- listing ---------------------------------------------------------------------------------
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from lance_namespace import CreateTableRequest, CreateTableResponse
 
 from lanceway.catalogs.base import TableEntry
 from lanceway.catalogs.directory_lookup import DirectoryLookup
@@ -23,13 +20,11 @@ from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class DirectoryTables(DirectoryLookup):
@@ -114,7 +109,7 @@ class DirectoryTables(DirectoryLookup):
             self._manifest.add(table, folder, properties)
         except TableAlreadyExistsError:
             # The folder is ours alone, so a row that names it is what a dropped table left behind.
-            if not self._has_row(table) or self._row(table).folder != folder:
+            if not self._lies_at(table, folder):
                 raise
 
     def _has_claim(self, folder: str, claim: str | None) -> bool:
@@ -124,20 +119,18 @@ class DirectoryTables(DirectoryLookup):
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
         folder = self._folder_of(entry)
         if entry.claim is None or table.depth > 1:
-            return self._has_row(table) and self._row(table).folder == folder
+            return self._lies_at(table, folder)
         return self._has_claim(folder, entry.claim)
 
-    def _write_first(
-        self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
-    ) -> CreateTableResponse:
-        try:
-            return super()._write_first(table, entry, request, data)
-        except LanceNamespaceError as error:
-            # Dropped under the writer's hands, the folder came back with its files; they are gone again, it is not.
-            self._sweep(table, self._folder_of(entry))
-            if isinstance(error, TableAlreadyExistsError) or self._holds(table, entry):
-                raise
-            raise _dropped(table) from error
+    def _lies_at(self, table: Identifier, folder: str) -> bool:
+        """Whether the manifest places a table in this folder."""
+        with suppress(NamespaceNotFoundError, TableNotFoundError):
+            return self._row(table).folder == folder
+        return False
+
+    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
+        # Dropped under the writer's hands, the folder came back with its files; they are gone again, it is not.
+        self._sweep(table, self._folder_of(entry))
 
     def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
         folder = self._folder_of(entry)
@@ -155,7 +148,7 @@ class DirectoryTables(DirectoryLookup):
     def _forget_row(self, table: Identifier, folder: str) -> bool:
         """Remove the row of a table that lies in this folder, if there is one."""
         with suppress(TableNotFoundError):
-            if self._row(table).folder == folder:
+            if self._lies_at(table, folder):
                 self._manifest.remove(table)
                 return True
         return False
@@ -186,6 +179,9 @@ class DirectoryTables(DirectoryLookup):
         had_row = self._manifest.exists() and self._forget_row(table, folder)
         if not self._folder.remove(folder) and not had_row:
             raise TableNotFoundError(f"There is no table {table}: somebody else has just dropped it.")
+        if self._manifest.exists():
+            # Somebody who was creating the table may have added its row again, and seen the folder still there.
+            self._sweep(table, folder)
         return entry
 
     def _droppable(self, table: Identifier) -> TableEntry:

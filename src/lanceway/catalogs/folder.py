@@ -25,6 +25,8 @@ DEREGISTERED = ".lance-deregistered"
 VERSIONS = "_versions"
 # Hidden folders: a claim in the making, and a dropped table until its last file is deleted.
 _CLAIMED, _DROPPED = ".lanceway-claimed-", ".lanceway-dropped-"
+# How often a dropped table's folder is deleted anew because something came into it meanwhile.
+_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,15 +191,14 @@ class LocalFolder(Folder):
         return True
 
     def withdraw(self, folder: str, claim: str) -> None:
-        if self._files.read(f"{folder}/{RESERVED}") == claim.encode():
-            self._files.delete(f"{folder}/{RESERVED}")
+        self._files.delete_if(f"{folder}/{RESERVED}", lambda marker: marker == claim.encode())
         self.tidy(folder)
 
     def tidy(self, folder: str) -> None:
         hint = f"{folder}/{manifests.HINT}"
         if all(key == hint for key in self._files.keys(folder)):
             self._files.delete(hint)
-            self._files.remove_empty_folders(folder)
+            self._files.remove_empty_folders(folder, unless=RESERVED)
 
     def mark(self, folder: str, claim: str) -> None:
         self._files.put(f"{folder}/{RESERVED}", claim.encode())
@@ -224,5 +225,17 @@ class LocalFolder(Folder):
             if os.path.islink(grave):
                 os.unlink(grave)  # what it points to is not in this folder, and stays
             else:
-                shutil.rmtree(grave)
+                _delete(grave)
         return True
+
+
+def _delete(grave: str) -> None:
+    """Delete a folder into which those may still put something who had found it under its name."""
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        try:
+            shutil.rmtree(grave)
+            return
+        except OSError as error:
+            # A file that came after the folder was listed, or went.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not attempts_left:
+                raise

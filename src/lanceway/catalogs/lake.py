@@ -11,16 +11,18 @@ what somebody writes to storage behind it is never shown.
     lake_claims       versions: claimed
     lake_versions     versions and branches: listed, described, deleted
     lake_batches      several tables in one transaction
+    lake_glances      what is answered at once
     lake_repair       what rows and storage disagree on
 """
 
 from __future__ import annotations
 
+from lanceway.catalogs.lake_glances import LakeGlances
 from lanceway.catalogs.lake_repair import Difference, LakeRepair
 from lanceway.catalogs.lake_tables import VERSIONING
 
 __all__ = ["VERSIONING", "Difference", "LakeCatalog"]
 
 
-class LakeCatalog(LakeRepair):
+class LakeCatalog(LakeRepair, LakeGlances):
     """One catalog of a lake; any number of processes may use it at once."""

@@ -25,7 +25,7 @@ from lance_namespace_urllib3_client.models.commit_table_result import CommitTabl
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.catalogs.lake_claims import asked_for, branch_of, published
+from lanceway.catalogs.lake_claims import Claimed, asked_for, branch_of
 from lanceway.catalogs.lake_manifests import Manifests
 from lanceway.catalogs.lake_versions import LakeVersions
 from lanceway.catalogs.requests import accept, table_id
@@ -131,7 +131,7 @@ class LakeBatches(LakeVersions):
         self._in_the_lake(found.row)
         if isinstance(step, BatchDeleteTableVersionsRequest):
             return _Done(found, self._forgotten(connection, found, step))
-        return _Done(found, [self._claim_version(connection, found, asked_for(found, step))])
+        return _Done(found, [self._claim_version(connection, found, asked_for(found, step)[0])])
 
     # -- after the transaction -------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class LakeBatches(LakeVersions):
 
 
 def _created(done: _Done) -> TableVersion:
-    return done.table.answer(published(done.table, done.versions[0]))
+    return Claimed(done.table, done.versions[0]).published()
 
 
 def _step(operation: CommitTableOperation) -> Step:

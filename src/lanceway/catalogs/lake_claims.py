@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lance_namespace import CreateTableVersionRequest, CreateTableVersionResponse
+from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake_manifests import Manifests
 from lanceway.catalogs.lake_tables import LakeTables
-from lanceway.catalogs.requests import accept
+from lanceway.catalogs.requests import accept, table_id
 from lanceway.catalogs.wrapper import Wrapper
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
-    TableBranchNotFoundError,
-    TableVersionNotFoundError,
 )
-from lanceway.lake import strays, versions
+from lanceway.identifiers import Identifier
+from lanceway.lake import claims, strays, versions
+from lanceway.lake.lookups import Table as Row
 from lanceway.lake.versions import MAIN, Claim, Version
 from lanceway.tables import manifests
 from lanceway.tables import versions as stored
 from lanceway.tables.dataset import is_main
 
 _ATTEMPTS = 10
+_MET_AT_MOST = 10_000
 
 
 class UnsettledError(ConcurrentModificationError):
@@ -36,6 +38,11 @@ class UnsettledError(ConcurrentModificationError):
 class LakeClaims(LakeTables):
     """The claim is the commit; copying the manifest follows."""
 
+    def __init__(self, **properties: object) -> None:
+        super().__init__(**properties)
+        # Managed tables that were claimed from, as they were then. Whoever uses one makes sure of it.
+        self._met: dict[Identifier, Row] = {}
+
     def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
         return self.claim_table_version(request)
 
@@ -44,17 +51,55 @@ class LakeClaims(LakeTables):
     ) -> CreateTableVersionResponse:
         """Carry out `create_table_version`; a `trusted` manifest is the lake's own, built on the version before."""
         request = accept(CreateTableVersionRequest, request)
-        table = self._managed(request.id, "create_table_version")
-        if table is None:
-            return super().create_table_version(request)
-        asked = asked_for(table, request)
+        made = None if trusted else self._claimed_at_once(request)
+        if made is None:
+            table = self._managed(request.id, "create_table_version")
+            if table is None:
+                return super().create_table_version(request)
+            made = self._claimed_with_care(table, request, trusted=trusted)
+        return CreateTableVersionResponse(version=made.published())
+
+    # -- at once ---------------------------------------------------------------------------------
+
+    def _claimed_at_once(self, request: CreateTableVersionRequest) -> Claimed | None:
+        """The version, unless anything at all is in the way: to find out what it is takes a transaction."""
+        name = table_id(request.id, "create_table_version")
+        row = self._met.get(name) or self._row(name)
+        made = self._taken(row, request) if row.managed else None
+        if made is None:
+            self._met.pop(name, None)
+        else:
+            self._meet(name, row)
+        return made
+
+    def _taken(self, row: Row, request: CreateTableVersionRequest) -> Claimed | None:
+        table = self._manifests(row)
         try:
-            claimed = self._claimed_version(table, asked, trusted=trusted)
+            asked, manifest = asked_for(table, request)
+        except LanceNamespaceError:  # of what the table was, perhaps, and is not any more
+            return None
+        if manifest is None or _is_misnumbered(asked):
+            return None
+        made = self._lake.single(
+            lambda connection: claims.at_once(connection, self._catalog.id, row, asked, by=self._user)
+        )
+        return None if made is None else Claimed(table, made, manifest)
+
+    def _meet(self, name: Identifier, row: Row) -> None:
+        if len(self._met) >= _MET_AT_MOST:
+            self._met.clear()
+        self._met[name] = row
+
+    # -- with care -------------------------------------------------------------------------------
+
+    def _claimed_with_care(self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool) -> Claimed:
+        asked, manifest = asked_for(table, request)
+        try:
+            return Claimed(table, self._claimed_version(table, asked, trusted=trusted), manifest)
         except ConcurrentModificationError:
             if not trusted:
                 self._make_way(table, asked.branch, asked.version)
             raise
-        return CreateTableVersionResponse(version=table.answer(published(table, claimed)))
 
     def _claimed_version(self, table: Manifests, asked: Claim, *, trusted: bool) -> Version:
         def claimed(connection: Connection) -> Version:
@@ -74,12 +119,18 @@ class LakeClaims(LakeTables):
         A writer builds a manifest on what it finds in storage under the number before. If a stray was there once,
         nobody can tell what this one was built on: it is refused, whoever it is, unless it is the lake itself.
         """
-        _refuse_other_number(table, asked)
+        if _is_misnumbered(asked):
+            raise _misnumbered(table, asked)
         row = table.held(connection)
+        before = versions.made_before(connection, row, asked)
+        if before is not None:
+            return before
+        if asked.size is None:
+            raise _unwritten(table, asked)
         claimed = versions.claim(connection, row, asked, by=self._user)
         # Looked at after the claim: only now is it certain that the version before is there to be seen.
         base = strays.base(connection, row.id, asked.branch, asked.version)
-        if base is None or (base.copied and (trusted or not base.strayed)) or _is_claimed(table, asked):
+        if base is None or (base.copied and (trusted or not base.strayed)):
             return claimed
         if not base.copied:
             raise UnsettledError(f"The latest version of {table.table.name} is still being written. Try again.")
@@ -123,52 +174,53 @@ def branch_of(given: str | None) -> str:
     return MAIN if is_main(given) else str(given)
 
 
-def asked_for(table: Manifests, request: CreateTableVersionRequest) -> Claim:
-    """What a writer claims. Refuses a manifest that is not there, unless it is there no more."""
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A version that is a table's, and the manifest that was claimed if it was there to be read."""
+
+    table: Manifests
+    version: Version
+    manifest: bytes | None = None
+
+    def published(self) -> TableVersion:
+        """As the contract has it, copied if storage allows. The claim stands in any case; who meets it copies it."""
+        with suppress(LanceNamespaceError):
+            self.table.settled(self.version, self.manifest)
+        return self.table.answer(self.version)
+
+
+def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[Claim, bytes | None]:
+    """What a writer claims, and the manifest, which may be there no more if the claim was made before."""
     branch, scheme = branch_of(request.branch), manifests.scheme(request.naming_scheme)
     staging = manifests.staged(table.table, request.manifest_path, branch)
-    staged = table.table.store().head(staging)
+    manifest = table.table.store().read(staging)
     asked = Claim(
         request.version,
         staging,
         manifests.key(request.version, branch, scheme=scheme),
         branch=branch,
-        size=staged.size if staged else None,
+        size=None if manifest is None else len(manifest),
         e_tag=request.e_tag,
         naming_scheme=scheme,
         metadata=request.metadata or {},
     )
-    if staged is None and not _is_claimed(table, asked):
-        raise InvalidInputError(
-            f"create_table_version: there is no manifest at {request.manifest_path!r}. Write it before its version "
-            "is claimed."
-        )
-    return asked
+    return asked, manifest
 
 
-def _refuse_other_number(table: Manifests, asked: Claim) -> None:
+def _is_misnumbered(asked: Claim) -> bool:
     """A manifest says inside which version it is: under another number it would be none."""
-    meant = manifests.staged_version(asked.staging_path)
-    if meant is not None and meant != asked.version:
-        raise ConcurrentModificationError(
-            f"Version {asked.version} of {table.table.name} cannot be claimed with a manifest for version {meant}. "
-            "Load the latest version and commit again."
-        )
+    return manifests.staged_version(asked.staging_path) not in (None, asked.version)
 
 
-def _is_claimed(table: Manifests, asked: Claim) -> bool:
-    """Whether the same claim was made before, and acknowledged, as far as others can see."""
-    try:
-        found = table.lake.read(
-            lambda connection: versions.describe(connection, table.row, asked.version, branch=asked.branch)
-        )
-    except (TableBranchNotFoundError, TableVersionNotFoundError):
-        return False
-    return found.staging_path == asked.staging_path
+def _misnumbered(table: Manifests, asked: Claim) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"Version {asked.version} of {table.table.name} cannot be claimed with a manifest for version "
+        f"{manifests.staged_version(asked.staging_path)}. Load the latest version and commit again."
+    )
 
 
-def published(table: Manifests, claimed: Version) -> Version:
-    """A claimed version, copied if storage allows. The claim stands in any case; whoever meets it copies it."""
-    with suppress(LanceNamespaceError):
-        table.settled(claimed)
-    return claimed
+def _unwritten(table: Manifests, asked: Claim) -> InvalidInputError:
+    return InvalidInputError(
+        f"create_table_version: there is no manifest at {manifests.path_of(table.table, asked.staging_path)!r}. "
+        "Write it before its version is claimed."
+    )

@@ -6,9 +6,9 @@ import getpass
 import os
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import Connection
 
@@ -26,6 +26,8 @@ from lanceway.tables.storage import local_path
 
 MANAGED, STORAGE = "managed", "storage"
 _NOBODY = "anonymous"
+# No setting: a store that is open already, and the catalog that was found in it.
+_SHARED = "over"
 
 
 class LakeConnection(Catalog):
@@ -59,7 +61,40 @@ class LakeConnection(Catalog):
         Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),
     )
 
+    _lake: LakeStore
+    _catalog: catalogs.Catalog
+
     def __init__(self, **properties: object) -> None:
+        shared = properties.get(_SHARED)
+        if isinstance(shared, tuple):
+            self._configure(**{key: value for key, value in properties.items() if key != _SHARED})
+            self._lake, self._catalog = shared
+            self._check(self._catalog)
+            return
+        self._configure(**properties)
+        self._lake = self._opened()
+        # One that nobody has closed gives its connections back with its life.
+        weakref.finalize(self, self._lake.close)
+        with ExitStack() as undo:
+            undo.callback(self._lake.close)
+            self._catalog = self._connected()
+            undo.pop_all()
+
+    @classmethod
+    def over(cls, store: LakeStore, found: catalogs.Catalog, **properties: object) -> Self:
+        """A catalog that was found in a store which others use too."""
+        own = {**properties, "uri": store.uri, "catalog": found.name, "create": False}
+        return cls(**own, **{_SHARED: (store, found)})
+
+    def acting_as(self, user: str) -> Self:
+        """The same catalog for another user. It costs next to nothing: the connections are shared."""
+        view = type(self).__new__(type(self))
+        view.__dict__ |= self.__dict__
+        view._settings = MappingProxyType({**self._settings, "user": user})
+        view._shared_with = self  # which gives the connections back at the end of its life, and so not before ours
+        return view
+
+    def _configure(self, **properties: object) -> None:
         super().__init__(**properties)
         given = self._settings
         complete = {
@@ -69,14 +104,7 @@ class LakeConnection(Catalog):
         }
         self._settings = MappingProxyType({**given, **complete})
         self._options: Mapping[str, str] | None = given["storage"] or None
-        self._lake = self._opened()
-        # One that nobody has closed gives its connections back with its life.
-        weakref.finalize(self, self._lake.close)
-        try:
-            self._catalog = self._connected()
-        except BaseException:
-            self._lake.close()
-            raise
+        self._shared_with: LakeConnection | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A relative path means the file it meant here, wherever the other process runs, and whoever runs it.

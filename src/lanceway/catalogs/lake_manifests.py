@@ -65,12 +65,12 @@ class Manifests:
 
     # -- what the rows promise -------------------------------------------------------------------
 
-    def settled(self, version: Version) -> Version:
+    def settled(self, version: Version, manifest: bytes | None = None) -> Version:
         """A version whose manifest is at its final path: it is copied there if that is still to be done."""
         if version.copied:
             return version
-        store = self.table.store()
-        if publishing.publish(store, version.staging_path, version.final_path, lambda data: self._keep(version, data)):
+        store, paths = self.table.store(), (version.staging_path, version.final_path)
+        if publishing.publish(store, *paths, lambda found: self._keep(version, found), manifest):
             self.lake.single(lambda connection: versions.mark_copied(connection, version))
             store.delete(version.staging_path)
         return version

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from lance_namespace import CreateTableRequest, CreateTableResponse
 from sqlalchemy import Connection
 
 from lanceway.catalogs.base import TableEntry
@@ -17,7 +15,6 @@ from lanceway.catalogs.requests import mode, table_id
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
-    LanceNamespaceError,
     NamespaceNotFoundError,
     TableNotFoundError,
 )
@@ -27,9 +24,6 @@ from lanceway.lake.lookups import Entry
 from lanceway.lake.lookups import Table as Row
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # A property that is not kept: it says where a new table keeps its versions.
 VERSIONING = "lanceway.versioning"
@@ -124,30 +118,15 @@ class LakeTables(LakeNamespaces):
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
 
-    def _write_first(
-        self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
-    ) -> CreateTableResponse:
-        try:
-            return super()._write_first(table, entry, request, data)
-        except LanceNamespaceError as error:
-            if self._holds(table, entry):
-                raise
-            self._clear_away(entry.location)
-            raise ConcurrentModificationError(
-                f"{table} was dropped while it was being created; nothing of it is left. Create it again if need be."
-            ) from error
-
-    def _clear_away(self, location: str) -> None:
-        """Delete what a writer put where a table was that is dropped by now."""
-
+    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
         def recorded(connection: Connection) -> bool:
-            abandoned = locations.is_abandoned(connection, location)
+            abandoned = locations.is_abandoned(connection, entry.location)
             if abandoned:
-                removals.record(connection, [location], by=self._user)
+                removals.record(connection, [entry.location], by=self._user)
             return abandoned
 
         if self._lake.run(recorded):
-            self._remove(location)
+            self._remove(entry.location)
 
     def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
         def withdrawn(connection: Connection) -> bool:

@@ -126,7 +126,7 @@ class MetadataOperations(Questions):
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         request = accept(ListTablesRequest, request)
         namespace = Identifier(request.id or ())
-        limit, scope = page_limit(request.limit), _scope("tables", namespace)
+        limit, scope = page_limit(request.limit), list_scope(namespace)
         names = self._child_tables(
             namespace,
             page_start(scope, request.page_token),
@@ -189,6 +189,8 @@ class MetadataOperations(Questions):
             response.is_only_declared = self._is_declared_only(table, entry)
         if request.load_detailed_metadata:
             response.table, response.namespace = table.name, list(table.parent)
+        if request.version is None and request.tag is None and request.branch is None:
+            response.var_schema = self._known_schema(entry)
         dataset.describe(self._handle(table, entry), request, response)
         return response
 
@@ -259,6 +261,11 @@ def refuse_drop_of_root() -> NoReturn:
 
 def _create_mode(given: str | None) -> str:
     return mode("The mode of create_namespace", given, "create", "exist_ok", "overwrite")
+
+
+def list_scope(namespace: Identifier) -> str:
+    """What the page tokens of a namespace's tables are made for."""
+    return _scope("tables", namespace)
 
 
 def _scope(kind: str, namespace: Identifier) -> str:

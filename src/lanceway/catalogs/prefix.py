@@ -76,15 +76,13 @@ class BucketFolder(Folder):
         if not store.put_if_absent(marker, claim.encode()):
             return False
         # A prefix cannot be made exclusively as a folder can: whatever else has it was there before.
-        if all(key == marker for key in store.keys(folder)):
+        if list(store.keys(folder)) == [marker]:
             return True
         self.withdraw(folder, claim)
         return False
 
     def withdraw(self, folder: str, claim: str) -> None:
-        store = self._store
-        if store.read(f"{folder}/{RESERVED}") == claim.encode():
-            store.delete(f"{folder}/{RESERVED}")
+        self._store.delete_if(f"{folder}/{RESERVED}", lambda marker: marker == claim.encode())
 
     def tidy(self, folder: str) -> None:
         store, hint = self._store, f"{folder}/{manifests.HINT}"

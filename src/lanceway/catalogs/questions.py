@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from lance_namespace import LanceNamespace
 
@@ -16,6 +16,10 @@ from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +117,24 @@ class Questions(LanceNamespace):
         """Whether the name is claimed and no data has been written."""
         return not dataset.has_data(self._handle(table, entry))
 
+    def _declare_first(self, table: Identifier, properties: Mapping[str, str], schema: pa.Schema) -> TableEntry:
+        """Claim a name for a table whose first version, of this schema, is about to be written."""
+        return self._declare_table(table, None, properties)
+
+    def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+        """The schema that the service itself shows, for a description that opens no dataset."""
+        return None
+
     def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
         """Take back a claim whose first write failed."""
         self._deregister_table(table)
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
-        """Whether the claim behind `entry` still stands, asked right after the first version is written."""
+        """Whether the claim behind `entry` still stands, asked right before and after the first version is written."""
         return True
+
+    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
+        """Remove what a failed first write leaves where a table was that somebody has dropped meanwhile."""
 
     def _missing(self, operation: str) -> str:
         """Why an operation is not there, and what has it. Appended to the error."""

@@ -23,7 +23,11 @@ class Row(NamedTuple):
 
 _CATALOGS = {
     "dir": Row("lanceway.catalogs.directory:DirectoryCatalog", None),
+    "glue": Row("lanceway.catalogs.glue:GlueCatalog", "glue"),
+    "iceberg": Row("lanceway.catalogs.iceberg:IcebergCatalog", None),
     "lake": Row("lanceway.catalogs.lake:LakeCatalog", "lake"),
+    "rest": Row("lanceway.catalogs.rest:RestCatalog", None),
+    "unity": Row("lanceway.catalogs.unity:UnityCatalog", None),
 }
 assert list(_CATALOGS) == sorted(_CATALOGS), "keep the catalogs in alphabetical order"
 

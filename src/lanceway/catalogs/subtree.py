@@ -8,9 +8,10 @@ from typing import Any
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
-from lanceway.catalogs.metadata import WIRE_DELIMITER, create_root, refuse_drop_of_root
+from lanceway.catalogs import rewriting
+from lanceway.catalogs.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.requests import table_id
-from lanceway.catalogs.wrapper import Wrapper
+from lanceway.catalogs.wrapper import Wrapper, acting_as
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
@@ -31,6 +32,10 @@ class Subtree(Wrapper):
     def namespace_id(self) -> str:
         return f"{self._inner.namespace_id()}-at-{json.dumps(self._at)}"
 
+    def acting_as(self, user: str) -> Subtree:
+        """The same for another user, where the catalog inside keeps track of who acts."""
+        return Subtree(acting_as(self._inner, user), self._at)
+
     def __repr__(self) -> str:
         return f"Subtree({self._inner!r}, at={str(self._at)!r})"
 
@@ -42,33 +47,11 @@ class Subtree(Wrapper):
             refuse_drop_of_root()
         if operation not in _ON_NAMESPACES and "id" in type(request).model_fields:
             table_id(given, operation)
-        return self._outside(operation, super()._forward(operation, self._inside(request), *data))
+        answer = super()._forward(operation, rewriting.in_request(request, self._inside), *data)
+        return rewriting.in_answer(operation, answer, self._outside)
 
-    def _inside(self, request: BaseModel) -> BaseModel:
-        """The request as the catalog inside understands it."""
-        changes: dict[str, object] = {}
-        for field in type(request).model_fields:
-            value = getattr(request, field)
-            if field == "id" or (field == "new_namespace_id" and value is not None):
-                changes[field] = [*self._at, *(value or ())]
-            # A batch holds requests of its own, which have identifiers too.
-            elif isinstance(value, BaseModel):
-                changes[field] = self._inside(value)
-            elif isinstance(value, list) and value and isinstance(value[0], BaseModel):
-                changes[field] = [self._inside(item) for item in value]
-        return request.model_copy(update=changes)
+    def _inside(self, names: list[str] | None) -> list[str]:
+        return [*self._at, *(names or ())]
 
-    def _outside(self, operation: str, response: Any) -> Any:
-        """The answer in the words of those outside: identifiers without the names of `at`."""
-        depth = self._at.depth
-        if operation == "list_all_tables":
-            skip = len(self._at.format(WIRE_DELIMITER)) + len(WIRE_DELIMITER)
-            response.tables = [name[skip:] for name in response.tables]
-        for field in ("id", "namespace"):
-            value = getattr(response, field, None)
-            if isinstance(value, list):
-                setattr(response, field, value[depth:])
-        for result in getattr(response, "results", None) or ():
-            for field in type(result).model_fields:
-                self._outside(field, getattr(result, field))
-        return response
+    def _outside(self, names: list[str]) -> list[str]:
+        return names[self._at.depth :]

@@ -16,22 +16,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Wrapper(LanceNamespace):
-    """Forwards every operation of the contract, and the twins that stream, through `_forward`."""
+class Forwarder(LanceNamespace):
+    """Sends every operation of the contract, and the twins that stream, through `_forward`."""
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        """Carry one operation out; `carry_out` does it on a catalog. A subclass overrides this."""
+        raise NotImplementedError
+
+    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
+        reader: pa.RecordBatchReader = self._forward("query_table_stream", accept(QueryTableRequest, request))
+        return reader
+
+
+class Wrapper(Forwarder):
+    """Hands every operation on to one catalog."""
 
     def __init__(self, inner: LanceNamespace) -> None:
         self._inner = inner
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         """Carry one operation out on the catalog inside. A subclass overrides this."""
-        return getattr(self._inner, operation)(request, *data)
-
-    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
-        request = accept(QueryTableRequest, request)
-        if hasattr(self._inner, "query_table_stream"):
-            reader: pa.RecordBatchReader = self._forward("query_table_stream", request)
-            return reader
-        return ipc.read(self._forward("query_table", request).data)
+        return carry_out(self._inner, operation, request, *data)
 
     def namespace_id(self) -> str:
         return self._inner.namespace_id()
@@ -52,15 +57,32 @@ class Wrapper(LanceNamespace):
         return f"{type(self).__name__}({self._inner!r})"
 
 
+def carry_out(catalog: LanceNamespace, operation: str, request: BaseModel, *data: Any) -> Any:
+    """One operation, or a twin that streams, on any catalog: one without the twin gives and takes bytes."""
+    method = getattr(catalog, operation, None)
+    if method is not None:
+        return method(request, *data)
+    plain = getattr(catalog, operation.removesuffix(stream_twin("")))
+    if data:
+        return plain(request, b"".join(ipc.stream_chunks(data[0], file_format=False)))
+    return ipc.read(plain(request).data)
+
+
+def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
+    """The catalog as another user has it, where it keeps track of who acts; else the catalog itself."""
+    change: Callable[[str], LanceNamespace] | None = getattr(catalog, "acting_as", None)
+    return catalog if change is None else change(user)
+
+
 def _plain(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
-    def method(self: Wrapper, request: Any) -> Any:
+    def method(self: Forwarder, request: Any) -> Any:
         return self._forward(operation, accept(model, request))
 
     return method
 
 
 def _with_data(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
-    def method(self: Wrapper, request: Any, request_data: bytes) -> Any:
+    def method(self: Forwarder, request: Any, request_data: bytes) -> Any:
         return self._forward(operation, accept(model, request), request_data)
 
     return method
@@ -69,17 +91,15 @@ def _with_data(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
 def _streaming(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
     twin = stream_twin(operation)
 
-    def method(self: Wrapper, request: Any, data: pa.RecordBatchReader) -> Any:
-        if hasattr(self._inner, twin):
-            return self._forward(twin, accept(model, request), data)
-        return self._forward(operation, accept(model, request), b"".join(ipc.stream_chunks(data, file_format=False)))
+    def method(self: Forwarder, request: Any, data: pa.RecordBatchReader) -> Any:
+        return self._forward(twin, accept(model, request), data)
 
     return method
 
 
 def _define(name: str, method: Callable[..., Any]) -> None:
-    method.__name__, method.__qualname__ = name, f"Wrapper.{name}"
-    setattr(Wrapper, name, method)
+    method.__name__, method.__qualname__ = name, f"Forwarder.{name}"
+    setattr(Forwarder, name, method)
 
 
 for _operation, _model in REQUESTS.items():

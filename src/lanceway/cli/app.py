@@ -9,6 +9,7 @@ import typer
 
 from lanceway import __version__
 from lanceway.cli import (
+    check,
     columns,
     doctor,
     indices,
@@ -22,6 +23,8 @@ from lanceway.cli import (
     separators,
     soundness,
     tables,
+    tokens,
+    up,
     versions,
 )
 from lanceway.cli.command import group
@@ -50,6 +53,9 @@ lake.app.add_typer(soundness.app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(lake.app, name="lake")
+app.add_typer(tokens.app, name="tokens")
+app.add_typer(up.app)
+app.add_typer(check.app)
 app.add_typer(doctor.app)
 
 

@@ -34,6 +34,7 @@ _DRAWN_AT_ONCE = 1000
 # Numbers of the contract that people read better with a unit.
 _UNITS: Mapping[str, Callable[[Any], str]] = {
     "createAt": lambda seconds: moment(seconds * 1000),
+    **dict.fromkeys(("created_at", "expires_at", "last_used_at", "revoked_at"), moment),
     "manifest_size": size,
     "size_bytes": size,
     "timestamp_millis": moment,
@@ -102,6 +103,14 @@ class Output(ABC):
         """What a lake's database holds."""
 
     @abstractmethod
+    def inspection(self, report: Record) -> None:
+        """What `lanceway check` found of a server."""
+
+    @abstractmethod
+    def token(self, record: Record) -> None:
+        """A new token, which is never shown again."""
+
+    @abstractmethod
     def error(self, error: LanceNamespaceError) -> None:
         """Why the verb was refused or failed."""
 
@@ -156,6 +165,12 @@ class Programs(Output):
 
     def lake(self, report: Record) -> None:
         _line(report)
+
+    def inspection(self, report: Record) -> None:
+        _line(report)
+
+    def token(self, record: Record) -> None:
+        _line(record)
 
     def error(self, error: LanceNamespaceError) -> None:
         print(to_json({"error": str(error), "code": int(error.code)}), file=sys.stderr)  # noqa: T201
@@ -249,6 +264,24 @@ class People(Output):
     def lake(self, report: Record) -> None:
         catalogs = {f"catalog {name}": _sentence(facts) for name, facts in report["catalogs"].items()}
         self.record({**{key: value for key, value in report.items() if key != "catalogs"}, **catalogs})
+
+    def inspection(self, report: Record) -> None:
+        outcomes = {"passed": "passed", "failed": "failed", "unsupported": "not supported"}
+        self.records({"group": "behaviour", **outcomes}, report["groups"])
+        for outcome, heading in (("failed", "Failed"), ("unsupported", "Not supported")):
+            found = [result for result in report["results"] if result["outcome"] == outcome]
+            self._section(heading, {"sentence": "test", "reason": "what happened"}, found)
+        self._section("Not looked at", {"tests": "tests", "reason": "why"}, report["left_out"])
+        for left in report["left_behind"]:
+            self._print(printable(f"left behind: {left}"))
+        told = ", ".join(f"{report['totals'][outcome]:,} {word}" for outcome, word in outcomes.items())
+        self._note(f"{report['server']}: {told} in {report['seconds']:,.0f} s.")
+
+    def token(self, record: Record) -> None:
+        self._print(record["token"])
+        until = f"until {moment(record['expires_at'])}" if "expires_at" in record else "until it is revoked"
+        note = f"This is a token of {record['user']}, {until}. It is shown this once: keep it where only you can read."
+        print(printable(note), file=sys.stderr)  # noqa: T201
 
     def error(self, error: LanceNamespaceError) -> None:
         reason = " ".join(str(error).split())

@@ -105,7 +105,7 @@ def place(session: Session, **given: str | None) -> Place:
     """The lake that is meant. An option wins over the chosen namespace, and that over the environment."""
     from lanceway import config
 
-    _refuse_without_packages()
+    refuse_without_packages()
     options = {name: value for name, value in given.items() if value is not None}
     settings = {**config.lake(), **_chosen(session), **options}
     if "uri" not in settings:
@@ -129,7 +129,8 @@ def _chosen(session: Session) -> dict[str, str]:
     return {**(named.settings if named else {}), **session.settings}
 
 
-def _refuse_without_packages() -> None:
+def refuse_without_packages() -> None:
+    """Raises UnsupportedOperationError where a lake's packages are missing, and says how to get them."""
     from importlib.util import find_spec
 
     from lanceway.errors import UnsupportedOperationError

@@ -130,7 +130,8 @@ def _plain(answer: Any) -> Any:
 
     if not isinstance(answer, BaseModel):
         return answer
-    data = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+    # A server's context holds the headers of its answer, which say nothing of what was asked.
+    data = answer.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"context"})
     if "storage_options" in data:
         data["storage_options"] = redacted((), data["storage_options"])
     return data

@@ -10,19 +10,19 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from sqlalchemy import Connection, MetaData, Select, Table, delete, func, insert, inspect, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from lanceway.errors import InvalidInputError, PermissionDeniedError, ServiceUnavailableError
+from lanceway.errors import InvalidInputError
 from lanceway.lake import upgrades
 from lanceway.lake.clock import now
+from lanceway.lake.files import replacing
 from lanceway.lake.schema import OLDEST_CODE, VERSION, metadata, objects
 from lanceway.lake.store import LakeStore
 from lanceway.lake.upgrades import CODE, MIGRATIONS, State
@@ -44,7 +44,7 @@ def backup(store: LakeStore, file: Path, *, overwrite: bool = False) -> Rows:
     _refuse_other_version(store.read(upgrades.state))
     if file.exists() and not overwrite:
         raise InvalidInputError(f"The file {file} is there already. Choose another name, or overwrite it.")
-    with _replacing(file) as target:
+    with replacing(file) as target:
         return store.look(lambda connection: _write(connection, target))
 
 
@@ -69,26 +69,6 @@ def restore(store: LakeStore, file: Path, *, folder: Path = MIGRATIONS, target: 
 
 
 # -- writing -------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _replacing(file: Path) -> Iterator[Path]:
-    """A file beside the wanted one, which takes its place at the end, on disk and readable by its owner alone."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
-    except PermissionError as error:
-        raise PermissionDeniedError(f"{file} cannot be written: {error.strerror}. Check its folder.") from error
-    except OSError as error:
-        raise InvalidInputError(f"{file} cannot be written: {error.strerror}. Check its folder.") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.replace(name, file)
-    except OSError as error:
-        raise ServiceUnavailableError(f"{file} could not be written: {error.strerror}. Free some space.") from error
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
 
 
 def _write(connection: Connection, target: Path) -> Rows:

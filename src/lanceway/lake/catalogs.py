@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
-from lanceway.lake import failures, locations, metalakes
+from lanceway.lake import failures, locations, metalakes, subtrees
 from lanceway.lake.names import checked_name
 from lanceway.lake.retries import RetryError
 from lanceway.lake.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
@@ -139,6 +139,14 @@ def drop(connection: Connection, metalake: str, name: str) -> Catalog:
         raise NamespaceNotEmptyError(f"The catalog {name!r} is not empty. Drop what is in it first.") from error
     connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
     return Catalog.of(row)
+
+
+def drop_tree(connection: Connection, metalake: str, name: str, *, by: str) -> tuple[Catalog, Sequence[str]]:
+    """Drop a catalog with all that is inside; it, and the locations of its tables, recorded among the removals."""
+    row = _row(connection, metalake, name, _ALONE)
+    locations = subtrees.clear(connection, row.id, by=by)
+    connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
+    return Catalog.of(row), locations
 
 
 def _insert(connection: Connection, values: Mapping[str, object]) -> Row[Any] | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -20,38 +21,23 @@ _DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
-# How a transaction of SQLite begins. Who will write says so at once: a reader that becomes a writer may find
-# that it cannot.
-_BEGIN = "lake_begin"
-_TO_WRITE = "BEGIN IMMEDIATE"
-_WAIT_SECONDS = 30
-# Parameters may hold secrets, and messages are shown and logged.
-_POOL: dict[str, Any] = {
-    "hide_parameters": True,
-    "pool_size": 5,
-    "max_overflow": 15,
-    "pool_timeout": _WAIT_SECONDS,
+# How a transaction begins. A statement without one stands alone, and needs no BEGIN and COMMIT around it.
+TO_WRITE = {
+    "sqlite": "BEGIN IMMEDIATE",  # who will write says so at once: a reader that becomes a writer may find it cannot
+    "postgresql": "BEGIN",
 }
+TO_LOOK = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+# Kept, and beside them for a while. A file's cost nothing while they rest, and each new one has it all to read again.
+_OF_A_FILE = {"pool_size": 20, "max_overflow": 0}
+_OF_A_SERVER = {"pool_size": 5, "max_overflow": 15}
 
 
-@dataclass(frozen=True)
-class Engines:
-    """One pool of connections: to change, to read by single statements, and to look at one state with many."""
+def open_engine(url: URL, wait: float) -> Engine:
+    """A pool of connections, on each of which a statement commits by itself unless a transaction was begun.
 
-    write: Engine
-    read: Engine
-    look: Engine
-
-    @classmethod
-    def open(cls, url: URL) -> Engines:
-        # A statement that stands alone needs no BEGIN and COMMIT around it.
-        if url.get_backend_name() == "sqlite":
-            engine = _sqlite(url)
-            reads, looks = ({_BEGIN: word} for word in (None, "BEGIN"))
-            return cls(engine, engine.execution_options(**reads), engine.execution_options(**looks))
-        engine = _postgresql(url)
-        look = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        return cls(engine, engine.execution_options(isolation_level="AUTOCOMMIT"), engine.execution_options(**look))
+    Nobody waits longer than `wait` seconds: not for a lock, nor for one of the process's connections.
+    """
+    return (_sqlite if url.get_backend_name() == "sqlite" else _postgresql)(url, wait)
 
 
 def read_uri(uri: str) -> URL:
@@ -93,40 +79,36 @@ def _examples() -> str:
     return "Use sqlite:///lake.db or postgresql://user@host/database."
 
 
-def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, **_POOL, connect_args={"timeout": _WAIT_SECONDS})
+def _engine(url: URL, wait: float, kept: Mapping[str, int], **connect: object) -> Engine:
+    # Parameters may hold secrets, and messages are shown and logged.
+    return create_engine(url, hide_parameters=True, pool_timeout=wait, **kept, connect_args=connect)
+
+
+def _sqlite(url: URL, wait: float) -> Engine:
+    engine = _engine(
+        url, wait, _OF_A_FILE, timeout=wait, isolation_level=None
+    )  # transactions begin where we say, also around DDL
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
 def _prepare_sqlite(connection: Any, entry: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # transactions begin where we say, also around DDL
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    word = connection.get_execution_options().get(_BEGIN, _TO_WRITE)
-    if word:
-        connection.exec_driver_sql(word)
-
-
-def _postgresql(url: URL) -> Engine:
-    connect = {"connect_timeout": 10, "application_name": "lanceway"}
+def _postgresql(url: URL, wait: float) -> Engine:
     try:
-        engine = create_engine(url, **_POOL, connect_args=connect)
+        engine = _engine(url, wait, _OF_A_SERVER, autocommit=True, connect_timeout=10, application_name="lanceway")
     except ModuleNotFoundError as error:
         raise UnsupportedOperationError(
             "A lake in PostgreSQL needs psycopg, which is missing. Install it with: pip install 'psycopg[binary]'"
         ) from error
-    event.listen(engine, "connect", _prepare_postgresql)
+    event.listen(engine, "connect", partial(_prepare_postgresql, wait))
     return engine
 
 
-def _prepare_postgresql(connection: Any, entry: ConnectionPoolEntry) -> None:
+def _prepare_postgresql(wait: float, connection: Any, entry: ConnectionPoolEntry) -> None:
     """Nothing waits for ever: neither for a lock, nor for a client that has gone in the middle."""
-    connection.autocommit = True
-    connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS}s'")
-    connection.execute(f"SET idle_in_transaction_session_timeout = '{2 * _WAIT_SECONDS}s'")
-    connection.autocommit = False
+    connection.execute(f"SET lock_timeout = '{int(wait * 1000)}ms'")
+    connection.execute(f"SET idle_in_transaction_session_timeout = '{int(wait * 2000)}ms'")

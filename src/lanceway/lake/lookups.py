@@ -23,7 +23,7 @@ _FIND: Select[Any] = select(*objects.c).select_from(_parents).outerjoin(objects,
 # No outer join: PostgreSQL locks no row that may be missing.
 _FOUND: Select[Any] = select(*objects.c).join_from(_parents, objects, _NAMED).where(_OF_PATH)
 _LOCK = _FOUND.with_for_update(of=objects)
-_HOLD = _FOUND.with_for_update(of=objects, read=True, key_share=True)
+HOLD = _FOUND.with_for_update(of=objects, read=True, key_share=True)
 
 _OF_KIND = objects.c.kind == bindparam("kind")
 _NAMES = page(objects.c.name).where(_OF_KIND)
@@ -74,7 +74,7 @@ def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str =
 
 def hold(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
     """The same, and until the transaction ends nobody locks or drops it; others may hold it too."""
-    return _found(connection, _HOLD, catalog, table, kind)
+    return _found(connection, HOLD, catalog, table, kind)
 
 
 def children(

@@ -65,17 +65,24 @@ class InsertIf:
     """The same, which also does nothing unless a condition on the given values holds, seen in one statement."""
 
     def __init__(
-        self, table: Table, condition: Callable[[Mapping[str, Any]], ColumnElement[bool]], **fixed: ColumnElement[Any]
+        self,
+        table: Table,
+        condition: Callable[[Mapping[str, Any]], ColumnElement[bool]],
+        returning: Sequence[ColumnElement[Any]] | None = None,
+        **fixed: ColumnElement[Any],
     ) -> None:
         given = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in table.c if c.name not in fixed}
         row = select(*given.values(), *fixed.values()).where(condition(given))
         self._statements = {
-            name: insert(table).from_select([*given, *fixed], row).on_conflict_do_nothing().returning(*table.c)
+            name: insert(table)
+            .from_select([*given, *fixed], row)
+            .on_conflict_do_nothing()
+            .returning(*(returning or table.c))
             for name, insert in _DIALECTS.items()
         }
 
     def __call__(self, connection: Connection, values: Mapping[str, object], **others: object) -> Row[Any] | None:
-        """The new row, None where there was one or the condition did not hold."""
+        """The new row, or what is asked of it; None where there was one or the condition did not hold."""
         # A parameter of an INSERT may not have the name of a column.
         bound = {f"new_{name}": value for name, value in values.items()} | others
         return connection.execute(self._statements[connection.dialect.name], bound).one_or_none()

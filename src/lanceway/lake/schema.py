@@ -2,6 +2,7 @@
 
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
                                 └─< versions, strays (of tables)
+    users ─< tokens
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -29,7 +30,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 1
+VERSION = 2
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -199,3 +200,34 @@ removals = Table(
 # Rows to be locked: whoever gives out a location that somebody chose holds the lock on all locations.
 locks = Table("locks", metadata, Column("name", Name, primary_key=True))
 LOCATIONS = "locations"
+
+# Who may ask. Names are the server's, not a metalake's: what a user is in a metalake is told by other tables.
+users = Table(
+    "users",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    Column("admin", Boolean, nullable=False),  # looks after the server itself
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("user_id", Id, nullable=False),
+    Column("prefix", Name, nullable=False, unique=True),  # what it is known by; no secret
+    Column("hash", Text, nullable=False),  # of the whole token, which is kept nowhere
+    Column("label", Text),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_by", Name),
+    Column("revoked_at", BigInteger),
+    Column("last_used_at", BigInteger),
+    ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
+    Index(None, "user_id", "id"),
+    sqlite_autoincrement=True,
+)

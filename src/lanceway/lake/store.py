@@ -4,40 +4,51 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-from sqlalchemy.engine import RootTransaction
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lanceway.errors import ServiceUnavailableError
 from lanceway.lake import failures, upgrades
-from lanceway.lake.engines import Engines, read_uri, refuse_missing, shown
+from lanceway.lake.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
+from lanceway.lake.glances import Glances
 from lanceway.lake.retries import RetryError
 
 Answer = TypeVar("Answer")
 
-_PATIENCE = 30.0  # seconds
+PATIENCE = 30.0  # seconds
 _ATTEMPTS = 20
-_LONGEST_PAUSE = 0.5  # seconds
+_FIRST_PAUSE = 0.002  # seconds
+_PAUSES = 60  # of the longest kind, that would fill one's patience
 
 
 class LakeStore:
     """A database that any number of threads and processes share.
 
     It may be pickled and used after a fork: each process opens connections of its own. A closed store
-    opens them again when it is used.
+    opens them again when it is used. For nothing that others hold does it wait longer than its `patience`, in
+    seconds.
     """
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
+    def __init__(self, uri: str, *, patience: float = PATIENCE) -> None:
+        self._uri, self._patience = uri, patience
         self._url = read_uri(uri)
         # By process. A child leaves those of its parent alone: to close them would cut the parent's connections.
-        self._engines: dict[int, Engines] = {}
+        self._engines: dict[int, Engine] = {}
+        self._turns: dict[int, threading.Lock] = {}
+        self.glances = Glances.of(self._url)
+
+    @property
+    def uri(self) -> str:
+        """The database that it is, wherever a process runs. It may hold a password."""
+        return self._url.render_as_string(hide_password=False)
 
     def run(self, work: Callable[[Connection], Answer]) -> Answer:
         """What `work` answers, done in one transaction: all of it or nothing.
@@ -61,8 +72,9 @@ class LakeStore:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A connection whose changes are kept when the block ends and dropped if it raises. Nothing is retried."""
-        with self._translated(), self._opened().write.begin() as connection:
+        with self._translated(), self._writing() as connection:
             yield connection
+            connection.commit()
 
     def refuse_missing(self) -> None:
         """Raises InvalidInputError if the database is a file that is not there; to open it would make it."""
@@ -70,17 +82,19 @@ class LakeStore:
 
     def close(self) -> None:
         """Give this process's connections back."""
-        engines = self._engines.pop(os.getpid(), None)
-        if engines is not None:
-            engines.write.dispose()
+        engine = self._engines.pop(os.getpid(), None)
+        if engine is not None:
+            engine.dispose()
+        if self.glances is not None:
+            self.glances.close()
 
-    def _opened(self) -> Engines:
-        engines = self._engines.get(os.getpid())
+    def _opened(self) -> Engine:
+        engine = self._engines.get(os.getpid())
         # Two threads may both open one; an engine without connections costs nothing, and one of them is kept.
-        return engines or self._engines.setdefault(os.getpid(), Engines.open(self._url))
+        return engine or self._engines.setdefault(os.getpid(), open_engine(self._url, self._patience))
 
     def _patiently(self, attempt: Callable[[], Answer]) -> Answer:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + self._patience
         with self._translated():
             for number in range(_ATTEMPTS - 1):
                 try:
@@ -88,18 +102,39 @@ class LakeStore:
                 except (DBAPIError, RetryError) as error:
                     if time.monotonic() > deadline or not _is_worth_another(error):
                         raise
-                time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.002 * 2**number)))
+                time.sleep(random.uniform(0, min(self._patience / _PAUSES, _FIRST_PAUSE * 2**number)))
             return attempt()
 
+    @contextmanager
+    def _begun(self, words: Mapping[str, str]) -> Iterator[Connection]:
+        """A connection in a transaction, which is rolled back at the end unless it was committed."""
+        with self._opened().connect() as connection:
+            connection.exec_driver_sql(words[connection.dialect.name])
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """The same to write. SQLite has one writer at a time, and whoever finds it taken sleeps and looks again; so the
+        threads of a process stand in line here, where the next one is woken at once."""
+        with ExitStack() as leaving:
+            if self._url.get_backend_name() == "sqlite":
+                turn = self._turns.setdefault(os.getpid(), threading.Lock())
+                if not turn.acquire(timeout=self._patience):
+                    raise ServiceUnavailableError(
+                        f"Others have been writing to the lake {shown(self._url)} all the time. Try again later."
+                    )
+                leaving.callback(turn.release)
+            yield leaving.enter_context(self._begun(TO_WRITE))
+
     def _in_transaction(self, work: Callable[[Connection], Answer]) -> Answer:
-        with self._opened().write.connect() as connection, connection.begin() as transaction:
+        with self._writing() as connection:
             answer = work(connection)
-            self._commit(transaction)
+            self._commit(connection)
         return answer
 
-    def _commit(self, transaction: RootTransaction) -> None:
+    def _commit(self, connection: Connection) -> None:
         try:
-            transaction.commit()
+            connection.commit()
         except DBAPIError as error:
             if error.connection_invalidated:
                 raise ServiceUnavailableError(
@@ -109,11 +144,11 @@ class LakeStore:
             raise
 
     def _alone(self, work: Callable[[Connection], Answer]) -> Answer:
-        with self._opened().read.connect() as connection:
+        with self._opened().connect() as connection:
             return work(connection)
 
     def _in_snapshot(self, work: Callable[[Connection], Answer]) -> Answer:
-        with self._opened().look.connect() as connection, connection.begin():
+        with self._begun(TO_LOOK) as connection:
             return work(connection)
 
     @contextmanager
@@ -131,7 +166,7 @@ class LakeStore:
         return f"LakeStore({shown(self._url)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LakeStore, (self._uri,)
+        return partial(LakeStore, patience=self._patience), (self._uri,)
 
 
 def open_store(uri: str, *, separator: str | None = None, policy: str | None = None, upgrade: bool = True) -> LakeStore:
@@ -141,13 +176,12 @@ def open_store(uri: str, *, separator: str | None = None, policy: str | None = N
     must be the same. Without `upgrade`, a database that is new or older than the code is refused.
     """
     store = LakeStore(uri)
-    try:
+    with ExitStack() as undo:
+        undo.callback(store.close)
         if not upgrade:
             store.refuse_missing()
         upgrades.prepare(store, separator, policy, upgrade=upgrade)
-    except BaseException:
-        store.close()
-        raise
+        undo.pop_all()  # it is the caller's to close from here on
     return store
 
 

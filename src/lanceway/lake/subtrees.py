@@ -9,7 +9,7 @@ from sqlalchemy import CTE, Connection, bindparam, delete, func, literal, select
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
-from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.identifiers import ROOT, HierarchicalName, Identifier
 from lanceway.lake import failures, names, namespaces, removals, settings
 from lanceway.lake.namespaces import Namespace
 from lanceway.lake.retries import RetryError
@@ -27,7 +27,16 @@ def drop(connection: Connection, catalog: int, namespace: Identifier, *, by: str
     """
     if namespace.is_root:
         raise InvalidInputError("The root namespace cannot be dropped; drop what is in it, or the catalog.")
-    tree = _tree(namespaces.find(connection, catalog, namespace))
+    return _remove(connection, namespaces.find(connection, catalog, namespace), namespace, by=by)
+
+
+def clear(connection: Connection, catalog: int, *, by: str) -> Sequence[str]:
+    """Drop all that is in a catalog, its root too; the locations of its tables, recorded among the removals."""
+    return _remove(connection, namespaces.find(connection, catalog, ROOT), ROOT, by=by)
+
+
+def _remove(connection: Connection, top: int, namespace: Identifier, *, by: str) -> Sequence[str]:
+    tree = _tree(top)
     gone = delete(objects).where(objects.c.id.in_(select(tree.c.id))).returning(objects.c.location)
     try:
         dropped = connection.execute(gone).scalars().all()

@@ -76,6 +76,23 @@ class Claim:
     naming_scheme: str = "V2"
     metadata: Mapping[str, str] = field(default_factory=dict)
 
+    def made(self, table: int, by: str, at: int) -> Version:
+        """The version that it has become."""
+        return Version(
+            table,
+            self.branch,
+            self.version,
+            self.staging_path,
+            self.final_path,
+            self.size,
+            self.e_tag,
+            self.naming_scheme,
+            self.metadata,
+            copied=False,
+            created_by=by,
+            created_at=at,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -107,14 +124,14 @@ def claim(connection: Connection, table: Table, asked: Claim, *, by: str) -> Ver
     somebody else has the version, or if it is not the one after the latest. A branch other than the main one
     begins with whatever version it left its parent at.
     """
-    _check(asked)
+    check(asked)
     if not table.managed:
         raise InvalidTableStateError(
             f"The table {table.identifier} keeps its versions in storage alone: commit there, or make it managed."
         )
     # A branch begins anywhere: then the version that is asked for is the next one.
     start = 0 if asked.branch == MAIN else asked.version - 1
-    row = _NEXT(connection, _values(table.id, asked, by, copied=False), start=start)
+    row = _NEXT(connection, values(table.id, asked, by, copied=False), start=start)
     return Version.of(row) if row is not None else _again(connection, table, asked)
 
 
@@ -129,8 +146,8 @@ def claim_all(connection: Connection, asked: Sequence[tuple[Table, Claim]], *, b
 def adopt(connection: Connection, table: int, found: Sequence[Claim], *, by: str) -> None:
     """Record versions that lie in storage already, such as those of a table that becomes managed."""
     for each in found:
-        _check(each)
-    _INSERT.many(connection, [_values(table, each, by, copied=True) for each in found])
+        check(each)
+    _INSERT.many(connection, [values(table, each, by, copied=True) for each in found])
 
 
 def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
@@ -204,11 +221,17 @@ def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1
     return [Version.of(row) for row in connection.execute(ordered)]
 
 
+def made_before(connection: Connection, table: Table, asked: Claim) -> Version | None:
+    """The version that the same claim, known by its staging path, made before."""
+    row = _row(connection, table.id, asked.branch, asked.version) if asked.version < _HIGHEST else None
+    return Version.of(row) if row is not None and row.staging_path == asked.staging_path else None
+
+
 def _again(connection: Connection, table: Table, asked: Claim) -> Version:
-    """The row that the same claim made before. Anybody else's, or none, is a conflict."""
-    row = _row(connection, table.id, asked.branch, asked.version)
-    if row is not None and row.staging_path == asked.staging_path:
-        return Version.of(row)
+    """What the same claim made before. Anybody else's, or none, is a conflict."""
+    made = made_before(connection, table, asked)
+    if made is not None:
+        return made
     newest = latest(connection, table.id, asked.branch) or 0
     if asked.version <= newest:
         reason = "was claimed by somebody else"
@@ -223,7 +246,8 @@ def _row(connection: Connection, table: int, branch: str, number: int) -> Row[An
     return connection.execute(_ONE, {"table": table, "of_branch": branch, "number": number}).one_or_none()
 
 
-def _values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, object]:
+def values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, object]:
+    """The row of a claim, but for the time."""
     return {
         "table_id": table,
         "branch": asked.branch,
@@ -239,7 +263,8 @@ def _values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, obj
     }
 
 
-def _check(asked: Claim) -> None:
+def check(asked: Claim) -> None:
+    """Refuse what is no version's number."""
     if not 1 <= asked.version < _HIGHEST:
         raise InvalidInputError(f"{asked.version} is no version of a table: versions are counted from 1.")
 

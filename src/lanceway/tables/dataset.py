@@ -74,9 +74,16 @@ def has_data(table: Table) -> bool:
 
 
 def open_at(
-    table: Table, *, version: int | None = None, tag: str | None = None, branch: str | None = None
+    table: Table,
+    *,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    remembering: tuple[int, int] | None = None,
 ) -> lance.LanceDataset:
     """The one place where a dataset is opened: at its latest version unless another is asked for.
+
+    `remembering` so many bytes of its indices and of its files' metadata, where it is to be kept for long.
 
     Raises InvalidTableStateError where there is no Lance data, TableVersionNotFoundError,
     TableTagNotFoundError and TableBranchNotFoundError.
@@ -86,7 +93,7 @@ def open_at(
     if tag is not None:
         return _at_tag(table, tag)
     if is_main(branch):
-        return _open(table, version)
+        return _open(table, version, remembering)
     return _on_branch(table, str(branch), version)
 
 
@@ -95,10 +102,13 @@ def is_main(branch: str | None) -> bool:
     return not branch or branch == MAIN
 
 
-def _open(table: Table, version: int | None) -> lance.LanceDataset:
+def _open(table: Table, version: int | None, remembering: tuple[int, int] | None = None) -> lance.LanceDataset:
     import lance
+    from lance.dataset import Session  # type: ignore[attr-defined]
 
     _check_version(table, version)
+    # A session is never shared: with it, one user's keys could serve another.
+    session = None if remembering is None else Session(*remembering)
     try:
         if table.client is not None:
             return lance.dataset(
@@ -106,8 +116,9 @@ def _open(table: Table, version: int | None) -> lance.LanceDataset:
                 table_id=list(table.id),
                 version=version,
                 storage_options=table.options,
+                session=session,
             )
-        return lance.dataset(table.path, version=version, storage_options=table.options)
+        return lance.dataset(table.path, version=version, storage_options=table.options, session=session)
     except FOREIGN as error:
         failure = translate(table, "Opening the table", error)
         # Without any version the same sentence of pylance means something else.

@@ -56,6 +56,7 @@ STORAGE_ROWS = (
     Row(r"401 Unauthorized", UnauthenticatedError),
     Row(r"403 Forbidden", PermissionDeniedError),
     Row(r"\(os error 13\)", PermissionDeniedError),
+    Row(r"\(os error 28\)", ServiceUnavailableError),  # no space left on device
     Row(r"429 Too Many Requests", ThrottlingError),
     Row(r"<Code>SlowDown", ThrottlingError),
     Row(r"error sending request", ServiceUnavailableError),
@@ -73,6 +74,7 @@ ROWS = (
     Row(r"Version not found error: ", TableVersionNotFoundError),
     Row(r"Dataset at path \S*/_versions/d?\d+\.manifest was not found", TableVersionNotFoundError),
     Row(r"Dataset at path .* was not found", InvalidTableStateError),
+    Row(r"Not found: \S*/_versions/d?\d+\.manifest", ConcurrentModificationError),
     Row(r"file size is too small", InvalidTableStateError),
     Row(r"does not have sufficient data", InvalidTableStateError),
     Row(r"Retryable commit conflict", ConcurrentModificationError),
@@ -131,7 +133,7 @@ _STORAGE_WORDS = {
     UnauthenticatedError: "the storage does not accept the credentials. Check the storage options.",
     PermissionDeniedError: "the storage denies it to this process and its credentials.",
     ThrottlingError: "the storage asks to slow down. Try again later.",
-    ServiceUnavailableError: "the storage cannot be reached or is out of order. Try again later.",
+    ServiceUnavailableError: "the storage cannot be reached, is out of order or full. Free space, or try again later.",
     InvalidInputError: "the bucket of its location does not exist. Create it or mend the location.",
 }
 _ADVICE = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lanceway.errors import InvalidInputError
 
@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILE_MAGIC = b"ARROW1"
+_FILE_HEAD = 8  # the magic, and two bytes after which everything lies at a multiple of eight
+
+
+class BinaryReader(Protocol):
+    """As much of a file as is read from."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 def read(data: bytes) -> pa.RecordBatchReader:
@@ -25,12 +32,62 @@ def read(data: bytes) -> pa.RecordBatchReader:
         raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
     try:
         if data[: len(_FILE_MAGIC)] == _FILE_MAGIC:
-            file = pa.ipc.open_file(pa.BufferReader(data))
+            file = pa.ipc.open_file(pa.BufferReader(data), options=_aligned())
             return checked(file.schema, (file.get_batch(i) for i in range(file.num_record_batches)))
-        stream = pa.ipc.open_stream(pa.BufferReader(data))
+        stream = pa.ipc.open_stream(pa.BufferReader(data), options=_aligned())
     except (pa.ArrowException, OSError, EOFError) as error:
         raise _broken(error) from error
     return checked(stream.schema, stream)
+
+
+def read_from(file: BinaryReader) -> pa.RecordBatchReader:
+    """The same for data that is still on its way: `file` is read batch by batch, in the thread that reads this.
+
+    What `file.read` raises of the contract's errors comes through as it is.
+    """
+    import pyarrow as pa
+
+    head = file.read(_FILE_HEAD)
+    if not head:
+        raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
+    # A file is a stream with a head before it and an index behind, which is not needed to read it in order.
+    rest = file if head[: len(_FILE_MAGIC)] == _FILE_MAGIC else _Rejoined(head, file)
+    try:
+        stream = pa.ipc.open_stream(pa.PythonFile(rest, "r"), options=_aligned())
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _broken(error) from error
+    return checked(stream.schema, stream)
+
+
+def _aligned() -> pa.ipc.IpcReadOptions:
+    """Values lie in a stream at multiples of eight bytes. pylance panics where a decimal does not lie at one of 16."""
+    import pyarrow as pa
+
+    return pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.At64Byte)
+
+
+class _Rejoined:
+    """A file whose first bytes have been read already."""
+
+    closed = False
+
+    def __init__(self, head: bytes, file: BinaryReader) -> None:
+        self._head, self._file = head, file
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._head:
+            return self._file.read(size)
+        if 0 <= size <= len(self._head):
+            part, self._head = self._head[:size], self._head[size:]
+            return part
+        head, self._head = self._head, b""
+        return head + self._file.read(size - len(head) if size >= 0 else -1)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Whoever opened the file closes it."""
 
 
 def checked(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 KEPT = ".lanceway/strays"
 
 
-def publish(store: Store, staging: str, final: str, keep: Callable[[bytes], None]) -> bool:
-    """Put a staged manifest at its final path; False if it is staged no more.
+def publish(store: Store, staging: str, final: str, keep: Callable[[bytes], None], data: bytes | None = None) -> bool:
+    """Put a staged manifest, whose `data` may be known, at its final path; False if it is staged no more.
 
     What somebody else has put there is handed to `keep`, and then replaced.
     """
-    data = store.read(staging)
+    data = store.read(staging) if data is None else data
     if data is None:
         return False
     if not store.put_if_absent(final, data):

@@ -23,8 +23,9 @@ from lance_namespace import (
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables import fields, fulltext, hybrid, vectors
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import Table
 from lanceway.tables.failures import translated
+from lanceway.tables.opened import read_at
 
 if TYPE_CHECKING:
     import lance
@@ -71,7 +72,7 @@ def _translating(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def count(table: Table, request: CountTableRowsRequest) -> int:
-    dataset = open_at(table, version=request.version, branch=request.branch)
+    dataset = read_at(table, version=request.version, branch=request.branch)
     with translated(table, "count_table_rows"):
         return int(dataset.count_rows(request.predicate or None))
 
@@ -95,7 +96,7 @@ def analyze(table: Table, request: AnalyzeTableQueryPlanRequest) -> str:
 
 def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.LanceScanner], hybrid.Options]:
     """One scanner, or for a hybrid search the two whose answers are to be merged."""
-    dataset = open_at(table, version=request.version, branch=request.branch)
+    dataset = read_at(table, version=request.version, branch=request.branch)
     text = fulltext.query(table, dataset, request.full_text_query)
     near = vectors.nearest(table, dataset, request)
     columns = _columns(table, dataset.schema, request, operation)

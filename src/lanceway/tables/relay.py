@@ -1,7 +1,7 @@
-"""Objects in a bucket, asked for from a forked process.
+"""Questions to obstore and pylance, asked from a forked process.
 
-obstore does its work in threads that it starts once. A fork copies the process without them, and a
-forked child that asks obstore for anything waits for ever. So such a child starts a
+Both do their work in threads that they start once. A fork copies the process without them, and a
+forked child that asks obstore for anything waits for ever; pylance may crash. So such a child starts a
 fresh process, which has threads of its own, and hands every question over to it.
 """
 
@@ -13,7 +13,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from lanceway.errors import InternalError, LanceNamespaceError
@@ -29,7 +29,7 @@ class RelayedStore(Store):
         self._store = (location, dict(storage_options))
 
     def _ask(self, question: str, *arguments: object) -> Any:
-        return _helper().ask((*self._store, question, arguments))
+        return ask(_answer, *self._store, question, arguments)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         return cast("bool", self._ask("put_if_absent", key, data))
@@ -62,6 +62,26 @@ class RelayedStore(Store):
         return cast("bool", self._ask("copy_if_absent", source, target))
 
 
+def _answer(location: str, options: dict[str, str], question: str, arguments: tuple[object, ...]) -> object:
+    from lanceway.tables.bucket import BucketStore
+
+    answer: object = getattr(BucketStore(location, options), question)(*arguments)
+    return list(answer) if isinstance(answer, Iterator) else answer
+
+
+def ask(function: Callable[..., object], *arguments: object) -> Any:
+    """What a function of a module answers in this process's helper; an error of the contract is raised here.
+
+    Arguments and answer are pickled.
+    """
+    return _helper().ask((function, arguments))
+
+
+def is_needed() -> bool:
+    """Whether this process was forked from one that had loaded pylance, and should leave it alone."""
+    return _forked
+
+
 class _Helper:
     """A fresh process at the other end of two pipes. It ends when this process does."""
 
@@ -80,7 +100,7 @@ class _Helper:
                 self._process.stdin.flush()  # type: ignore[union-attr]
                 answer = pickle.load(self._process.stdout)  # type: ignore[arg-type]
             except (OSError, EOFError) as error:
-                raise InternalError("The helper process that reads buckets after a fork has died.") from error
+                raise InternalError("The helper process that reads storage after a fork has died.") from error
         if isinstance(answer, LanceNamespaceError):
             raise answer
         return answer
@@ -92,6 +112,7 @@ class _Helper:
 
 _helpers: dict[int, _Helper] = {}
 _starting = threading.Lock()
+_forked = False
 
 
 def _helper() -> _Helper:
@@ -103,29 +124,27 @@ def _helper() -> _Helper:
         return helper
 
 
-def _forget_starting() -> None:
-    """A lock that some thread held at the moment of a fork would stay locked in the child."""
-    global _starting
+def _begin_anew() -> None:
+    """In a child: a lock that some thread held at the moment of the fork would stay locked."""
+    global _starting, _forked
     _starting = threading.Lock()
+    _forked = _forked or "lance" in sys.modules
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_starting)
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def serve() -> None:
     """Answer questions from standard input until it ends."""
-    from lanceway.tables.bucket import BucketStore
-
     answers, sys.stdout = sys.stdout.buffer, sys.stderr
     while True:
         try:
-            location, options, question, arguments = pickle.load(sys.stdin.buffer)
+            function, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
-            answer = getattr(BucketStore(location, options), question)(*arguments)
-            answer = list(answer) if question == "objects" else answer
+            answer = function(*arguments)
         except LanceNamespaceError as error:
             answer = error
         pickle.dump(answer, answers)

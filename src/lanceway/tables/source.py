@@ -19,20 +19,39 @@ class Source:
     """A reader handed to pylance, which reports an error in it only as a sentence of its own."""
 
     def __init__(self, data: pa.RecordBatchReader) -> None:
-        import pyarrow as pa
-
         self.rows = 0
         self.schema = data.schema
+        self.is_begun = False
+        self._batches = self._counted(data)
+        self._first: pa.RecordBatch | None = None
         self._failure: BaseException | None = None
-        self.reader = pa.RecordBatchReader.from_batches(data.schema, self._pass(data))
 
-    def _pass(self, data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    @property
+    def reader(self) -> pa.RecordBatchReader:
+        """All rows, until more than the first batch was read (`is_begun`).
+
+        pylance takes one to look at it even where it then refuses to write, and uses the reader up.
+        """
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self._pass())
+
+    def _counted(self, data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        for batch in data:
+            self.rows += batch.num_rows
+            yield batch
+
+    def _pass(self) -> Iterator[pa.RecordBatch]:
         try:
-            for batch in data:
-                self.rows += batch.num_rows
-                yield batch
+            if self._first is None:
+                self._first = next(self._batches, None)
+            if self._first is None:
+                return
+            yield self._first
+            self.is_begun, self._first = True, None
+            yield from self._batches
         except (*FOREIGN, LanceNamespaceError) as error:
-            self._failure = error
+            self.is_begun, self._failure = True, error
             raise
 
     @contextmanager

@@ -10,16 +10,17 @@ import errno
 import os
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from lanceway.errors import InternalError, InvalidInputError, PermissionDeniedError
+from lanceway.errors import InternalError, InvalidInputError, PermissionDeniedError, ServiceUnavailableError
 
 # What absence looks like to the operating system: no such entry, or a file where a folder is asked for.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,15 @@ class Store(ABC):
     def copy_if_absent(self, source: str, target: str) -> bool:
         """Copy an object unless the target is there. Raises InvalidInputError if the source is not."""
 
+    def delete_if(self, key: str, test: Callable[[bytes], bool]) -> None:
+        """Remove an object if what it holds passes a test.
+
+        What takes its place in between is spared where folders are folders. A bucket cannot be asked for that.
+        """
+        data = self.read(key)
+        if data is not None and test(data):
+            self.delete(key)
+
     def exists(self, key: str) -> bool:
         """Whether there is an object of this very key."""
         return self.head(key) is not None
@@ -82,8 +92,8 @@ class Store(ABC):
     def keys(self, prefix: str = "") -> Iterator[str]:
         return (found.key for found in self.objects(prefix))
 
-    def remove_empty_folders(self, prefix: str = "") -> None:  # noqa: B027 - a bucket has no folders
-        """Remove local folders below `prefix`, and it, that hold no file."""
+    def remove_empty_folders(self, prefix: str = "", *, unless: str = "") -> None:  # noqa: B027 - a bucket has none
+        """Remove local folders below `prefix`, and it, that hold no file; none if it holds the file `unless`."""
 
 
 def open_store(location: str, storage_options: Mapping[str, str] | None = None) -> Store:
@@ -205,10 +215,34 @@ class FolderStore(Store):
             raise InvalidInputError(f"{self._path(source)} cannot be copied: there is no such file.")
         return self.put_if_absent(target, data)
 
-    def remove_empty_folders(self, prefix: str = "") -> None:
-        for folder, _, _ in os.walk(self._path(prefix), topdown=False):
-            with suppress(OSError):  # not empty, or gone already
-                os.rmdir(folder)
+    def delete_if(self, key: str, test: Callable[[bytes], bool]) -> None:
+        folder, name = os.path.split(self._path(key))
+        with translated("delete", self._path(key)), suppress(*_ABSENT), _opened(folder) as inside:
+            with open(name, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=inside)) as file:
+                data = file.read()
+            if test(data):
+                os.unlink(name, dir_fd=inside)
+
+    def remove_empty_folders(self, prefix: str = "", *, unless: str = "") -> None:
+        with suppress(*_ABSENT), _opened(self._path(prefix)) as top:
+            if unless and unless in os.listdir(top):
+                return
+            for _, folders, _, inside in os.fwalk(".", topdown=False, dir_fd=top):
+                for name in folders:
+                    with suppress(OSError):  # not empty, or gone already
+                        os.rmdir(name, dir_fd=inside)
+        with suppress(OSError):
+            os.rmdir(self._path(prefix))
+
+
+@contextmanager
+def _opened(folder: str) -> Iterator[int]:
+    """A folder itself, whatever has its name meanwhile."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _link(staged: str, path: str) -> bool:
@@ -238,6 +272,10 @@ def translated(verb: str, path: str) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError) as error:
         raise InvalidInputError(f"Could not {verb} {path}: a file is in the way. Choose another path.") from error
     except OSError as error:
+        if error.errno in _FULL:
+            raise ServiceUnavailableError(
+                f"Could not {verb} {path}: {error.strerror}. Free some space, and try again."
+            ) from error
         kind = InvalidInputError if error.errno in (errno.ENAMETOOLONG, errno.EINVAL) else InternalError
         raise kind(f"Could not {verb} {path}: {error.strerror}.") from error
     except ValueError as error:  # a zero byte in a path

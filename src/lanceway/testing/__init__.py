@@ -61,8 +61,14 @@ _WITH_ASSERTIONS = (
     "tables",
     "versions",
 )
-# So that a failed assertion shows its values, as in a test file of one's own.
-pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _WITH_ASSERTIONS))
+
+
+def rewrite_assertions() -> None:
+    """Have a failed assertion show its values, as in a test file of one's own. Holds for what is imported later."""
+    pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _WITH_ASSERTIONS))
+
+
+rewrite_assertions()
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 CAPABILITIES: Mapping[str, str] = MappingProxyType(
     {
+        "cascade": "a namespace can be dropped, or overwritten, with all that it holds",
         "chosen_location": "a table may be declared at a location of the caller's choosing",
         "close": "the catalog can be closed, and opens again when it is used",
         "fork": "a forked child finds and lists tables after its parent has used the catalog",
@@ -31,8 +32,10 @@ CAPABILITIES: Mapping[str, str] = MappingProxyType(
         "pickle": "the catalog can be pickled",
         "races": "of several who create one name at the same time, exactly one wins",
         "storage_access": "the tests can reach the storage below the catalog by themselves",
+        "strange_paths": "names such as ../up and empty locations may be tried: a careless server harms nobody's data",
         "streams": "rows stream in and out through the twins that end in _stream",
         "table_properties": "a table keeps the properties it was given",
+        "unique_names": "a name belongs to a namespace or to a table, never to both",
     }
 )
 
@@ -50,7 +53,8 @@ STORAGE_MANAGED: Mapping[str, str] = MappingProxyType(
 )
 
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
-    "namespaces": ("mixed_namespaces", "namespace_properties", "nested_namespaces"),
+    "mixed_namespaces": ("unique_names",),
+    "namespaces": ("cascade", "mixed_namespaces", "namespace_properties", "nested_namespaces", "unique_names"),
     "pickle": ("fork",),
 }
 

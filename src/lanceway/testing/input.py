@@ -106,11 +106,13 @@ class MissingTableTests(Suite):
 class IdentifierTests(Suite):
     """Identifiers are lists of names; what a name may hold is the catalog's to say, never to mistake."""
 
+    @needs("strange_paths")
     @pytest.mark.parametrize("id_", [[""], ["a", ""], ["", "a"]], ids=["alone", "last", "first"])
     def test_an_empty_name_is_refused(self, space: Space, id_: list[str]) -> None:
         with code(ErrorCode.INVALID_INPUT):
             space.table(id=[*space.home, *id_])
 
+    @needs("strange_paths")
     @pytest.mark.parametrize("kind", STRANGE_NAMES)
     def test_a_strange_name_is_refused_or_kept_whole(self, space: Space, kind: str) -> None:
         name = STRANGE_NAMES[kind]

@@ -123,7 +123,7 @@ class NewNamespaceTests(Suite):
         space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
         assert space.ids(table) == [1, 2, 3]
 
-    @needs("namespaces")
+    @needs("namespaces", "cascade")
     @OVERWRITE
     def test_an_overwritten_namespace_is_empty(self, space: Space, mode: str) -> None:
         made = space.namespace()
@@ -209,7 +209,7 @@ class DroppedNamespaceTests(Suite):
             space.catalog.drop_namespace(DropNamespaceRequest(id=made))
         assert space.has_namespace(inner)
 
-    @needs("namespaces")
+    @needs("namespaces", "cascade")
     @CASCADE
     def test_a_cascade_drops_the_tables(self, space: Space, behavior: str) -> None:
         made = space.namespace()
@@ -218,7 +218,7 @@ class DroppedNamespaceTests(Suite):
         assert not space.has_namespace(made)
         assert not space.has_table(table)
 
-    @needs("nested_namespaces", "storage_access")
+    @needs("nested_namespaces", "storage_access", "cascade")
     def test_a_cascade_reaches_all_that_is_below_and_deletes_its_data(self, space: Space, raw: Raw) -> None:
         made = space.namespace()
         inner = space.namespace(inside=space.namespace(inside=made))
@@ -227,7 +227,7 @@ class DroppedNamespaceTests(Suite):
         assert not space.has_namespace(inner)
         assert place.is_empty()
 
-    @needs("namespaces")
+    @needs("namespaces", "cascade")
     def test_a_cascade_on_a_missing_namespace_is_not_found(self, space: Space) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail", behavior="cascade"))
@@ -243,7 +243,7 @@ class DroppedNamespaceTests(Suite):
 class UniqueNameTests(Suite):
     """A name belongs to a namespace or to a table, never to both."""
 
-    @needs("mixed_namespaces")
+    @needs("mixed_namespaces", "unique_names")
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
     def test_a_namespace_cannot_take_the_name_of_a_table(self, space: Space, mode: str) -> None:
         table = space.table()
@@ -252,7 +252,7 @@ class UniqueNameTests(Suite):
         assert space.ids(table) == [1, 2, 3]
         assert table[-1] not in space.namespaces()
 
-    @needs("mixed_namespaces")
+    @needs("mixed_namespaces", "unique_names")
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
     def test_a_table_cannot_take_the_name_of_a_namespace(self, space: Space, mode: str) -> None:
         made = space.namespace()
@@ -261,7 +261,7 @@ class UniqueNameTests(Suite):
         assert space.has_namespace(made)
         assert made[-1] not in space.tables()
 
-    @needs("mixed_namespaces")
+    @needs("mixed_namespaces", "unique_names")
     def test_a_declared_table_cannot_take_the_name_of_a_namespace(self, space: Space) -> None:
         made = space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):

@@ -111,7 +111,7 @@ class RegisteredTableTests(Suite):
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.register_table(RegisterTableRequest(id=space.id(inside=space.id()), location=location))
 
-    @needs("register_table")
+    @needs("register_table", "strange_paths")
     def test_registering_needs_a_location(self, space: Space) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
@@ -161,7 +161,7 @@ class RenamedTableTests(Suite):
             space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=taken[-1]))
         assert (space.ids(old), space.ids(taken)) == ([1, 2, 3], [7])
 
-    @needs("rename_table", "mixed_namespaces")
+    @needs("rename_table", "mixed_namespaces", "unique_names")
     def test_a_table_cannot_be_renamed_to_a_namespace(self, space: Space) -> None:
         old, taken = space.table(), space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):

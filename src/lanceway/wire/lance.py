@@ -176,6 +176,32 @@ ROUTES: tuple[Route, ...] = (
 )
 BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
 
+# The operations that change nothing: an answer that was lost may be asked for again.
+READS = frozenset(
+    {
+        "analyze_table_query_plan",
+        "count_table_rows",
+        "describe_namespace",
+        "describe_table",
+        "describe_table_index_stats",
+        "describe_table_version",
+        "describe_transaction",
+        "explain_table_query_plan",
+        "get_table_stats",
+        "get_table_tag_version",
+        "list_all_tables",
+        "list_namespaces",
+        "list_table_branches",
+        "list_table_indices",
+        "list_table_tags",
+        "list_table_versions",
+        "list_tables",
+        "namespace_exists",
+        "query_table",
+        "table_exists",
+    }
+)
+
 # -- finding a route -----------------------------------------------------------------------------
 
 _ANY = "*"
@@ -219,13 +245,25 @@ def match(path: str) -> Match:
     if len(parts) == 6:
         index_name, parts[4] = parts[4], _ANY
     methods = _SHAPES.get(tuple(parts), {})
-    return Match(methods, unquote(id_), None if index_name is None else unquote(index_name))
+    return Match(methods, _unquoted(id_), None if index_name is None else _unquoted(index_name))
+
+
+def _unquoted(text: str) -> str:
+    """The text behind its percent signs. What is no UTF-8 becomes what no name may hold, not another name."""
+    return unquote(text, errors="surrogateescape")
 
 
 def path(route: Route, id_: Iterable[str] | None, delimiter: str = DELIMITER, index_name: str | None = None) -> str:
     """The path of a request, percent-encoded."""
-    found = route.path.replace("{index_name}", quote(index_name or "", safe=""))
-    return found.replace("{id}", quote(write_id(id_, delimiter), safe=""))
+    found = route.path.replace("{index_name}", _segment(index_name or ""))
+    return found.replace("{id}", _segment(write_id(id_, delimiter)) if route.has_id else "")
+
+
+def _segment(text: str) -> str:
+    # Encoded or not, many a proxy takes them out of a path, and `index/../drop` would drop the table.
+    if text in (".", ".."):
+        raise InvalidInputError(f"{text!r} cannot be named over HTTP: in a path it means something else.")
+    return quote(text, safe="")
 
 
 # -- identifiers ---------------------------------------------------------------------------------
@@ -321,7 +359,24 @@ STATUS: Mapping[int, int] = MappingProxyType(
 )
 # For an answer without a code of the protocol: what its status means.
 CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
-    {400: 13, 401: 16, 403: 15, 406: 0, 408: 17, 413: 13, 422: 13, 429: 21, 502: 17, 503: 17, 504: 17}
+    {
+        400: 13,
+        401: 16,
+        403: 15,
+        405: 0,
+        406: 0,
+        408: 17,
+        409: 14,
+        413: 13,
+        414: 13,
+        422: 13,
+        429: 21,
+        431: 13,
+        501: 0,
+        502: 17,
+        503: 17,
+        504: 17,
+    }
 )
 
 

@@ -1,0 +1,49 @@
+"""Whether a server that asks nobody who they are may listen where it is told to."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import Protocol
+
+from lanceway.errors import InvalidInputError
+
+
+class Exposed(Protocol):
+    """The settings of a server that matter here."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def anonymous(self) -> bool: ...
+    @property
+    def allow_public_anonymous(self) -> bool: ...
+
+
+def check_exposure(settings: Exposed) -> str | None:
+    """A warning to be shown loudly where anonymous access is configured, else None.
+
+    Raises InvalidInputError where anybody on the network could use such a server and nobody said that this is meant.
+    """
+    if not settings.anonymous:
+        return None
+    if is_loopback(settings.host):
+        return "ANONYMOUS ACCESS IS ON: every program on this machine may read, change and delete all tables."
+    if settings.allow_public_anonymous:
+        return (
+            f"ANONYMOUS ACCESS IS ON, AND THE SERVER LISTENS ON {settings.host}: everybody who can reach it may read, "
+            "change and delete all tables."
+        )
+    raise InvalidInputError(
+        f"Anonymous access is on and the server would listen on {settings.host!r}, where others than this machine can "
+        "reach it. Listen on 127.0.0.1, turn `anonymous` off, or set `allow_public_anonymous` too if this is meant."
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address. Of names only `localhost` is known to be one."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

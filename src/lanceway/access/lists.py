@@ -1,0 +1,42 @@
+"""Tokens as they are listed: what may be told of one, and page by page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanceway.access import tokens
+from lanceway.catalogs.requests import page_limit, page_of, page_start
+from lanceway.errors import InvalidInputError
+from lanceway.lake.store import LakeStore
+from lanceway.lake.tokens import Token
+
+_LONGEST_ID = 18  # digits
+
+
+def described(token: Token) -> dict[str, Any]:
+    """What may be told of a token; what it has not is left out. Times are milliseconds since 1970."""
+    facts = {
+        "prefix": tokens.shown(token.prefix),
+        "user": token.user,
+        "label": token.label,
+        "created_by": token.created_by,
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+        "last_used_at": token.last_used_at,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def page(
+    store: LakeStore, *, user: str | None, dead: bool, limit: int | None, page_token: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """A page of tokens, the oldest first, and the token of the page that follows, if one does."""
+    list_ = f"tokens\0{user or ''}\0{dead}"
+    after = page_start(list_, page_token) or "0"
+    if not (after.isascii() and after.isdigit() and len(after) <= _LONGEST_ID):
+        raise InvalidInputError("page_token belongs to no list of tokens. Leave it out to begin anew.")
+    limit = page_limit(limit)
+    found = tokens.page(store, user=user, dead=dead, after=int(after), limit=limit and limit + 1)
+    items, token = page_of(found, limit, list_, lambda item: str(item.id))
+    return [described(item) for item in items], token

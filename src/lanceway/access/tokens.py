@@ -1,0 +1,228 @@
+"""Tokens of the lake's own: `lw_<prefix>_<secret>`, made, found, listed and revoked.
+
+The prefix is no secret: it names the token in lists. The secret has 256 bits and is kept nowhere; the lake has a
+hash of the whole. A plain hash will do, since nobody can guess what was drawn from so many.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from lanceway.access.principal import ADMIN, ANONYMOUS
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+)
+from lanceway.lake import tokens, users
+from lanceway.lake.files import replacing
+from lanceway.lake.names import LONGEST_NAME
+from lanceway.lake.retries import RetryError
+from lanceway.lake.store import LakeStore
+from lanceway.lake.tokens import Found, Token
+from lanceway.lake.users import User
+
+_LOG = logging.getLogger(__name__)
+
+MARK = "lw_"
+_PREFIX_BYTES, _SECRET_BYTES = 6, 32
+_TOKEN = re.compile(rf"{MARK}([0-9a-f]{{{2 * _PREFIX_BYTES}}})_[0-9a-f]{{{2 * _SECRET_BYTES}}}", re.ASCII)
+_PREFIX = re.compile(rf"(?:{MARK})?([0-9a-f]{{{2 * _PREFIX_BYTES}}})", re.ASCII)
+# Compared with where there is no such token, so that a guess takes as long as any other.
+_NO_HASH = "0" * 64
+_LONGEST_LIFE = timedelta(days=100 * 365)
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token that was just made. `secret` is the whole of it, which is never to be seen again."""
+
+    token: Token
+    secret: str = field(repr=False)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text claims to be a token of the lake's own."""
+    return text.startswith(MARK)
+
+
+def shown(prefix: str) -> str:
+    """A token's name in lists and messages."""
+    return f"{MARK}{prefix}"
+
+
+def create(
+    store: LakeStore,
+    user: str,
+    *,
+    by: str,
+    label: str | None = None,
+    lifetime: timedelta | None = None,
+    admin: bool = False,
+    above: bool = True,
+) -> NewToken:
+    """A new token of a user, who is made if there is none of that name, and with `admin` becomes one.
+
+    It lives for ever without a `lifetime`. Without `above` it is refused for an admin (PermissionDeniedError): the
+    caller is none, and would become one by it.
+    """
+    _check(user, label)
+    milliseconds = _milliseconds(lifetime)
+
+    def work(connection: Connection) -> NewToken:
+        owner = _ensure(connection, user, by=by, admin=admin)
+        if owner.admin and not above:
+            raise PermissionDeniedError(f"{user!r} is an admin here. Only an admin can make tokens for one.")
+        return _create(connection, owner, by=by, label=label, lifetime=milliseconds)
+
+    return store.run(work)
+
+
+def ensure_admin(store: LakeStore, file: Path) -> str | None:
+    """The admin's first token, which is also written to a file; None if there is an admin already.
+
+    However many servers start at once on one database, one of them makes it, and its file is there before the others
+    know of the admin.
+    """
+    if store.read(partial(users.find, name=ADMIN)) is not None:
+        return None
+
+    def work(connection: Connection) -> str | None:
+        owner = users.create(connection, ADMIN, by=ADMIN, admin=True)
+        if owner is None:
+            return None
+        made = _create(connection, owner, by=ADMIN, label="the first", lifetime=None)
+        # Before the commit: a crash in between leaves a file that the next start writes anew. The other way round it
+        # would leave an admin whose token nobody has.
+        _write(file, made.secret)
+        return made.secret
+
+    return store.run(work)
+
+
+def verify(store: LakeStore, text: str) -> Found:
+    """The token that a text is.
+
+    Raises UnauthenticatedError for one that is unknown, has expired or was revoked, ServiceUnavailableError if the
+    database cannot say.
+    """
+    match = _TOKEN.fullmatch(text)
+    found = _look_up(store, match[1]) if match else None
+    if not hmac.compare_digest(found.hash if found else _NO_HASH, hash_of(text)) or found is None:
+        raise UnauthenticatedError("The token is not known here. Check it, or ask for another one.")
+    name = shown(found.token.prefix)
+    if found.token.revoked_at is not None:
+        raise UnauthenticatedError(f"The token {name} was revoked. Ask for another one.")
+    if found.is_expired:
+        raise UnauthenticatedError(f"The token {name} has expired. Ask for another one.")
+    return found
+
+
+def page(
+    store: LakeStore, *, user: str | None = None, dead: bool = False, after: int = 0, limit: int | None = None
+) -> Sequence[Token]:
+    """Tokens in the order in which they were made, of one user or of all, with or without the dead ones."""
+    return store.read(partial(tokens.page, user=user, dead=dead, after=after, limit=limit))
+
+
+def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> Token | None:
+    """End the life of the token with a prefix; with `user`, of that user's alone. None if there is no such token.
+
+    Servers notice within the seconds for which they remember a token.
+    """
+    prefix = read_prefix(name)
+
+    def work(connection: Connection) -> Token | None:
+        found = tokens.find(connection, prefix)
+        if found is None or user not in (None, found.token.user):
+            return None
+        return tokens.revoke(connection, found.token, by=by)
+
+    return store.run(work)
+
+
+def read_prefix(name: str) -> str:
+    """The prefix that somebody gave, with or without the mark. No message repeats what may be a whole token."""
+    match = _PREFIX.fullmatch(name)
+    if match:
+        return match[1]
+    whole = _TOKEN.fullmatch(name)
+    if whole:
+        raise InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {shown(whole[1])}")
+    raise InvalidInputError(
+        f"That is no prefix of a token. It has {2 * _PREFIX_BYTES} digits and letters, such as {MARK}0123456789ab."
+    )
+
+
+def without_secrets(text: str) -> str:
+    """A text fit for a log: of every token in it only the prefix is left."""
+    return _TOKEN.sub(lambda match: f"{shown(match[1])}_***", text) if MARK in text else text
+
+
+def hash_of(text: str) -> str:
+    """What the lake keeps of a token."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def _look_up(store: LakeStore, prefix: str) -> Found | None:
+    try:
+        return store.read(partial(tokens.find, prefix=prefix))
+    except LanceNamespaceError as error:
+        # Whatever the database says, it is not said of the token; nor is it for strangers to read.
+        _LOG.error("A token cannot be checked: %s", error)
+        raise ServiceUnavailableError(
+            "Tokens cannot be checked at present: the lake's database does not answer as it should. Try again later."
+        ) from error
+
+
+def _create(connection: Connection, user: User, *, by: str, label: str | None, lifetime: int | None) -> NewToken:
+    prefix = secrets.token_hex(_PREFIX_BYTES)
+    secret = f"{shown(prefix)}_{secrets.token_hex(_SECRET_BYTES)}"
+    made = tokens.create(connection, user, prefix, hash_of(secret), by=by, label=label, lifetime=lifetime)
+    return NewToken(made, secret)
+
+
+def _write(file: Path, secret: str) -> None:
+    with replacing(file) as part, part.open("w") as out:
+        out.write(f"{secret}\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _ensure(connection: Connection, name: str, *, by: str, admin: bool) -> User:
+    admin = admin or name == ADMIN
+    user = users.find(connection, name) or users.create(connection, name, by=by, admin=admin)
+    if user is None:
+        raise RetryError(f"Somebody else is making the user {name!r}. Try again.")
+    return users.promote(connection, user) if admin and not user.admin else user
+
+
+def _check(user: str, label: str | None) -> None:
+    if user == ANONYMOUS.name:
+        raise InvalidInputError(f"{user!r} is nobody, and can have no token. Name a user.")
+    if label is not None and (len(label) > LONGEST_NAME or not label.isprintable()):
+        raise InvalidInputError(
+            f"A label has at most {LONGEST_NAME} printable characters. Use a shorter or plainer one."
+        )
+
+
+def _milliseconds(lifetime: timedelta | None) -> int | None:
+    if lifetime is None:
+        return None
+    if not timedelta(seconds=1) <= lifetime <= _LONGEST_LIFE:
+        raise InvalidInputError("A token lives for at least a second and at most a hundred years, or without an end.")
+    return lifetime // timedelta(milliseconds=1)

@@ -1,0 +1,187 @@
+"""What Glue and the AWS library say, as the contract's errors: by code, never by message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from lanceway.errors import (
+    ConcurrentModificationError,
+    ErrorCode,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+)
+
+if TYPE_CHECKING:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+Kind = type[LanceNamespaceError]
+
+
+class GlueForbiddenError(PermissionDeniedError):
+    """A call that Glue denies. The Glue specification gives it code 16, where the contract has 15."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+class FederationError(ServiceUnavailableError):
+    """Glue is there, but the service behind one of its federated catalogs does not answer."""
+
+
+MISSING = "EntityNotFoundException"
+TAKEN = frozenset({"AlreadyExistsException", "FederatedResourceAlreadyExistsException"})
+
+_CODES: Mapping[Kind, tuple[str, ...]] = {
+    UnsupportedOperationError: (
+        "InvalidAction",
+        "NotImplemented",
+        "OperationNotSupportedException",
+        "UnknownOperationException",
+        "UnsupportedOperation",
+        "UnsupportedOperationException",
+    ),
+    InvalidInputError: (
+        "InvalidInputException",
+        "InvalidParameterValue",
+        "PermissionTypeMismatchException",
+        "SerializationException",
+        "ValidationError",
+        "ValidationException",
+    ),
+    ConcurrentModificationError: (
+        "ConcurrentModificationException",
+        "ConditionCheckFailureException",
+        "ConflictException",
+        "VersionMismatchException",
+    ),
+    GlueForbiddenError: (
+        "AccessDenied",
+        "AccessDeniedException",
+        "NotAuthorized",
+        "OptInRequired",
+        "UnauthorizedOperation",
+    ),
+    UnauthenticatedError: (
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    ),
+    FederationError: ("FederationSourceException", "FederationSourceRetryableException"),
+    ServiceUnavailableError: (
+        "OperationTimeoutException",
+        "ResourceNotReadyException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+    ),
+    ThrottlingError: (
+        "LimitExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "ResourceNumberLimitExceededException",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    ),
+    InternalError: (
+        "GlueEncryptionException",
+        "InternalFailure",
+        "InternalServerException",
+        "InternalServiceException",
+    ),
+}
+KINDS: Mapping[str, Kind] = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
+_STATUSES: Mapping[int, Kind] = {
+    401: UnauthenticatedError,
+    403: GlueForbiddenError,
+    429: ThrottlingError,
+    503: ServiceUnavailableError,
+}
+_ADVICE: Mapping[Kind, str] = {
+    InvalidInputError: "Mend the request.",
+    ConcurrentModificationError: "Look again and retry.",
+    GlueForbiddenError: "Grant it to the identity in use: in IAM, and in Lake Formation where that governs it.",
+    UnauthenticatedError: "Check access_key_id, secret_access_key and session_token, or the default chain.",
+    FederationError: "The service behind this federated catalog does not answer; look there.",
+    ServiceUnavailableError: "Try again later.",
+    ThrottlingError: "It was asked several times, with pauses. Try again later, or raise the account's quota.",
+}
+
+
+def answered(error: ClientError, about: str, missing: Kind, taken: Kind) -> LanceNamespaceError:
+    """What an error means that Glue, or STS on its behalf, answered when asked about something."""
+    code, said = _code(error), error.response.get("Error", {}).get("Message", "")
+    kind = _kind(error, missing, taken)
+    # A signature that does not match is answered with all that was signed, the session's token included.
+    words = "" if kind is UnauthenticatedError else f": {said.rstrip('.')}"
+    advice = _ADVICE.get(kind, "")
+    return kind(f"{about}: AWS answers {error.operation_name} with {code}{words}.{' ' if advice else ''}{advice}")
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _kind(error: ClientError, missing: Kind, taken: Kind) -> Kind:
+    code = _code(error)
+    if code == MISSING:
+        return missing
+    if code in TAKEN:
+        return taken
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return KINDS.get(code) or _STATUSES.get(status, InternalError)
+
+
+def was_retried(error: LanceNamespaceError) -> bool:
+    """Whether the answer is that of a second try: the first may have done the work, and its answer got lost."""
+    response = getattr(error.__cause__, "response", None) or {}
+    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+
+
+def unanswered(error: BotoCoreError, about: str) -> LanceNamespaceError:
+    """What an error of the AWS library itself means: nothing was asked, or no answer came."""
+    from botocore import exceptions as aws
+
+    if isinstance(error, aws.NoRegionError):
+        return InvalidInputError(f"{about}: no AWS region is known. Set region, or AWS_REGION in the environment.")
+    if isinstance(error, aws.ParamValidationError):
+        return InvalidInputError(f"{about}: the request is not valid. {' '.join(str(error).split())}")
+    credentials = (
+        aws.NoCredentialsError,
+        aws.PartialCredentialsError,
+        aws.CredentialRetrievalError,
+        aws.MetadataRetrievalError,
+        aws.TokenRetrievalError,
+        aws.SSOError,
+        aws.ProfileNotFound,
+        aws.ConfigNotFound,
+        aws.InvalidConfigError,
+    )
+    if isinstance(error, credentials):
+        return UnauthenticatedError(
+            f"{about}: there are no AWS credentials to ask with ({type(error).__name__}). Set access_key_id and "
+            "secret_access_key, or mend what the default chain reads."
+        )
+    if isinstance(error, aws.HTTPClientError | aws.ConnectionError):  # one that cannot be made, or breaks
+        return ServiceUnavailableError(
+            f"{about}: AWS cannot be reached ({type(error).__name__}): {error}. Check endpoint, region and network."
+        )
+    return InternalError(f"{about}: the answer of AWS cannot be read ({type(error).__name__}).")

@@ -1,0 +1,57 @@
+"""How a table's storage is reached: from the catalog's settings, the table's properties, and what the server vends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lanceway.wire.iceberg import LoadedTable
+
+PREFIX = "storage."
+# Iceberg's words for what pylance calls otherwise.
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "s3.access-key-id": "aws_access_key_id",
+        "s3.secret-access-key": "aws_secret_access_key",
+        "s3.session-token": "aws_session_token",
+        "s3.region": "aws_region",
+        "client.region": "aws_region",
+        "s3.endpoint": "aws_endpoint",
+        "s3.session-token-expires-at-ms": "expires_at_millis",
+        "gcs.oauth2.token": "google_bearer_token",
+        "gcs.oauth2.token-expires-at": "expires_at_millis",
+    }
+)
+_SAS = "adls.sas-token."
+_SAS_EXPIRES = "adls.sas-token-expires-at-ms."
+
+
+def options_of(loaded: LoadedTable, own: Mapping[str, str], *, vended: bool) -> dict[str, str] | None:
+    """The storage options of a table, None for none. The more special wins: vended, the table's, the catalog's."""
+    told = {key.removeprefix(PREFIX): value for key, value in loaded.properties.items() if key.startswith(PREFIX)}
+    return {**own, **told, **(_vended(loaded) if vended else {})} or None
+
+
+def public(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties without those that are storage options, and may be secrets."""
+    return {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
+
+
+def _vended(loaded: LoadedTable) -> dict[str, str]:
+    """What the server gives for this table: by the longest prefix that its location has, else for all of it."""
+    fitting = [row for row in loaded.credentials if loaded.location.startswith(row[0])]
+    special = max(fitting, key=lambda row: len(row[0]))[1] if fitting else {}
+    return _translated({**loaded.config, **special})
+
+
+def _translated(config: Mapping[str, str]) -> dict[str, str]:
+    found = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
+    for key, value in config.items():
+        if key.startswith(_SAS_EXPIRES):
+            found["expires_at_millis"] = value
+        elif key.startswith(_SAS):
+            found["azure_storage_sas_token"] = value
+            found["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]
+    if found.get("aws_endpoint", "").startswith("http://"):
+        found["allow_http"] = "true"
+    return found

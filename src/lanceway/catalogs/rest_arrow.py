@@ -1,0 +1,170 @@
+"""Arrow over HTTP: rows sent batch by batch, and a query's answer read as it comes.
+
+The answer is an Arrow IPC file: a magic word, padding, an IPC stream, a footer. Read from its front it needs no
+room for the whole; and a footer that is missing tells of an answer that was cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InternalError, InvalidInputError
+from lanceway.tables import ipc
+from lanceway.tables.failures import FOREIGN, cleaned
+from lanceway.wire.http import Download
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAGIC = b"ARROW1"
+_WORD = 8
+_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+# The footer's length and the magic word.
+_TRAILER = 4 + len(_MAGIC)
+
+
+class Rows:
+    """Rows to be sent, once: an IPC stream of which never more than one batch is held."""
+
+    def __init__(self, what: str, reader: pa.RecordBatchReader) -> None:
+        self.started = False
+        self._what, self._reader = what, reader
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.started = True
+        try:
+            yield from ipc.stream_chunks(self._reader, file_format=False)
+        except FOREIGN as error:
+            raise InvalidInputError(
+                f"{self._what} failed: its data could not be read to the end: {cleaned(str(error))}. "
+                "Nothing was changed."
+            ) from error
+
+
+def body(what: str, data: bytes) -> bytes | Rows:
+    """The contract's bytes as they are sent: a stream as it stands, a file turned into one."""
+    return Rows(what, ipc.read(data)) if data.startswith(_MAGIC) else data
+
+
+def whole(what: str, content: bytes) -> bytes:
+    """A query's whole answer, which must be an IPC file."""
+    import pyarrow as pa
+
+    try:
+        if content.startswith(_MAGIC):
+            pa.ipc.open_file(pa.BufferReader(content))
+            return content
+        return ipc.write_file(pa.ipc.open_stream(pa.BufferReader(content)))
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _broken(what, str(error)) from error
+
+
+def reader(download: Download) -> pa.RecordBatchReader:
+    """A query's answer as it comes. Every batch is checked, since pylance trusts what it is given.
+
+    Raises InternalError here or, where the breakage lies further on, while it is consumed.
+    """
+    import pyarrow as pa
+
+    source = _Source(iter(download))
+    try:
+        is_file = _skip_magic(source)
+        stream = pa.ipc.open_stream(pa.PythonFile(source, "r"))
+    except (pa.ArrowException, OSError, EOFError) as error:
+        download.close()
+        raise _broken(download.what, str(error)) from error
+    except BaseException:
+        download.close()
+        raise
+    return pa.RecordBatchReader.from_batches(stream.schema, _batches(download, source, stream, is_file))
+
+
+def _batches(
+    download: Download, source: _Source, stream: pa.RecordBatchReader, is_file: bool
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        for batch in stream:
+            batch.validate(full=True)
+            yield batch
+        _check_end(download.what, source, is_file)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _broken(download.what, str(error)) from error
+    finally:
+        download.close()
+
+
+def _skip_magic(source: _Source) -> bool:
+    """Whether it is a file; then what follows is its stream."""
+    first = source.read(_WORD)
+    if not first.startswith(_MAGIC):
+        source.put_back(first)
+        return False
+    # Arrow pads the magic word to 8 bytes, arrow-rs to 64.
+    while (word := source.read(_WORD)) and not any(word):
+        pass
+    source.put_back(word)
+    return True
+
+
+def _check_end(what: str, source: _Source, is_file: bool) -> None:
+    """A reader of streams takes the end of its bytes for the end of the stream. Here it must have been said."""
+    if not is_file:
+        if source.last != _END_OF_STREAM:
+            raise _broken(what, "it has no end")
+        return
+    length, tail = 0, b""
+    while part := source.read(64 * 1024):
+        length, tail = length + len(part), (tail + part)[-_TRAILER:]
+    footer = int.from_bytes(tail[:4], "little")
+    if len(tail) < _TRAILER or tail[4:] != _MAGIC or footer != length - _TRAILER:
+        raise _broken(what, "its footer is missing")
+
+
+def _broken(what: str, reason: str) -> InternalError:
+    return InternalError(f"{what}: the answer is no whole Arrow IPC file ({reason.rstrip('.')}). Ask again.")
+
+
+class _Source:
+    """A body as a file for pyarrow, which reads it from front to end."""
+
+    closed = False
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._held: list[bytes] = []
+        self.last = b""  # the last word that was read
+
+    def put_back(self, data: bytes) -> None:
+        if data:
+            self._held.insert(0, data)
+
+    def read(self, size: int = -1) -> bytes:
+        parts: list[bytes] = []
+        missing = size
+        while missing != 0:
+            part = self._held.pop(0) if self._held else next(self._chunks, b"")
+            if not part:
+                break
+            if 0 < missing < len(part):
+                self.put_back(part[missing:])
+                part = part[:missing]
+            parts.append(part)
+            missing -= len(part) if missing > 0 else 0
+        found = b"".join(parts)
+        self.last = (self.last + found[-_WORD:])[-_WORD:]
+        return found
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """The download is closed by whoever opened it."""

@@ -1,0 +1,119 @@
+"""Lance tables found in Unity Catalog: by name, and among all that a schema holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lanceway.catalogs import unity_columns
+from lanceway.catalogs.base import TableEntry
+from lanceway.catalogs.unity_names import check
+from lanceway.catalogs.unity_namespaces import UnityNamespaces
+from lanceway.errors import InvalidInputError, NamespaceNotFoundError, PermissionDeniedError, TableNotFoundError
+from lanceway.identifiers import Identifier
+from lanceway.wire import unity
+from lanceway.wire.unity import TableInfo
+
+if TYPE_CHECKING:
+    from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
+
+TABLE_LEVEL = 3
+# Tells one claim of a name from the next, and ours after an answer that was lost.
+CLAIM = "lanceway.claim"
+Columns = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnityEntry(TableEntry):
+    """A table with the columns that Unity shows for it."""
+
+    columns: Columns = field(default=(), repr=False)
+
+
+class UnityLookup(UnityNamespaces):
+    """Finding and listing tables."""
+
+    def _find_table(self, table: Identifier) -> UnityEntry:
+        return self._entry(self._found(table))
+
+    def _found(self, table: Identifier) -> TableInfo:
+        """A Lance table. Raises TableNotFoundError, NamespaceNotFoundError and, for another's, InvalidInputError."""
+        check_table(table)
+        if table[0] != self._catalog:
+            raise TableNotFoundError(
+                f"There is no table {table}: the catalog here is {self._catalog!r}. Connect to another one with the "
+                "setting catalog."
+            )
+        try:
+            info = unity.read_table(self._ask("get_table", f"Looking for the table {table}", table))
+        except TableNotFoundError as error:
+            with suppress(PermissionDeniedError):  # may not look; the table is missing in any case
+                self._need_schema(table.parent)  # older servers say the same of a missing schema
+            raise TableNotFoundError(f"There is no table {table}.") from error
+        except NamespaceNotFoundError as error:
+            raise no_schema(table.parent) from error
+        if not info.is_lance:
+            raise InvalidInputError(
+                f"{table} is no Lance table: in Unity it is a table of another kind. A Lance table has the type "
+                f"{unity.EXTERNAL}, the property {unity.TABLE_TYPE}={unity.LANCE} and a location."
+            )
+        return info
+
+    def _need_schema(self, schema: Identifier) -> None:
+        try:
+            self._namespace_properties(schema)
+        except NamespaceNotFoundError as error:
+            raise no_schema(schema) from error
+
+    def _entry(self, info: TableInfo) -> UnityEntry:
+        shown = {name: value for name, value in info.properties.items() if name != CLAIM}
+        options = dict(self._settings["storage"]) or None
+        return UnityEntry(info.location, options, shown, claim=claim_of(info), columns=info.columns)
+
+    def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+        return unity_columns.read(entry.columns) if isinstance(entry, UnityEntry) else None
+
+    def _child_tables(
+        self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
+    ) -> Sequence[str]:
+        if namespace.is_root:
+            return []
+        self._check_known(namespace)
+        if namespace.depth < TABLE_LEVEL - 1:
+            self._namespace_properties(namespace)
+            return []  # a catalog holds schemas alone
+        query = [("catalog_name", namespace[0]), ("schema_name", namespace[1])]
+        pages = self._pages("list_tables", f"Listing the tables in {namespace}", query)
+        rows = {info.name: info for page in pages for info in unity.read_tables(page) if info.is_lance}
+        names = sorted(name for name in rows if after is None or name > after)
+        if include_declared:
+            return names[:limit]
+        written: list[str] = []
+        for name in names:
+            if limit is not None and len(written) == limit:
+                break
+            if not self._is_declared_only(namespace.child(name), self._entry(rows[name])):
+                written.append(name)
+        return written
+
+
+def check_table(table: Identifier) -> None:
+    """Refuse what cannot be a table's identifier: Unity has exactly three levels."""
+    check(table)
+    if table.depth < TABLE_LEVEL:
+        raise InvalidInputError(
+            f"{list(table)!r} is no table's identifier: it needs a catalog, a schema and a name, such as "
+            "['main', 'sales', 'orders']."
+        )
+    if table.depth > TABLE_LEVEL:
+        raise NamespaceNotFoundError(f"There is no namespace {table.parent}: a schema of Unity holds no namespaces.")
+
+
+def claim_of(info: TableInfo) -> str | None:
+    return info.properties.get(CLAIM) or info.id
+
+
+def no_schema(schema: Identifier) -> NamespaceNotFoundError:
+    return NamespaceNotFoundError(f"There is no namespace {schema}. Create it first.")

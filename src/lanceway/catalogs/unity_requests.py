@@ -1,0 +1,66 @@
+"""One request to Unity Catalog: its answer read, and its refusal understood."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, from_error_code
+from lanceway.wire import unity
+from lanceway.wire.http import Answer, Request
+from lanceway.wire.unity import Route
+
+_WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
+    {
+        0: "This server has no such operation.",
+        15: "Ask for the grant, or use another token.",
+        16: "Check auth_token.",
+        17: "Try again later.",
+        21: "Ask less often, or later.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Request):
+    """A request of the protocol, with the row that says what its refusal means."""
+
+    route: Route = unity.ROUTES[0]
+
+
+def read(call: Call, answer: Answer) -> Any:
+    """The JSON of an answer. A deletion is answered with words that are no JSON, and means nothing more."""
+    if call.method == "DELETE":
+        return None
+    try:
+        return json.loads(answer.content)
+    except (ValueError, RecursionError):
+        raise InternalError(
+            f"{call.what}: the answer is no JSON (status {answer.status}). Are endpoint and api_path a Unity Catalog's?"
+        ) from None
+
+
+def refused(request: Request, answer: Answer) -> LanceNamespaceError:
+    """What a refusal means, by its code, its status and what was asked; its words are for people."""
+    assert isinstance(request, Call)
+    failure = _failure(answer)
+    if answer.status == 404 and (failure is None or failure.error_code == "ENDPOINT_NOT_FOUND"):
+        return InvalidInputError(
+            f"{request.what} failed: the server has no {request.path}, so it is no Unity Catalog, or one at another "
+            f"path. Check endpoint, and api_path, which is {unity.API_PATH} by default."
+        )
+    code = unity.code_of(request.route, answer.status, failure)
+    said = failure.message.rstrip(".") if failure and failure.message else "no reason was given"
+    told = f"{request.what} failed with {answer.status}: {said}."
+    error: LanceNamespaceError = from_error_code(code, " ".join(filter(None, (told, _WHAT_TO_DO.get(code)))))
+    return error
+
+
+def _failure(answer: Answer) -> unity.Failure | None:
+    try:
+        return unity.read_failure(json.loads(answer.content))
+    except (ValueError, RecursionError):
+        return None

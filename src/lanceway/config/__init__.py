@@ -1,0 +1,45 @@
+"""Settings: rows that say what may be set, and the files and variables they come from.
+
+A value comes from `lanceway.toml`, is overridden by the environment, and that by an argument.
+Nothing else in the package reads `os.environ`.
+
+    rows      a setting, and how given values are read by its row
+    sources   the file and the environment
+    roots     `[namespaces.NAME]`: root namespaces under the names that a tool gives them
+    serving   `[server]` and `[catalogs.NAME]`: the server, and what it mounts
+"""
+
+from lanceway.config.roots import NamespaceSettings, namespace, namespaces
+from lanceway.config.rows import Setting, is_secret, read_settings, redacted
+from lanceway.config.serving import CATALOG, SERVER, CatalogSettings, ServerSettings, server
+from lanceway.config.sources import (
+    FILE_NAME,
+    LAKE_VARIABLES,
+    config_file,
+    lake,
+    quiet_lance,
+    share_metrics,
+    user_config_folder,
+)
+
+__all__ = [
+    "CATALOG",
+    "FILE_NAME",
+    "LAKE_VARIABLES",
+    "SERVER",
+    "CatalogSettings",
+    "NamespaceSettings",
+    "ServerSettings",
+    "Setting",
+    "config_file",
+    "is_secret",
+    "lake",
+    "namespace",
+    "namespaces",
+    "quiet_lance",
+    "read_settings",
+    "redacted",
+    "server",
+    "share_metrics",
+    "user_config_folder",
+]

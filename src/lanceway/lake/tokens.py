@@ -1,0 +1,134 @@
+"""Tokens: rows that say whose a token is and until when. Of the token itself there is a hash alone.
+
+Times are the database's: whether a token has expired does not depend on who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, or_, select, update
+
+from lanceway.lake.clock import now
+from lanceway.lake.names import checked_text
+from lanceway.lake.pages import at_most
+from lanceway.lake.retries import RetryError
+from lanceway.lake.rows import Insert
+from lanceway.lake.schema import tokens
+from lanceway.lake.schema import users as user_rows
+from lanceway.lake.users import User
+
+_INSERT = Insert(tokens, created_at=now(), expires_at=now() + bindparam("lifetime", type_=BigInteger))
+_ROWS: Select[Any] = select(
+    *(column for column in tokens.c if column is not tokens.c.hash), user_rows.c.name.label("user"), user_rows.c.admin
+).join_from(tokens, user_rows, tokens.c.user_id == user_rows.c.id)
+_BY_PREFIX = _ROWS.add_columns(tokens.c.hash, now().label("now")).where(tokens.c.prefix == bindparam("token"))
+_LIVE = tokens.c.revoked_at.is_(None) & or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now())
+_REVOKE = (
+    update(tokens)
+    .where(tokens.c.id == bindparam("row"), tokens.c.revoked_at.is_(None))
+    .values(revoked_at=now(), revoked_by=bindparam("by"))
+)
+_TOUCH = (
+    update(tokens)
+    .where(
+        tokens.c.id == bindparam("row"),
+        or_(tokens.c.last_used_at.is_(None), tokens.c.last_used_at <= now() - bindparam("pause", type_=BigInteger)),
+    )
+    .values(last_used_at=now())
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token. Times are milliseconds of the database's clock; None is never."""
+
+    id: int
+    prefix: str
+    user: str
+    admin: bool
+    label: str | None
+    created_by: str
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    last_used_at: int | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Token:
+        times = (row.created_at, row.expires_at, row.revoked_at, row.last_used_at)
+        return cls(row.id, row.prefix, row.user, row.admin, row.label, row.created_by, *times)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A token's row, with the hash to compare and the time at which it was read."""
+
+    token: Token
+    hash: str = field(repr=False)
+    now: int
+
+    @property
+    def is_expired(self) -> bool:
+        return self.token.expires_at is not None and self.token.expires_at <= self.now
+
+
+def create(
+    connection: Connection, user: User, prefix: str, hash_: str, *, by: str, label: str | None, lifetime: int | None
+) -> Token:
+    """Keep a new token of a user for `lifetime` milliseconds, for ever if it is None."""
+    values = {
+        "user_id": user.id,
+        "prefix": prefix,
+        "hash": hash_,
+        "label": checked_text("The label", label),
+        "created_by": checked_text("The user", by),
+        "lifetime": lifetime,
+    }
+    if _INSERT(connection, values) is None:
+        raise RetryError("Another token has the same prefix. Try again.")
+    return _one(connection, prefix).token
+
+
+def find(connection: Connection, prefix: str) -> Found | None:
+    """The token with a prefix, also one that has expired or was revoked."""
+    row = connection.execute(_BY_PREFIX, {"token": prefix}).one_or_none()
+    return Found(Token.of(row), row.hash, row.now) if row is not None else None
+
+
+def page(
+    connection: Connection,
+    *,
+    user: str | None = None,
+    dead: bool = False,
+    after: int = 0,
+    limit: int | None = None,
+) -> Sequence[Token]:
+    """The first `limit` tokens made after the one with the id `after`: of one user or of all, the living or all."""
+    wanted: list[ColumnElement[bool]] = [tokens.c.id > after]
+    if user is not None:
+        wanted.append(user_rows.c.name == user)
+    if not dead:
+        wanted.append(_LIVE)
+    found = connection.execute(_ROWS.where(*wanted).order_by(tokens.c.id).limit(at_most(limit)))
+    return [Token.of(row) for row in found]
+
+
+def revoke(connection: Connection, token: Token, *, by: str) -> Token:
+    """End a token's life. One that was revoked before stays as it is."""
+    connection.execute(_REVOKE, {"row": token.id, "by": checked_text("The user", by)})
+    return _one(connection, token.prefix).token
+
+
+def touch(connection: Connection, token: int, *, pause: int) -> None:
+    """Record that a token is used now, unless that was done less than `pause` milliseconds ago."""
+    connection.execute(_TOUCH, {"row": token, "pause": pause})
+
+
+def _one(connection: Connection, prefix: str) -> Found:
+    found = find(connection, prefix)
+    if found is None:
+        raise RetryError("The token is gone: its user was just removed. Try again.")
+    return found

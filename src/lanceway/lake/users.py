@@ -1,0 +1,47 @@
+"""Users: those who have tokens of the lake's own. Whoever signs in elsewhere needs no row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+
+from lanceway.lake.clock import now
+from lanceway.lake.names import checked_name, checked_text
+from lanceway.lake.rows import Insert
+from lanceway.lake.schema import users
+
+_INSERT = Insert(users, created_at=now())
+_BY_NAME = select(users).where(users.c.name == bindparam("user"))
+_PROMOTE = update(users).where(users.c.id == bindparam("row")).values(admin=True).returning(*users.c)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user. An `admin` looks after the server itself, with everybody's tokens."""
+
+    id: int
+    name: str
+    admin: bool
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> User:
+        return cls(row.id, row.name, row.admin)
+
+
+def create(connection: Connection, name: str, *, by: str, admin: bool = False) -> User | None:
+    """The new user; None if there is one of this name, also if somebody else is just making it."""
+    values = {"name": checked_name("user", name), "admin": admin, "created_by": checked_text("The user", by)}
+    row = _INSERT(connection, values)
+    return User.of(row) if row is not None else None
+
+
+def find(connection: Connection, name: str) -> User | None:
+    row = connection.execute(_BY_NAME, {"user": checked_name("user", name)}).one_or_none()
+    return User.of(row) if row is not None else None
+
+
+def promote(connection: Connection, user: User) -> User:
+    """Make a user an admin."""
+    return User.of(connection.execute(_PROMOTE, {"row": user.id}).one())

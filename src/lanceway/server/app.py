@@ -1,0 +1,106 @@
+"""The application: everything that is served, put together from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lanceway.access.identities import Authenticator
+from lanceway.catalogs.federated import FederatedCatalog
+from lanceway.catalogs.federated_tree import canonical
+from lanceway.config import ServerSettings
+from lanceway.server import openapi
+from lanceway.server.auth import Authentication
+from lanceway.server.edge import Edge
+from lanceway.server.health import Health
+from lanceway.server.home import Home
+from lanceway.server.lance import LanceDialect
+from lanceway.server.lanceway import LancewayApi
+from lanceway.server.limits import GRACE_SECONDS
+from lanceway.server.metrics import Metrics
+from lanceway.server.work import Lane, Work
+from lanceway.wire.lance import REQUEST_ID
+
+LANCE, LANCEWAY = "/lance", "/lanceway"
+
+
+def create_app(settings: ServerSettings) -> ASGIApp:
+    """The server as an ASGI application. It opens its home at once, and closes it when it is shut down."""
+    home = Home.of(settings)
+    settings = home.complete(settings)
+    metrics = Metrics(shared=settings.workers > 1)
+    tree = FederatedCatalog.from_settings(settings, home.store)
+    work = _work(settings)
+    authenticator = Authenticator.from_settings(home.store, settings)
+    lance = Authentication(LanceDialect(tree, work, settings.max_body_bytes), authenticator)
+    own = Authentication(LancewayApi(home.store, work), authenticator)
+    health = Health(home.store, metrics, openapi.document(settings.root_path))
+
+    @asynccontextmanager
+    async def lifespan(app: object) -> AsyncIterator[None]:
+        async with AsyncExitStack() as closing:
+            closing.callback(home.close)
+            closing.callback(tree.close)
+            closing.push_async_callback(health.close)
+            closing.push_async_callback(own.close, 0)
+            closing.push_async_callback(lance.close, 0)
+            closing.push_async_callback(work.close, GRACE_SECONDS)
+            yield
+
+    paths = Paths({LANCE: lance}, {LANCEWAY: own}, health, Router(lifespan=lifespan), settings.root_path)
+    return _across_origins(Edge(paths, metrics), settings.cors_origins)
+
+
+class Paths:
+    """Which application serves which path. A proxy's prefix may have been cut off or not."""
+
+    def __init__(
+        self,
+        dialects: Mapping[str, ASGIApp],
+        others: Mapping[str, ASGIApp],
+        rest: ASGIApp,
+        life: ASGIApp,
+        root_path: str,
+    ) -> None:
+        self._rest, self._life, self._prefix = rest, life, root_path
+        # A dialect sees its paths from its own base, as if it were alone.
+        self._bases = [(f"{base}/".encode(), base, app) for base, app in dialects.items()]
+        self._bases += [(f"{base}/".encode(), "", app) for base, app in others.items()]
+        self._inside = f"{root_path}/".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._life(scope, receive, send)
+            return
+        raw: bytes = scope["raw_path"]
+        root = self._prefix if self._prefix and raw.startswith(self._inside) else ""
+        scope["root_path"] = root
+        for start, base, app in self._bases:
+            if raw.startswith(start, len(root)):
+                scope["root_path"] = root + base
+                await app(scope, receive, send)
+                return
+        await self._rest(scope, receive, send)
+
+
+def _work(settings: ServerSettings) -> Work:
+    shared = Lane("lake", settings.threads, settings.request_timeout)
+    lanes = (Lane(canonical(name), mount.threads, mount.deadline) for name, mount in settings.catalogs.items())
+    return Work(shared, {lane.name: lane for lane in lanes})
+
+
+def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+    """Let web pages of other origins ask, where they are named; outermost, so that they can read errors too."""
+    if not origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=("GET", "POST", "DELETE"),
+        allow_headers=("accept", "authorization", "content-type", "x-api-key", REQUEST_ID),
+        expose_headers=(REQUEST_ID,),
+    )

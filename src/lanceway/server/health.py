@@ -1,0 +1,81 @@
+"""What looks after a server: is it alive, can it serve, what are its numbers, what does it offer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from sqlalchemy import Connection, text
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from lanceway import __version__
+from lanceway.errors import ServiceUnavailableError
+from lanceway.lake.store import LakeStore
+from lanceway.server import exchange
+from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.limits import READY_SECONDS
+from lanceway.server.metrics import CONTENT_TYPE, Metrics
+from lanceway.server.work import Lane, Work
+from lanceway.wire.lance import JSON
+
+_ONE = text("SELECT 1")
+# So that the answer does not depend on how busy the catalogs are.
+_LANE = Lane("of the lake's database", threads=2, deadline=READY_SECONDS)
+_METHODS = ("GET", "HEAD")
+
+
+class Health:
+    """Pages that need no credentials, and tell of no table."""
+
+    def __init__(self, store: LakeStore, metrics: Metrics, description: bytes) -> None:
+        self._store, self._metrics, self._description = store, metrics, description
+        self._work = Work(_LANE, {})
+        self._pages: Mapping[str, Callable[[], Awaitable[Response]]] = {
+            "/health": self._health,
+            "/ready": self._ready,
+            "/metrics": self._numbers,
+            "/openapi.json": self._describe,
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"].removeprefix(scope["root_path"])
+        page = self._pages.get(path)
+        if page is None:
+            raise RouteNotFoundError("There is nothing at this path. Lance REST is below /lance; see /openapi.json.")
+        exchange.of(scope).operation = path[1:]
+        if scope["method"] not in _METHODS:
+            raise MethodNotAllowedError(f"This path takes {' and '.join(_METHODS)} only.", _METHODS)
+        response = await page()
+        await response(scope, receive, send)
+
+    async def close(self) -> None:
+        await self._work.close(0)
+
+    async def _health(self) -> Response:
+        return _json({"status": "ok", "version": __version__})
+
+    async def _ready(self) -> Response:
+        """Whether the database answers; ServiceUnavailableError (503) if it does not, within a few seconds."""
+        try:
+            await self._work.run(None, self._store.read, _ask)
+        except ServiceUnavailableError as error:
+            # Why is none of the business of somebody who is not known.
+            raise ServiceUnavailableError("The lake's database cannot be reached. Try again later.") from error
+        return _json({"status": "ready"})
+
+    async def _numbers(self) -> Response:
+        page = await asyncio.get_running_loop().run_in_executor(None, self._metrics.page)
+        return Response(page, media_type=CONTENT_TYPE)
+
+    async def _describe(self) -> Response:
+        return Response(self._description, media_type=JSON)
+
+
+def _ask(connection: Connection) -> None:
+    connection.execute(_ONE).scalar_one()
+
+
+def _json(value: object) -> Response:
+    return Response(msgspec.json.encode(value), media_type=JSON)

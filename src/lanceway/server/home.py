@@ -1,0 +1,108 @@
+"""The home: the folder where a server keeps its state, made when it is first opened.
+
+    ~/.lanceway/           mode 0700
+      lake.db              the lake, unless the database is elsewhere
+      warehouse/           the data of its tables, unless the warehouse is elsewhere
+      admin-token          mode 0600: the token of the user `admin`
+
+A fresh one has the metalake `lanceway` with one catalog, `lake`, whose namespaces nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import URL
+
+from lanceway import config
+from lanceway.access import tokens
+from lanceway.access.principal import ADMIN
+from lanceway.config import ServerSettings
+from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
+from lanceway.lake import catalogs, metalakes
+from lanceway.lake.store import LakeStore, open_store
+from lanceway.tables.storage import local_path
+
+METALAKE, CATALOG = "lanceway", "lake"
+_DATABASE, _WAREHOUSE, _TOKEN = "lake.db", "warehouse", "admin-token"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """An opened home. `first_token` is the admin's, if it was made just now."""
+
+    path: Path
+    database: str = field(repr=False)  # may hold a password
+    warehouse: str
+    store: LakeStore
+    first_token: str | None = field(repr=False)
+
+    @property
+    def token_file(self) -> Path:
+        return self.path / _TOKEN
+
+    @classmethod
+    def open(cls, path: Path, *, database: str | None = None, warehouse: str | None = None) -> Self:
+        """Open the home at `path`, and make what is missing of it. Any number of processes may do so at once."""
+        path = path.expanduser().absolute()
+        _make(path)
+        database = database or _sqlite(path / _DATABASE)
+        warehouse = _absolute(warehouse) if warehouse else str(path / _WAREHOUSE)
+        told = config.lake()
+        with ExitStack() as undo:
+            store = open_store(database, separator=told.get("separator"), policy=told.get("policy"))
+            undo.callback(store.close)
+            _ensure(store, partial(_create, location=f"{warehouse.rstrip('/')}/{CATALOG}"))
+            first_token = tokens.ensure_admin(store, path / _TOKEN)
+            undo.pop_all()
+        return cls(path, database, warehouse, store, first_token)
+
+    @classmethod
+    def of(cls, settings: ServerSettings) -> Self:
+        return cls.open(settings.home, database=settings.database, warehouse=settings.warehouse)
+
+    def complete(self, settings: ServerSettings) -> ServerSettings:
+        """The settings, with what the home decides where they say nothing."""
+        return replace(settings, home=self.path, database=self.database, warehouse=self.warehouse)
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _make(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(
+            f"The home {path} cannot be made: {error.strerror}. Choose another one with --home."
+        ) from error
+
+
+def _sqlite(path: Path) -> str:
+    return URL.create("sqlite", database=str(path)).render_as_string(hide_password=False)
+
+
+def _absolute(warehouse: str) -> str:
+    path = local_path(warehouse)
+    return warehouse if path is None else str(path.absolute())
+
+
+def _ensure(store: LakeStore, create: Callable[[Connection], None]) -> None:
+    """Make the metalake and its first catalog in a database that has none."""
+    try:
+        store.read(partial(metalakes.load, name=METALAKE))
+    except NamespaceNotFoundError:
+        # Somebody else may be making it too; and whoever dropped the catalog later meant it.
+        with suppress(NamespaceAlreadyExistsError):
+            store.run(create)
+
+
+def _create(connection: Connection, *, location: str) -> None:
+    metalakes.create(connection, METALAKE, by=ADMIN)
+    catalogs.create(connection, METALAKE, CATALOG, by=ADMIN, nested=True, location=location)

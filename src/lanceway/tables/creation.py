@@ -1,0 +1,256 @@
+"""A table's first version: of several who write it one succeeds, and what the others wrote goes away again.
+
+A catalog gives the right to write it as a claim, and takes the claim away when the table is dropped. Whoever is
+just writing then notices too late: storage alone cannot stop its version from appearing where somebody else
+may hold a new claim by now. It takes its version back, and until it has, the version's
+transaction tells everybody else that it is a stray.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    TableVersionNotFoundError,
+)
+from lanceway.tables import manifests
+from lanceway.tables.dataset import RESERVED, Table, has_data
+from lanceway.tables.failures import translated
+from lanceway.tables.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lance.fragment import FragmentMetadata
+
+    from lanceway.tables.storage import Store
+
+Result = TypeVar("Result")
+_FIRST = 1
+# What a commit says that met a version of somebody else, be it there, gone again, or just going.
+_MET_ANOTHER = (
+    ConcurrentModificationError,
+    InvalidTableStateError,
+    TableAlreadyExistsError,
+    TableVersionNotFoundError,
+)
+# How long a stray is waited for, in seconds: some five in all, since its writer is about to remove it.
+_PAUSES = tuple(min(1.0, 0.005 * 2**number) for number in range(12))
+# The transaction that a manifest names, if it is for a claim: what tells the claim comes first.
+_CLAIMED = re.compile(rb"0-([0-9a-f]{8}-[0-9a-f]{4}-8)[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.txn")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to write a table's first version, by a name that no other claim has; None if that is not known."""
+
+    name: str | None
+    stands: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a create wrote: enough to take back that and nothing else."""
+
+    table: Table
+    version: int
+    transaction: str
+    files: tuple[str, ...]
+
+
+def create(
+    table: Table,
+    data: pa.RecordBatchReader,
+    storage_options: Mapping[str, str] | None,
+    claim: Claim | None = None,
+) -> Written:
+    """Write a table's first version. Of several writers one succeeds, whatever their number.
+
+    Raises TableAlreadyExistsError for the others, and ConcurrentModificationError if the claim
+    was taken away; nothing is left of what was written then.
+    """
+    table = with_options(table, storage_options)
+    written = Written(table, _FIRST, _transaction(claim), ())
+    source = Source(data)
+    try:
+        fragments = _insist(written, claim, lambda: _write_fragments(table, source), while_unread=source)
+        written = replace(written, files=_files(fragments))
+        _require(table, claim)
+        _insist(written, claim, lambda: _commit(table, source.schema, fragments, written.transaction))
+    except LanceNamespaceError as error:
+        if not _is_committed(written):
+            discard(written)
+            if _is_lost(claim):
+                raise _dropped(table) from error
+            if isinstance(error, TableAlreadyExistsError):
+                raise _taken(table) from error
+            raise
+    if _is_lost(claim):
+        discard(written)
+        raise _dropped(table)
+    return written
+
+
+def with_options(table: Table, storage_options: Mapping[str, str] | None) -> Table:
+    if not storage_options:
+        return table
+    return replace(table, storage_options={**(table.storage_options or {}), **storage_options})
+
+
+def _is_lost(claim: Claim | None) -> bool:
+    return claim is not None and not claim.stands()
+
+
+def _require(table: Table, claim: Claim | None) -> None:
+    if _is_lost(claim):
+        raise _dropped(table)
+
+
+def _taken(table: Table) -> TableAlreadyExistsError:
+    return TableAlreadyExistsError(
+        f"{table.name} cannot be created: somebody else has just written its first version to "
+        f"{table.location}. Insert into it, or use mode exist_ok or overwrite."
+    )
+
+
+def _dropped(table: Table) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"{table.name} was dropped while it was being created; nothing of it is left. Create it again if need be."
+    )
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def _insist(
+    written: Written, claim: Claim | None, step: Callable[[], Result], *, while_unread: Source | None = None
+) -> Result:
+    """Take a step anew if all that is in its way is a version that goes away again."""
+    table = written.table
+    for pause in _PAUSES:
+        try:
+            return step()
+        except LanceNamespaceError as error:
+            if while_unread is not None and while_unread.is_begun:
+                raise
+            # What a loser is told differs from race to race; that there is a version now does not.
+            if _is_taken(written, claim):
+                raise TableAlreadyExistsError(str(error)) from error
+            if not isinstance(error, _MET_ANOTHER):
+                raise
+            failure = error
+        time.sleep(pause)
+        _require(table, claim)
+    if not has_data(table):
+        raise failure
+    raise ConcurrentModificationError(
+        f"{table.name} cannot be created: in {table.location} lies the first version of a table that was dropped while "
+        "it was being created, and its writer does not take it back. Drop it and create it again."
+    ) from failure
+
+
+def _write_fragments(table: Table, source: Source) -> list[FragmentMetadata]:
+    import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
+
+    with source.consumed(table, "create_table"):
+        return list(
+            lance.fragment.write_fragments(source.reader, table.path, mode="create", storage_options=table.options)
+        )
+
+
+def _files(fragments: list[FragmentMetadata]) -> tuple[str, ...]:
+    return tuple(f"data/{file.path}" for fragment in fragments for file in fragment.files)
+
+
+def _transaction(claim: Claim | None) -> str:
+    """A new transaction's name, which tells its claim. UUIDs of version 8 may mean something; pylance's are of 4."""
+    given = uuid.uuid4()
+    if claim is None or claim.name is None:
+        return str(given)
+    name = str(uuid.UUID(bytes=hashlib.sha256(claim.name.encode()).digest()[:6] + given.bytes[6:]))
+    return f"{name[:14]}8{name[15:]}"
+
+
+def _commit(table: Table, schema: pa.Schema, fragments: list[FragmentMetadata], transaction: str) -> None:
+    """Commit on top of nothing. pylance's own mode `create` would let several of a race win."""
+    import lance
+    from lance.dataset import Transaction
+
+    with translated(table, "create_table"):
+        lance.LanceDataset.commit(
+            table.path,
+            Transaction(0, lance.LanceOperation.Overwrite(schema, fragments), uuid=transaction),
+            max_retries=0,
+            storage_options=table.options,
+            namespace_client=table.client,
+            table_id=list(table.id) if table.client else None,
+            namespace_client_managed_versioning=table.client is not None,
+        )
+
+
+# -- whose version it is -------------------------------------------------------------------------
+
+
+def _is_taken(written: Written, claim: Claim | None) -> bool:
+    """Whether there is a version that is not a stray, as far as that can be told."""
+    if written.table.client is not None or claim is None or claim.name is None:
+        return has_data(written.table)
+    store = written.table.store()
+    return any(not _is_stray(store.read(found.key), written.transaction) for _, found in manifests.all_in(store))
+
+
+def _is_stray(manifest: bytes | None, transaction: str) -> bool:
+    """Whether a version is gone by now, or was written for another claim than this transaction's."""
+    claimed = _CLAIMED.search(manifest or b"")
+    return manifest is None or (claimed is not None and not transaction.startswith(claimed[1].decode()))
+
+
+def _is_committed(written: Written) -> bool:
+    """Whether a commit that was said to have failed made the first version all the same.
+
+    Only of a managed table: a claim that stands is not taken back by deleting files.
+    """
+    if written.table.client is None:
+        return False
+    try:
+        return has_data(written.table) and _is_own(written)
+    except (NamespaceNotFoundError, TableNotFoundError):  # dropped meanwhile
+        return False
+
+
+def _is_own(written: Written) -> bool:
+    manifest = written.table.store().read(manifests.key(written.version))
+    return written.transaction.encode() in (manifest or b"")
+
+
+# -- taking it back ------------------------------------------------------------------------------
+
+
+def discard(written: Written) -> None:
+    """Remove what a create wrote: its files, its transaction and, if it is still its own, its version."""
+    store, mark = written.table.store(), written.transaction.encode()
+    if _is_own(written):
+        store.delete(manifests.HINT)
+        store.delete_if(manifests.key(written.version), lambda manifest: mark in manifest)
+    if written.table.client is not None:
+        store.delete(*_staged(store, written.transaction))
+    store.delete(*written.files, f"_transactions/0-{written.transaction}.txn")
+    # Not where a name is declared: another writer may be about to put a file into a folder that is empty now.
+    store.remove_empty_folders(unless=RESERVED)
+
+
+def _staged(store: Store, transaction: str) -> list[str]:
+    """The manifests that a transaction has staged and not claimed, or not been given."""
+    found = (key for key in store.keys(manifests.FOLDER) if manifests.version_of(key) is None)
+    return [key for key in found if transaction.encode() in (store.read(key) or b"")]

@@ -1,0 +1,155 @@
+"""Who asks: fixed headers, a token that lies in a file, or one that is fetched and renewed.
+
+An object of this room belongs to one process, whose threads share it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import httpx
+
+from lanceway.errors import InternalError, ServiceUnavailableError, UnauthenticatedError
+from lanceway.wire.failures import lost
+
+AUTHORIZATION, API_KEY = "authorization", "x-api-key"
+# A token is renewed this long before its end, or after three quarters of a short life.
+_EARLY = 60.0
+_SERVER_TROUBLE = 500
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {AUTHORIZATION: f"Bearer {token}"}
+
+
+class Credentials(Protocol):
+    """The headers that say who asks."""
+
+    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+        """As they are now; `http` is there to fetch what is missing."""
+        ...
+
+    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+        """Called after a 401: whether there are other headers than those `refused`."""
+        ...
+
+
+class Fixed:
+    """Headers that stay as they are."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = dict(headers)
+
+    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+        return self._headers
+
+    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+        return False
+
+
+class Beside:
+    """Credentials, and fixed headers beside them."""
+
+    def __init__(self, headers: Mapping[str, str], inner: Credentials) -> None:
+        self._headers, self._inner = dict(headers), inner
+
+    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+        return {**self._headers, **self._inner.headers(http)}
+
+    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+        return self._inner.renew(http, {name: refused[name] for name in refused if name not in self._headers})
+
+
+class TokenFile:
+    """A token in a file that somebody else renews. It is read again when it has changed."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._kept: tuple[tuple[int, int, int], dict[str, str]] | None = None
+
+    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+        try:
+            found = os.stat(self._path)
+            state = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if self._kept is None or self._kept[0] != state:
+                self._kept = state, self._read()
+            return self._kept[1]
+        except OSError as error:
+            raise UnauthenticatedError(f"The token_file {self._path} cannot be read: {error.strerror}.") from error
+
+    def _read(self) -> dict[str, str]:
+        token = self._path.read_bytes().decode(errors="replace").strip()
+        if not is_header_value(token) or not token:
+            raise UnauthenticatedError(f"The token_file {self._path} holds no token: one line of plain characters.")
+        return bearer(token)
+
+    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+        self._kept = None
+        return self.headers(http) != refused
+
+
+class ClientCredentials:
+    """A token from an OAuth2 token endpoint, for a client's id and secret; renewed before it ends."""
+
+    def __init__(
+        self, token_uri: str, client: str, secret: str, scope: str | None = None, *, in_form: bool = False
+    ) -> None:
+        """`in_form`: id and secret are sent in the form, where Iceberg catalogs look for them, and not in a header."""
+        self._uri, self._client = token_uri, None if in_form else (client, secret)
+        self._form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
+        if in_form:
+            self._form |= {"client_id": client, "client_secret": secret}
+        self._lock = threading.Lock()
+        self._headers: dict[str, str] = {}
+        self._until: float | None = 0.0  # by the monotonic clock; None: until it is refused
+
+    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+        with self._lock:
+            if self._until is not None and time.monotonic() >= self._until:
+                self._fetch(http)
+            return self._headers
+
+    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+        with self._lock:
+            if self._headers == refused:  # else another thread was here first
+                self._fetch(http)
+            return self._headers != refused
+
+    def _fetch(self, http: httpx.Client) -> None:
+        what = "Fetching a token"
+        try:
+            accept = {"accept": "application/json"}
+            answer = http.request("POST", self._uri, data=self._form, auth=self._client, headers=accept)
+        except httpx.RequestError as error:
+            raise lost(what, self._uri, error, changes=False).error from error
+        if answer.status_code >= _SERVER_TROUBLE:
+            raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {answer.status_code}.")
+        if answer.status_code != httpx.codes.OK:
+            # Its words stay out: they may repeat what was sent.
+            raise UnauthenticatedError(
+                f"{what} failed: {self._uri} answers {answer.status_code}. Are credential and token_uri right?"
+            )
+        self._keep(answer)
+
+    def _keep(self, answer: httpx.Response) -> None:
+        try:
+            found = answer.json()
+            token, seconds = found["access_token"], found.get("expires_in")
+            life = None if seconds is None else float(seconds)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            token, life = None, None
+        if not isinstance(token, str) or not token or not is_header_value(token):
+            # Not chained: what cannot be read may hold the token.
+            raise InternalError(f"The answer of {self._uri} holds no access_token that can be used.") from None
+        self._headers = bearer(token)
+        self._until = None if life is None else time.monotonic() + life - min(_EARLY, life / 4)
+
+
+def is_header_value(text: str) -> bool:
+    """Whether HTTP can carry it: no line breaks, no control characters, nothing beyond ASCII."""
+    return text.isascii() and (not text or text.isprintable()) and text == text.strip()

@@ -1,0 +1,352 @@
+"""Iceberg REST as data: the routes, names in paths and queries, bodies, and what an error means.
+
+Client and server read the same rows, so that they cannot disagree. Paths are written as the protocol
+writes them, so that a row is found again among the `endpoints` that a server announces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote, unquote, unquote_plus
+
+from lanceway.errors import InternalError
+from lanceway.identifiers import Identifier
+
+# Joins the names of a namespace, unless a server announces another one.
+SEPARATOR = "\x1f"
+PURGE = "purgeRequested"
+DELEGATION = "x-iceberg-access-delegation"
+VENDED = "vended-credentials"
+DEFAULT_SCOPE = "catalog"
+
+# -- routes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation of the protocol. `codes` says what a status means there, beside what it means anywhere."""
+
+    operation: str
+    method: str
+    path: str
+    query: tuple[str, ...] = ()
+    status: int = 200
+    codes: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def endpoint(self) -> str:
+        """The row as servers announce it."""
+        return f"{self.method} {self.path}"
+
+
+_PAGE = ("pageToken", "pageSize")
+_NAMESPACES = "/v1/{prefix}/namespaces"
+_NAMESPACE = f"{_NAMESPACES}/{{namespace}}"
+_TABLES = f"{_NAMESPACE}/tables"
+_TABLE = f"{_TABLES}/{{table}}"
+# In codes of the contract: 1 and 2 a namespace that is missing or there, 3 not empty, 4 and 5 a table, 14 a conflict.
+_NO_NAMESPACE, _NO_TABLE = {404: 1}, {404: 4}
+
+ROUTES: tuple[Route, ...] = (
+    Route("get_config", "GET", "/v1/config", ("warehouse",), codes={404: 1}),
+    Route("get_token", "POST", "/v1/oauth/tokens"),
+    Route("list_namespaces", "GET", _NAMESPACES, ("parent", *_PAGE), codes=_NO_NAMESPACE),
+    Route("create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}),
+    Route("load_namespace", "GET", _NAMESPACE, codes=_NO_NAMESPACE),
+    Route("namespace_exists", "HEAD", _NAMESPACE, status=204, codes=_NO_NAMESPACE),
+    Route("drop_namespace", "DELETE", _NAMESPACE, status=204, codes={**_NO_NAMESPACE, 409: 3}),
+    Route("update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE),
+    Route("list_tables", "GET", _TABLES, _PAGE, codes=_NO_NAMESPACE),
+    Route("create_table", "POST", _TABLES, codes={**_NO_NAMESPACE, 409: 5}),
+    Route("load_table", "GET", _TABLE, ("snapshots",), codes=_NO_TABLE),
+    Route("table_exists", "HEAD", _TABLE, status=204, codes=_NO_TABLE),
+    Route("commit_table", "POST", _TABLE, codes={**_NO_TABLE, 409: 14}),
+    Route("drop_table", "DELETE", _TABLE, (PURGE,), status=204, codes=_NO_TABLE),
+    Route("unregister_table", "POST", f"{_TABLE}/unregister", codes=_NO_TABLE),
+    Route("load_credentials", "GET", f"{_TABLE}/credentials", codes=_NO_TABLE),
+    Route("report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE),
+    Route("register_table", "POST", f"{_NAMESPACE}/register", codes={**_NO_NAMESPACE, 409: 5}),
+    Route("rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes={**_NO_TABLE, 409: 5}),
+    Route("commit_transaction", "POST", "/v1/{prefix}/transactions/commit", status=204, codes={**_NO_TABLE, 409: 14}),
+)
+BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+def path(
+    route: Route,
+    prefix: str | None,
+    namespace: Iterable[str] = (),
+    table: str = "",
+    separator: str = SEPARATOR,
+) -> str:
+    """The path of a request below a server's base, percent-encoded once.
+
+    A prefix stands there as the server gave it: it may have several segments and be encoded already.
+    """
+    found = route.path.replace("/{prefix}", f"/{prefix.strip('/')}" if prefix else "")
+    found = found.replace("{namespace}", quote(write_namespace(namespace, separator), safe=""))
+    return found.replace("{table}", quote(table, safe=""))
+
+
+def write_namespace(names: Iterable[str], separator: str = SEPARATOR) -> str:
+    """A namespace as one string, for a query; in a path it is percent-encoded.
+
+    Raises InvalidInputError for a name that holds the separator.
+    """
+    return Identifier(names).format(separator)
+
+
+def read_namespace(text: str, separator: str = SEPARATOR) -> Identifier:
+    """The namespace that a query's text means. Older clients write 0x1F, whatever a server announces."""
+    return Identifier.parse(text, SEPARATOR if SEPARATOR in text else separator)
+
+
+def read_segment(raw: str) -> str:
+    """One segment of a path, as it came. Java's client writes a space as `+`, and a plus as `%2B`."""
+    return unquote_plus(raw)
+
+
+# -- configuration -------------------------------------------------------------------------------
+
+# What a server can do that announces nothing.
+_ASSUMED = frozenset(
+    BY_OPERATION[operation].endpoint
+    for operation in (
+        "list_namespaces",
+        "load_namespace",
+        "create_namespace",
+        "update_properties",
+        "drop_namespace",
+        "list_tables",
+        "load_table",
+        "create_table",
+        "commit_table",
+        "drop_table",
+        "rename_table",
+        "register_table",
+        "report_metrics",
+        "commit_transaction",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What `/v1/config` says of a warehouse, the client's own wishes included."""
+
+    prefix: str | None
+    separator: str = SEPARATOR
+    uri: str | None = None
+    endpoints: frozenset[str] = _ASSUMED
+
+    def has(self, operation: str) -> bool:
+        return BY_OPERATION[operation].endpoint in self.endpoints
+
+
+def read_config(body: object, prefix: str | None = None) -> Config:
+    """Defaults, then what the client was told (`prefix`), then what the server insists on."""
+    defaults, overrides = (_map(body, key, optional=True) for key in ("defaults", "overrides"))
+    merged = {**defaults, **({"prefix": prefix} if prefix else {}), **overrides}
+    announced = body.get("endpoints") if isinstance(body, dict) else None
+    return Config(
+        prefix=str(merged.get("prefix") or "").strip("/") or None,
+        separator=unquote(str(merged.get("namespace-separator") or "")) or SEPARATOR,
+        uri=overrides.get("uri") or None,
+        endpoints=_ASSUMED if announced is None else frozenset(str(row) for row in announced),
+    )
+
+
+# -- bodies --------------------------------------------------------------------------------------
+
+# A table of another format wears this schema: one column that nobody fills.
+DUMMY_SCHEMA: Mapping[str, Any] = MappingProxyType(
+    {
+        "type": "struct",
+        "schema-id": 0,
+        "fields": [{"id": 1, "name": "dummy", "required": False, "type": "string"}],
+    }
+)
+TABLE_TYPE, LANCE = "table_type", "lance"
+
+
+def create_namespace_body(names: Iterable[str], properties: Mapping[str, str]) -> dict[str, Any]:
+    return {"namespace": list(names), "properties": dict(properties)}
+
+
+def create_table_body(name: str, location: str | None, properties: Mapping[str, str]) -> dict[str, Any]:
+    """A Lance table's companion. `stage-create` is said although it is the default: Nessie fails without it."""
+    body = {
+        "name": name,
+        "schema": dict(DUMMY_SCHEMA),
+        "stage-create": False,
+        "properties": {**properties, TABLE_TYPE: LANCE},
+    }
+    return body if location is None else {**body, "location": location}
+
+
+def rename_body(source: Identifier, target: Identifier) -> dict[str, Any]:
+    return {
+        side: {"namespace": list(table.parent), "name": table.name}
+        for side, table in (("source", source), ("destination", target))
+    }
+
+
+def replace_body(replaced: LoadedTable, location: str, properties: Mapping[str, str]) -> dict[str, Any]:
+    """A commit that gives a companion another location and other properties, if it is still the same table."""
+    wanted = {**properties, TABLE_TYPE: LANCE}
+    removals = sorted(set(replaced.properties) - set(wanted))
+    updates: list[dict[str, Any]] = [
+        {"action": "set-location", "location": location},
+        {"action": "set-properties", "updates": wanted},
+        *([{"action": "remove-properties", "removals": removals}] if removals else []),
+    ]
+    return {"requirements": [{"type": "assert-table-uuid", "uuid": replaced.uuid}], "updates": updates}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """What a server answers to create and load, as far as a table of another format has a use for it."""
+
+    location: str
+    metadata_location: str | None
+    uuid: str | None
+    properties: Mapping[str, str]
+    config: Mapping[str, str] = field(repr=False)  # may hold secrets
+    credentials: tuple[tuple[str, Mapping[str, str]], ...] = field(default=(), repr=False)  # by prefix of location
+
+    @property
+    def is_lance(self) -> bool:
+        return self.properties.get(TABLE_TYPE, "").lower() == LANCE
+
+
+def read_table(body: object) -> LoadedTable:
+    """Raises InternalError for an answer that describes no table."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(metadata, dict) or not isinstance(metadata.get("location"), str):
+        raise _unreadable("a table", "metadata with a location")
+    vended = body.get("storage-credentials") or []
+    if not isinstance(vended, list) or not all(isinstance(row, dict) for row in vended):
+        raise _unreadable("a table", "a list of storage-credentials")
+    return LoadedTable(
+        location=metadata["location"],
+        metadata_location=body.get("metadata-location"),
+        uuid=metadata.get("table-uuid"),
+        properties=_map(metadata, "properties", optional=True),
+        config=_map(body, "config", optional=True),
+        credentials=tuple((str(row.get("prefix") or ""), _map(row, "config", optional=True)) for row in vended),
+    )
+
+
+def read_namespaces(body: object) -> list[tuple[str, ...]]:
+    """The namespaces of a page, each by all its names."""
+    rows = body.get("namespaces") if isinstance(body, dict) else None
+    if not isinstance(rows, list) or not all(_is_names(row) for row in rows):
+        raise _unreadable("namespaces", "a list of lists of names")
+    return [tuple(row) for row in rows]
+
+
+def read_tables(body: object) -> list[tuple[tuple[str, ...], str]]:
+    """The tables of a page, each by its namespace and its name."""
+    rows = body.get("identifiers") if isinstance(body, dict) else None
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and _is_names(row.get("namespace")) and isinstance(row.get("name"), str) for row in rows
+    ):
+        raise _unreadable("tables", "a list of identifiers")
+    return [(tuple(row["namespace"]), row["name"]) for row in rows]
+
+
+def read_properties(body: object) -> Mapping[str, str]:
+    """The properties of a namespace."""
+    return _map(body, "properties", optional=True)
+
+
+def next_page(body: object) -> str | None:
+    """The token of the page that follows; null, absent and empty all end a list."""
+    token = body.get("next-page-token") if isinstance(body, dict) else None
+    return str(token) if token else None
+
+
+def _is_names(row: object) -> bool:
+    return isinstance(row, list) and all(isinstance(name, str) for name in row)
+
+
+def _map(body: object, key: str, *, optional: bool) -> dict[str, str]:
+    found = body.get(key) if isinstance(body, dict) else None
+    if found is None and optional and isinstance(body, dict):
+        return {}
+    if not isinstance(found, dict):
+        raise _unreadable(key, "a JSON object")
+    return {str(name): str(value) for name, value in found.items() if value is not None}
+
+
+def _unreadable(what: str, wanted: str) -> InternalError:
+    return InternalError(
+        f"The answer about {what} cannot be read: {wanted} is missing. Check that the endpoint is an Iceberg REST "
+        "catalog and that nothing between rewrites its answers."
+    )
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+# Types whose meaning does not depend on what was asked; the last rows are Lakekeeper's.
+CODE_OF_TYPE: Mapping[str, int] = MappingProxyType(
+    {
+        "NoSuchNamespaceException": 1,
+        "NoSuchWarehouseException": 1,
+        "NoSuchCatalogException": 1,
+        "NamespaceNotEmptyException": 3,
+        "NoSuchTableException": 4,
+        "CommitFailedException": 14,
+        "CommitStateUnknownException": 18,
+        "LocationAlreadyTaken": 13,
+        "NamespaceHasRunningTabularExpirations": 14,
+        **dict.fromkeys(("NamespaceProtected", "ChildNamespaceProtected", "ChildTabularProtected"), 15),
+        "TabularProtected": 15,
+    }
+)
+# What a status means wherever no row above says more.
+CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
+    {
+        **dict.fromkeys((400, 413, 414, 422), 13),
+        **dict.fromkeys((401, 419), 16),
+        403: 15,
+        **dict.fromkeys((405, 406, 501), 0),
+        **dict.fromkeys((408, 502, 503, 504), 17),
+        **dict.fromkeys((409, 412), 14),
+        429: 21,
+    }
+)
+INTERNAL = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The error envelope."""
+
+    message: str
+    type: str
+    code: int
+
+    def body(self) -> dict[str, Any]:
+        return {"error": {"message": self.message, "type": self.type, "code": self.code}}
+
+
+def read_failure(body: object) -> Failure | None:
+    """The failure that an answer tells of; None if it is no envelope: empty, HTML, or another service's."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return None
+    code = error.get("code")
+    return Failure(str(error.get("message") or ""), str(error.get("type") or ""), code if isinstance(code, int) else 0)
+
+
+def code_of(route: Route, status: int, failure: Failure | None) -> int:
+    """The contract's code for a refusal: by its type, else by its status in this operation, else anywhere."""
+    if failure is not None and failure.type in CODE_OF_TYPE:
+        return CODE_OF_TYPE[failure.type]
+    return route.codes.get(status, CODE_OF_STATUS.get(status, INTERNAL))

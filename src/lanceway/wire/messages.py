@@ -1,0 +1,68 @@
+"""What goes over HTTP: requests, answers, and bodies on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import httpx
+
+from lanceway.wire.failures import lost
+from lanceway.wire.lance import REQUEST_ID
+from lanceway.wire.retries import Repeat
+
+
+class Once(Protocol):
+    """A body that can be sent once. `started` says whether its first bytes were asked for."""
+
+    started: bool
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    what: str  # for messages: "describe_table of team.orders"
+    method: str
+    path: str  # below the server's address, percent-encoded
+    query: Sequence[tuple[str, str]] = field(default=(), repr=False)  # may hold secrets, as may the rest
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # names in lower case
+    content: bytes | Once | None = field(default=None, repr=False)
+    repeat: Repeat = Repeat.UNSENT
+
+    @property
+    def can_be_sent(self) -> bool:
+        return self.content is None or isinstance(self.content, bytes) or not self.content.started
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: httpx.Headers = field(repr=False)
+    content: bytes = field(repr=False)
+
+    @property
+    def request_id(self) -> str | None:
+        found: str | None = self.headers.get(REQUEST_ID)
+        return found
+
+
+class Download:
+    """The body of an answer on its way. It holds a connection until it is read to its end or closed."""
+
+    def __init__(self, what: str, uri: str, response: httpx.Response) -> None:
+        self.what, self.uri = what, uri
+        self.headers = response.headers
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._response.iter_bytes()
+        except (httpx.RequestError, httpx.StreamError) as error:
+            raise lost(self.what, self.uri, error, changes=False).error from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._response.close()

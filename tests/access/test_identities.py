@@ -1,0 +1,272 @@
+"""Who asks: by which header, remembered for how long, and what happens when somebody cannot be asked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from lanceway.access import tokens
+from lanceway.access.identities import REMEMBERED, Authenticator
+from lanceway.access.keys import SigningKeys
+from lanceway.access.oidc import Oidc
+from lanceway.access.principal import ANONYMOUS, Principal
+from lanceway.errors import ServiceUnavailableError, UnauthenticatedError
+from lanceway.lake.store import LakeStore
+from tests.access.conftest import Clock
+from tests.access.issuer import AUDIENCE, SECOND, Issuer, public
+
+Make = Callable[..., Authenticator]
+
+
+@pytest.fixture
+def make(store: LakeStore, clock: Clock) -> Iterator[Make]:
+    made: list[Authenticator] = []
+
+    def build(**options: Any) -> Authenticator:
+        made.append(Authenticator(store, clock=clock, **options))
+        return made[-1]
+
+    yield build
+    for authenticator in made:
+        authenticator.close()
+
+
+@pytest.fixture
+def secret(store: LakeStore) -> str:
+    return tokens.create(store, "alice", by="me").secret
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def break_tokens(store: LakeStore) -> None:
+    store.run(lambda connection: connection.execute(text("ALTER TABLE tokens RENAME TO elsewhere")))
+
+
+def mend_tokens(store: LakeStore) -> None:
+    store.run(lambda connection: connection.execute(text("ALTER TABLE elsewhere RENAME TO tokens")))
+
+
+def test_every_way_to_send_a_token(make: Make, secret: str) -> None:
+    alice = Principal("alice")
+    for headers in (
+        {"authorization": f"Bearer {secret}"},
+        {"authorization": f"bearer  {secret} "},
+        {"x-api-key": secret},
+        {"authorization": "Basic cHJveHk6cHJveHk=", "x-api-key": secret},
+        {"authorization": f"Bearer {secret}", "x-api-key": "something else"},
+    ):
+        assert make().authenticate(headers) == alice
+
+
+def test_an_admin(make: Make, store: LakeStore) -> None:
+    made = tokens.create(store, "root", by="me", admin=True)
+    assert make().authenticate(bearer(made.secret)) == Principal("root", admin=True)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer "},
+        {"authorization": "Basic YTpi"},
+        {"authorization": ""},
+        {"x-api-key": ""},
+        {"authorization": "Bearer lw_unknown"},
+        {"x-api-key": "a.b.c"},
+        {"x-api-key": "sk-1234567890"},
+    ],
+)
+@pytest.mark.parametrize("anonymous", [True, False])
+def test_wrong_credentials_are_refused_even_where_none_are_needed(
+    make: Make, headers: dict[str, str], anonymous: bool
+) -> None:
+    authenticator = make(anonymous=anonymous)
+    assert authenticator.cached(headers) is None
+    with pytest.raises(UnauthenticatedError):
+        authenticator.authenticate(headers)
+
+
+def test_nobody_is_let_in_only_where_that_is_configured(make: Make) -> None:
+    assert make(anonymous=True).authenticate({}) == ANONYMOUS
+    assert make(anonymous=True).cached({}) == ANONYMOUS
+    assert make().cached({}) is None
+    with pytest.raises(UnauthenticatedError, match=r"Authorization: Bearer …` or `x-api-key"):
+        make().authenticate({})
+
+
+# -- remembering ---------------------------------------------------------------------------------
+
+
+def test_a_busy_client_costs_no_query(make: Make, store: LakeStore, secret: str, clock: Clock) -> None:
+    authenticator = make()
+    assert authenticator.cached(bearer(secret)) is None
+    authenticator.authenticate(bearer(secret))
+    break_tokens(store)
+    clock.time += REMEMBERED - 0.1
+    assert authenticator.authenticate(bearer(secret)) == Principal("alice")
+    assert authenticator.cached({"x-api-key": secret}) == Principal("alice")
+    clock.time += 0.1
+    assert authenticator.cached(bearer(secret)) is None
+    with pytest.raises(ServiceUnavailableError):
+        authenticator.authenticate(bearer(secret))
+    mend_tokens(store)
+    assert authenticator.authenticate(bearer(secret)) == Principal("alice")
+
+
+def test_it_is_remembered_for_five_seconds_at_most() -> None:
+    assert REMEMBERED <= 5
+
+
+def test_a_revoked_token_is_forgotten_in_time(make: Make, store: LakeStore, secret: str, clock: Clock) -> None:
+    authenticator = make()
+    authenticator.authenticate(bearer(secret))
+    tokens.revoke(store, secret.split("_")[1], by="me")
+    clock.time += REMEMBERED
+    with pytest.raises(UnauthenticatedError, match="was revoked"):
+        authenticator.authenticate(bearer(secret))
+
+
+def test_a_token_is_not_remembered_beyond_its_end(make: Make, store: LakeStore, clock: Clock) -> None:
+    made = tokens.create(store, "alice", by="me", lifetime=timedelta(seconds=2))
+    authenticator = make()
+    authenticator.authenticate(bearer(made.secret))
+    clock.time += 2
+    assert authenticator.cached(bearer(made.secret)) is None
+
+
+def test_a_refusal_is_not_remembered(make: Make, store: LakeStore, secret: str) -> None:
+    authenticator = make()
+    break_tokens(store)
+    with pytest.raises(ServiceUnavailableError):
+        authenticator.authenticate(bearer(secret))
+    mend_tokens(store)
+    assert authenticator.authenticate(bearer(secret)) == Principal("alice")
+
+
+def test_tokens_are_not_in_memory_in_the_clear(make: Make, secret: str) -> None:
+    authenticator = make()
+    authenticator.authenticate(bearer(secret))
+    assert secret not in repr(vars(authenticator._recent))
+    assert "alice" in repr(vars(authenticator._recent))
+
+
+# -- last used -----------------------------------------------------------------------------------
+
+
+def last_used(store: LakeStore) -> int | None:
+    [token] = tokens.page(store)
+    return token.last_used_at
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_use_is_recorded_once_a_minute(make: Make, store: LakeStore, secret: str, clock: Clock) -> None:
+    authenticator = make()
+    assert last_used(store) is None
+    authenticator.authenticate(bearer(secret))
+    eventually(lambda: last_used(store) is not None)
+    first = last_used(store)
+    clock.time += REMEMBERED
+    authenticator.authenticate(bearer(secret))
+    authenticator.close()
+    assert last_used(store) == first
+    minute_ago = f"UPDATE tokens SET last_used_at = {first} - 60000"
+    store.run(lambda connection: connection.execute(text(minute_ago)))
+    make().authenticate(bearer(secret))
+    eventually(lambda: (last_used(store) or 0) >= (first or 0))
+
+
+def test_a_record_that_fails_fails_no_request(
+    make: Make, store: LakeStore, secret: str, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The database takes no change of that column; all else goes on."""
+    refuse = (
+        ["CREATE TRIGGER t BEFORE UPDATE OF last_used_at ON tokens BEGIN SELECT RAISE(ABORT, 'no'); END"]
+        if repr(store).startswith("LakeStore('sqlite")
+        else [
+            "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'no'; END $$ LANGUAGE plpgsql",
+            "CREATE TRIGGER t BEFORE UPDATE OF last_used_at ON tokens FOR EACH ROW EXECUTE FUNCTION refuse()",
+        ]
+    )
+    for statement in refuse:
+        store.run(lambda connection, statement=statement: connection.execute(text(statement)))
+    with caplog.at_level(logging.WARNING):
+        assert make().authenticate(bearer(secret)) == Principal("alice")
+        eventually(lambda: "could not be recorded" in caplog.text)
+    assert secret not in caplog.text
+    assert last_used(store) is None
+
+
+def test_a_closed_one_still_answers(make: Make, secret: str) -> None:
+    authenticator = make()
+    authenticator.close()
+    assert authenticator.authenticate(bearer(secret)) == Principal("alice")
+
+
+# -- issuers -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vouching(make: Make, issuer: Issuer, clock: Clock) -> Authenticator:
+    return make(oidc=Oidc(issuer.name, AUDIENCE, SigningKeys(issuer.jwks_uri, clock=clock)))
+
+
+def test_both_kinds_of_tokens(vouching: Authenticator, issuer: Issuer, secret: str) -> None:
+    signed = issuer.sign(sub="bob", groups=["g"])
+    assert vouching.authenticate(bearer(signed)) == Principal("bob", ("g",))
+    assert vouching.authenticate({"x-api-key": signed}) == Principal("bob", ("g",))
+    assert vouching.authenticate(bearer(secret)) == Principal("alice")
+    assert vouching.is_foreign(bearer(signed))
+    assert not vouching.is_foreign(bearer(secret))
+    assert not vouching.is_foreign({})
+
+
+def test_an_issuer_that_is_down_leaves_our_own_tokens_alone(
+    vouching: Authenticator, issuer: Issuer, secret: str
+) -> None:
+    issuer.stop()
+    with pytest.raises(ServiceUnavailableError, match="keys of the tokens' issuer"):
+        vouching.authenticate(bearer(issuer.sign()))
+    assert vouching.authenticate(bearer(secret)) == Principal("alice")
+
+
+def test_keys_are_changed_without_a_restart(vouching: Authenticator, issuer: Issuer, clock: Clock) -> None:
+    vouching.authenticate(bearer(issuer.sign()))
+    issuer.keys = [public(SECOND, "second")]
+    clock.time += 60
+    assert vouching.authenticate(bearer(issuer.sign(SECOND, kid="second"))) == Principal("alice")
+    with pytest.raises(UnauthenticatedError):
+        vouching.authenticate(bearer(issuer.sign()))
+
+
+def test_a_signed_token_is_not_remembered_beyond_its_end(vouching: Authenticator, issuer: Issuer, clock: Clock) -> None:
+    signed = issuer.sign(exp=int(time.time()) - 58)  # the leeway of a minute ends in two seconds
+    vouching.authenticate(bearer(signed))
+    clock.time += 2
+    assert vouching.cached(bearer(signed)) is None
+
+
+def test_an_issuers_user_is_no_admin_whatever_the_name(
+    vouching: Authenticator, store: LakeStore, issuer: Issuer
+) -> None:
+    tokens.create(store, "root", by="me", admin=True)
+    assert vouching.authenticate(bearer(issuer.sign(sub="root"))) == Principal("root", admin=False)
+
+
+def test_without_an_issuer_signed_tokens_are_unknown(make: Make, issuer: Issuer) -> None:
+    with pytest.raises(UnauthenticatedError, match="none of this server's"):
+        make().authenticate(bearer(issuer.sign()))
+    assert issuer.asked == 0

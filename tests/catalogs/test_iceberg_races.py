@@ -1,0 +1,33 @@
+"""Many at once in one Iceberg REST catalog: one of them wins, round after round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.catalogs.icebergs import connect, namespace
+from tests.servers.iceberg import Iceberg
+
+from lanceway.errors import ErrorCode
+from lanceway.testing.concurrency import race
+
+RACERS = 6
+
+
+def test_one_of_many_makes_a_namespace(iceberg: Iceberg, rounds: int) -> None:
+    catalog = connect(iceberg.endpoint)
+    outer = namespace(catalog)
+    for number in range(rounds):
+        made = {"id": [*outer, f"n{number}"]}
+        results = race(lambda _, made=made: catalog.create_namespace(made), RACERS)  # type: ignore[misc]
+        assert results.count(None) == 1
+        assert set(results) <= {None, ErrorCode.NAMESPACE_ALREADY_EXISTS, ErrorCode.CONCURRENT_MODIFICATION}
+
+
+def test_one_of_many_declares_a_table(older_iceberg: Iceberg, tmp_path: Path, rounds: int) -> None:
+    catalog = connect(older_iceberg.endpoint, tmp_path)
+    space = namespace(catalog)
+    for number in range(rounds):
+        made = {"id": [*space, f"t{number}"]}
+        results = race(lambda _, made=made: catalog.declare_table(made), RACERS)  # type: ignore[misc]
+        assert sorted(results, key=str) == [ErrorCode.TABLE_ALREADY_EXISTS] * (RACERS - 1) + [None]
+        catalog.deregister_table(made)

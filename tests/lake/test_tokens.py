@@ -1,0 +1,158 @@
+"""Users and tokens as rows: a lake from before they were there gets them, and loses nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, inspect, text
+
+from lanceway.identifiers import parse
+from lanceway.lake import backups, tables, tokens, upgrades, users
+from lanceway.lake.retries import RetryError
+from lanceway.lake.schema import VERSION, metadata
+from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.upgrades import State
+from tests.lake.conftest import Lake, make_lake
+from tests.lake.samples import fill, rows
+
+NEW = {"users", "tokens"}
+
+
+def columns(store: LakeStore) -> dict[str, Any]:
+    def read(connection: Connection) -> dict[str, Any]:
+        seen = inspect(connection)
+        return {name: [(c["name"], str(c["type"])) for c in seen.get_columns(name)] for name in seen.get_table_names()}
+
+    return store.read(read)
+
+
+@pytest.fixture
+def first_version(uri: str, tmp_path: Path) -> LakeStore:
+    """A database as the first version of the schema had it."""
+    folder = tmp_path / "first"
+    shutil.copytree(upgrades.MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (folder / "versions").glob("r*.py"):
+        if not file.name.startswith("r0001"):
+            file.unlink()
+    store = LakeStore(uri)
+    store.run(lambda connection: upgrades.migrate(connection, folder=folder, target=State(1, 1)))
+    return store
+
+
+def test_a_lake_of_the_first_version_keeps_all_it_has(first_version: LakeStore, uri: str) -> None:
+    lake = make_lake(first_version)
+    fill(lake)
+    before, shape = columns(first_version), first_version.read(upgrades.state)
+    assert shape == State(1, 1)
+    assert NEW.isdisjoint(before)
+    kept = first_version.read(lambda c: sorted(map(repr, c.execute(text("SELECT * FROM objects")))))
+    open_store(uri).close()
+    after = columns(first_version)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) >= NEW
+    assert first_version.read(lambda c: sorted(map(repr, c.execute(text("SELECT * FROM objects"))))) == kept
+    assert first_version.read(upgrades.state).version == VERSION
+    first_version.close()
+
+
+def test_code_of_the_first_version_goes_on(first_version: LakeStore, uri: str) -> None:
+    lake = make_lake(first_version)
+    open_store(uri).close()
+    assert first_version.read(upgrades.state).oldest_code == 1
+    lake.do(tables.create, parse("t"), by="me")
+    first_version.close()
+
+
+def test_a_backup_of_the_first_version_is_taken(lake: Lake, tmp_path: Path) -> None:
+    fill(lake)
+    lake.store.run(lambda connection: users.create(connection, "alice", by="me"))
+    backups.backup(lake.store, tmp_path / "b")
+    with gzip.open(tmp_path / "b", "rt") as file:
+        values = [json.loads(line) for line in file]
+    with gzip.open(tmp_path / "first", "wt") as file:
+        for value in _as_of_the_first(values):
+            file.write(f"{json.dumps(value)}\n")
+    other = LakeStore(f"sqlite:///{tmp_path}/other.db")
+    backups.restore(other, tmp_path / "first")
+    found, wanted = rows(other), rows(lake.store)
+    assert found["users"] == found["tokens"] == []
+    assert found["objects"] == wanted["objects"]
+    assert other.read(upgrades.state).version == VERSION
+    other.close()
+
+
+def _as_of_the_first(values: list[Any]) -> list[Any]:
+    """The lines of a backup, without the tables that came later."""
+    kept, table = [], ""
+    for value in values:
+        if isinstance(value, dict):
+            table = value.get("table", "")
+            if "version" in value:
+                value = {**value, "version": 1}
+            if "rows" in value:
+                value = {"rows": {name: count for name, count in value["rows"].items() if name not in NEW}}
+        if table not in NEW:
+            kept.append(value)
+    return kept
+
+
+def test_every_table_has_its_place_in_a_backup(lake: Lake, tmp_path: Path) -> None:
+    assert set(backups.backup(lake.store, tmp_path / "b")) == set(metadata.tables)
+
+
+def test_a_user_is_made_once(store: LakeStore) -> None:
+    first = store.run(lambda connection: users.create(connection, "alice", by="me"))
+    assert first is not None
+    assert store.run(lambda connection: users.create(connection, "alice", by="you", admin=True)) is None
+    assert store.read(lambda connection: users.find(connection, "alice")) == first
+    assert store.read(lambda connection: users.find(connection, "Alice")) is None
+
+
+def test_tokens_go_with_their_user(store: LakeStore) -> None:
+    def work(connection: Connection) -> None:
+        user = users.create(connection, "alice", by="me")
+        assert user is not None
+        tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None)
+
+    store.run(work)
+    store.run(lambda connection: connection.execute(text("DELETE FROM users")))
+    assert store.read(lambda connection: tokens.find(connection, "p1")) is None
+
+
+def test_a_prefix_that_is_taken_asks_for_another(store: LakeStore) -> None:
+    def work(connection: Connection) -> None:
+        user = users.find(connection, "alice") or users.create(connection, "alice", by="me")
+        assert user is not None
+        tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None)
+
+    store.run(work)
+    with pytest.raises(RetryError, match="same prefix"), store.transaction() as connection:
+        work(connection)
+
+
+def test_a_use_is_recorded_unless_it_just_was(store: LakeStore) -> None:
+    def make(connection: Connection) -> int:
+        user = users.create(connection, "alice", by="me")
+        assert user is not None
+        return tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None).id
+
+    token = store.run(make)
+
+    def last() -> int | None:
+        found = store.read(lambda connection: tokens.find(connection, "p1"))
+        assert found is not None
+        return found.token.last_used_at
+
+    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    first = last()
+    assert first is not None
+    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    assert last() == first
+    store.run(lambda connection: connection.execute(text("UPDATE tokens SET last_used_at = last_used_at - 60000")))
+    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    assert (last() or 0) >= first

@@ -1,0 +1,120 @@
+"""A real `lanceway up`: a process of its own on a free loopback port, with a fresh home."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.servers.run import Run, free_ports, wait_until
+
+READY_SECONDS = 60.0
+ATTEMPTS = 3
+_NUMBERS = itertools.count()
+
+
+@dataclass(frozen=True)
+class Lanceway:
+    """A running server. `uri` is what a Lance client needs, `address` is the server's own."""
+
+    uri: str
+    token: str
+    home: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, compare=False, repr=False)
+    tls: str | None = None  # the authority that signed its certificate, a PEM file
+
+    @property
+    def address(self) -> str:
+        return self.uri.removesuffix("/lance")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def client(self, **options: Any) -> httpx.Client:
+        """HTTP without Lanceway's own client in between; paths are those below the server's address."""
+        given: dict[str, Any] = {"base_url": self.address, "headers": self.headers, "timeout": 60, "trust_env": False}
+        if self.tls:
+            import ssl
+
+            given["verify"] = ssl.create_default_context(cafile=self.tls)
+        return httpx.Client(**given | options)
+
+    def ask(self, operation: str, path: str, body: Any = None, **options: Any) -> httpx.Response:
+        """One request of Lance REST, by its path below `/lance/v1`."""
+        with self.client() as client:
+            return client.request(operation, f"/lance/v1/{path}", json=body, **options)
+
+    def lines(self) -> str:
+        """What the server has printed and logged so far."""
+        return self.log.read_text()
+
+    def stop(self) -> int:
+        """Tell the server to stop, and wait until it has."""
+        assert self.process is not None, "this server is shared by the whole run"
+        self.process.terminate()
+        return self.process.wait(timeout=60)
+
+
+def start(
+    run: Run,
+    *,
+    name: str = "lanceway",
+    home: Path | None = None,
+    workers: int = 1,
+    environment: Mapping[str, str] | None = None,
+    arguments: tuple[str, ...] = (),
+    settings: str = "",
+    scheme: str = "http",
+    prefix: str = "",
+    tls: str | None = None,
+) -> Lanceway:
+    """Start a server of one's own. `settings` is the text of its configuration file.
+
+    It ends with the run; `stop` ends it earlier.
+    """
+    # The log is this server's alone.
+    name = f"{name}-{os.getpid()}-{next(_NUMBERS)}"
+    home = home or run.folder / f"{name}-{uuid.uuid4().hex[:8]}"
+    config = run.folder / f"{name}.toml"
+    config.write_text(settings)
+    for _ in range(ATTEMPTS):  # another process may take the port between the look and the start
+        port = free_ports(1)[0]
+        command = [sys.executable, "-m", "lanceway", "up", "--home", str(home), "--port", str(port)]
+        command += ["--workers", str(workers), "--config", str(config), *arguments]
+        process = run.spawn(name, command, {"LANCE_LOG": "error", **(environment or {})})
+        address = f"{scheme}://127.0.0.1:{port}"
+        if wait_until(lambda address=address: _is_ready(address, tls), process, READY_SECONDS):  # type: ignore[misc]
+            token = (home / "admin-token").read_text().strip()
+            return Lanceway(f"{address}{prefix}/lance", token, home, run.folder / f"{name}.log", process, tls)
+    raise RuntimeError(f"lanceway up does not start:\n{(run.folder / f'{name}.log').read_text()[-2000:]}")
+
+
+def shared(run: Run) -> Lanceway:
+    """The run's server, started if it is not there yet."""
+
+    def begin(home: Path) -> dict[str, str]:
+        made = start(run, home=home / "home")
+        return {"uri": made.uri, "token": made.token, "home": str(made.home), "log": str(made.log)}
+
+    found = run.once("lanceway", begin)
+    return Lanceway(found["uri"], found["token"], Path(found["home"]), Path(found["log"]))
+
+
+def _is_ready(address: str, tls: str | None) -> bool:
+    import ssl
+
+    verify: Any = ssl.create_default_context(cafile=tls) if tls else True
+    try:
+        return httpx.get(f"{address}/ready", verify=verify, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False
