@@ -53,7 +53,7 @@ def test_what_was_begun_is_finished(own: Lanceway, number: signal.Signals) -> No
         while _accepts(own):
             time.sleep(0.05)
         connection.sendall(body[half:])
-        answer = connection.recv(4096)
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 200 "), answer
     assert b'"num_inserted_rows":5000' in answer
     assert own.process is not None

@@ -31,7 +31,7 @@ class LakeGlances(LakeConnection):
         `names` are the identifier, whatever `fields` say of it.
         """
         glances = self._lake.glances
-        if glances is None:
+        if glances is None or not _is_context(fields.get("context")):
             return None
         if operation == "describe_table":
             return self._describe_at_once(glances, names, fields)
@@ -75,6 +75,10 @@ class LakeGlances(LakeConnection):
         if not names or not _is_plain(names):
             return None
         return glances.table(self._catalog.id, _physical(names[:-1]), names[-1])
+
+
+def _is_context(given: object) -> bool:
+    return given is None or (isinstance(given, Mapping) and all(isinstance(value, str) for value in given.values()))
 
 
 def _is_plain(names: list[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from lance_namespace import (
@@ -156,7 +157,7 @@ class MetadataOperations(Questions):
         depth = namespace.depth
         resumed = after[depth] if after.startswith(namespace) and after.depth > depth else None
         if resumed is not None and after.depth > depth + 1:
-            yield from self._walk(namespace.child(resumed), after, include_declared)
+            yield from self._walk_below(namespace.child(resumed), after, include_declared)
         tables = self._paged(lambda start: self._child_tables(namespace, start, _WALK_PAGE, include_declared), resumed)
         children = self._paged(lambda start: self._child_namespaces(namespace, start, _WALK_PAGE), resumed)
         named = heapq.merge(((name, True) for name in tables), ((name, False) for name in children))
@@ -164,7 +165,12 @@ class MetadataOperations(Questions):
             if is_table:
                 yield namespace.child(name)
             else:
-                yield from self._walk(namespace.child(name), ROOT, include_declared)
+                yield from self._walk_below(namespace.child(name), ROOT, include_declared)
+
+    def _walk_below(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
+        """The same for a namespace met on the way: one that somebody drops meanwhile holds nothing any more."""
+        with suppress(NamespaceNotFoundError):
+            yield from self._walk(namespace, after, include_declared)
 
     @staticmethod
     def _paged(page: Callable[[str | None], Sequence[str]], after: str | None) -> Iterator[str]:

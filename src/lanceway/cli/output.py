@@ -34,7 +34,11 @@ _DRAWN_AT_ONCE = 1000
 # Numbers of the contract that people read better with a unit.
 _UNITS: Mapping[str, Callable[[Any], str]] = {
     "createAt": lambda seconds: moment(seconds * 1000),
-    **dict.fromkeys(("created_at", "expires_at", "last_used_at", "revoked_at"), moment),
+    # An index says it in words of its own.
+    **dict.fromkeys(
+        ("created_at", "expires_at", "last_used_at", "revoked_at"),
+        lambda time: moment(time) if isinstance(time, int) else time,
+    ),
     "manifest_size": size,
     "size_bytes": size,
     "timestamp_millis": moment,
