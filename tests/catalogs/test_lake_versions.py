@@ -44,6 +44,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake import strays, versions
+from lanceway.lake.versions import Version
 from lanceway.tables import manifests
 from lanceway.testing.concurrency import race
 
@@ -218,6 +219,35 @@ def test_a_writer_that_did_not_know_of_a_crashed_claim_comes_after_it(lake: Lake
     dataset.insert(rows(4))
     assert ids(lake, table) == [1, 2, 3, 4]
     assert numbers(lake, table) == [1, 2, 3, 4]
+
+
+def copy_and_forget(lake: LakeCatalog, table: Id, version: int, *ids: int) -> Version:
+    """Claim and copy a version, and lose the row's mark: as a database restored from a backup made in between."""
+    made, store = claim_and_die(lake, table, version, *ids), storage(lake, table)
+    store.copy_if_absent(made.staging_path, made.final_path)
+    store.delete(made.staging_path)
+    return made
+
+
+@pytest.mark.parametrize("meeting", ["list", "open", "commit"])
+def test_whoever_meets_a_copied_version_without_its_mark_goes_on(lake: LakeCatalog, table: Id, meeting: str) -> None:
+    copy_and_forget(lake, table, 3, 3)
+    if meeting == "list":
+        assert numbers(lake, table) == [1, 2, 3]
+    elif meeting == "open":
+        assert sorted(opened(lake, table).to_table()["id"].to_pylist()) == [1, 2, 3]
+    insert(lake, table, 4)
+    lance.write_dataset(rows(5), namespace_client=lake, table_id=table, mode="append")
+    assert ids(lake, table) == [1, 2, 3, 4, 5]
+    assert numbers(lake, table) == [1, 2, 3, 4, 5]
+    assert kept(lake, table) == []
+
+
+def test_what_lies_in_the_place_of_a_lost_manifest_is_not_taken_for_it(lake: LakeCatalog, table: Id) -> None:
+    made, following = copy_and_forget(lake, table, 3, 3), stage(lake, table, 4)
+    storage(lake, table).put(made.final_path, b"another one")
+    with pytest.raises(ConcurrentModificationError, match="still being written"):
+        claim(lake, table, 4, following)
 
 
 def test_a_claim_that_crashed_over_a_stray_wins(lake: LakeCatalog, table: Id) -> None:

@@ -70,7 +70,8 @@ class Manifests:
         if version.copied:
             return version
         store, paths = self.table.store(), (version.staging_path, version.final_path)
-        if publishing.publish(store, *paths, lambda found: self._keep(version, found), manifest):
+        published = publishing.publish(store, *paths, lambda found: self._keep(version, found), manifest)
+        if published or _is_copied(store, version):
             self.lake.single(lambda connection: versions.mark_copied(connection, version))
             store.delete(version.staging_path)
         return version
@@ -151,6 +152,16 @@ class Manifests:
         store = self.table.store()
         for branch in (MAIN, *publishing.branches(store)):
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
+
+
+def _is_copied(store: Store, version: Version) -> bool:
+    """Whether a manifest that is staged no more lies where it belongs.
+
+    Only who has copied it deletes the staged one. The row may still not say so: a database that was restored
+    knows nothing of what happened after its backup.
+    """
+    found = store.head(version.final_path)
+    return found is not None and found.size == version.size
 
 
 def _claims(store: Store, branch: str) -> Iterator[Claim]:
