@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -112,18 +111,9 @@ def test_the_description_is_one(description: dict[str, Any]) -> None:
 # -- the log -------------------------------------------------------------------------------------
 
 
-def lines_of(server: Lanceway, request_id: str) -> list[dict[str, Any]]:
-    for _ in range(100):
-        lines = [json.loads(line) for line in server.lines().splitlines() if request_id in line]
-        if lines:
-            return lines
-        time.sleep(0.1)
-    raise AssertionError(f"no line has {request_id}")
-
-
 def test_every_request_has_its_line(server: Lanceway, made: Id) -> None:
     answer = ask(server, "table", made, "describe", params={"with_table_uri": "true"})
-    (line,) = lines_of(server, answer.headers["x-request-id"])
+    line = server.logged(answer.headers["x-request-id"])
     assert line | {"time": "", "ms": 0, "client": ""} == {
         "time": "",
         "level": "info",
@@ -147,12 +137,13 @@ def test_no_line_has_a_credential(server: Lanceway) -> None:
     for headers in ({}, {"authorization": f"Bearer {secrets[1]}"}, {"x-api-key": secrets[1]}):
         ask(server, "table", id_, "create", content=b"x", params={"storage_options": options}, headers=headers)
         answer = ask(server, "table", id_, "describe", {"identity": {"auth_token": "hunter2secret"}}, headers=headers)
-    lines_of(server, answer.headers["x-request-id"])
+    server.logged(answer.headers["x-request-id"])
     assert not any(secret in server.lines() for secret in secrets)
 
 
 def test_every_line_is_json(server: Lanceway, made: Id) -> None:
-    ask(server, "table", made, "describe")
+    answer = ask(server, "table", made, "describe")
+    server.logged(answer.headers["x-request-id"])
     lines = server.lines().splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("{"))
     assert all(json.loads(line)["time"] for line in lines[first:])

@@ -110,18 +110,7 @@ def test_a_slow_reader_holds_nobody_up(own: Lanceway) -> None:
             assert count(own, id_) == ROWS
         assert grown(pid, before) < BOUND
         answer.close()
-    assert ended(own, answer.headers["x-request-id"])["bytes"] < BATCHES * 2 * MIB
-
-
-def ended(server: Lanceway, request_id: str) -> dict[str, object]:
-    """The line that the log has of a request once it is over."""
-    for _ in range(200):
-        for line in server.lines().splitlines():
-            if request_id in line and '"message":"request"' in line:
-                found: dict[str, object] = json.loads(line)
-                return found
-        time.sleep(0.1)
-    raise AssertionError(f"the request {request_id} does not end")
+    assert own.logged(answer.headers["x-request-id"])["bytes"] < BATCHES * 2 * MIB
 
 
 def test_a_small_answer_has_a_length(server: Lanceway) -> None:
@@ -175,7 +164,7 @@ def test_a_client_that_goes_in_the_middle_leaves_nothing(
         connection.sendall(head(server, path("table", id_, verb), request_id, None if chunked else len(body)))
         if part:
             connection.sendall(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
-    assert ended(server, request_id)["status"] == 499
+    assert server.logged(request_id)["status"] == 499
     assert count(server, existing) == 2
     assert len(ask(server, "table", existing, "version/list").json()["versions"]) == 1
     if verb == "create":
@@ -192,7 +181,7 @@ def test_a_client_that_goes_before_the_answer_ends_it(own: Lanceway) -> None:
     with connected(own) as connection:
         connection.sendall(head(own, path("table", id_, "query"), request_id, len(body)) + body)
         assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
-    assert ended(own, request_id)["bytes"] < BATCHES * 2 * MIB  # type: ignore[operator]
+    assert own.logged(request_id)["bytes"] < BATCHES * 2 * MIB
 
 
 def test_a_wrong_table_is_told_before_all_is_sent(server: Lanceway) -> None:

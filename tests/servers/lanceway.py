@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -55,8 +57,19 @@ class Lanceway:
             return client.request(operation, f"/lance/v1/{path}", json=body, **options)
 
     def lines(self) -> str:
-        """What the server has printed and logged so far."""
-        return self.log.read_text()
+        """What the server has printed and logged so far, in whole lines."""
+        text = self.log.read_text()
+        return text[: text.rfind("\n") + 1]
+
+    def logged(self, request_id: str) -> dict[str, Any]:
+        """What the log says of a request. The line is written after the answer, so it is waited for."""
+        for _ in range(300):
+            for line in self.lines().splitlines():
+                if request_id in line and '"message":"request"' in line:
+                    found: dict[str, Any] = json.loads(line)
+                    return found
+            time.sleep(0.1)
+        raise AssertionError(f"the log has no line of the request {request_id}")
 
     def stop(self) -> int:
         """Tell the server to stop, and wait until it has."""
