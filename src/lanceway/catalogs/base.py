@@ -34,7 +34,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "create_empty_table": ("_declare_table",),
 }
 # Refused by every catalog that does not override the operation itself.
-_ON_THEIR_OWN = frozenset(
+ON_THEIR_OWN = frozenset(
     {
         "alter_table_backfill_columns",
         "batch_commit_tables",
@@ -55,7 +55,7 @@ class Catalog(TableOperations):
 
     @classmethod
     def _is_supported(cls, operation: str) -> bool:
-        if operation in _ON_THEIR_OWN:
+        if operation in ON_THEIR_OWN:
             return getattr(cls, operation) is not getattr(Catalog, operation)
         needed = _NEEDS.get(operation, ("_find_table",))
         return all(getattr(cls, question) is not getattr(Questions, question) for question in needed)

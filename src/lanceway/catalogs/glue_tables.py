@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -83,17 +84,8 @@ class GlueTables(GlueNamespaces):
         namespace = glue_names.folded(namespace)
         if namespace.is_root:
             return []
-        rows = {row["Name"]: row for row in self._lance_rows(namespace) if after is None or row["Name"] > after}
-        names = sorted(rows)
-        if include_declared:
-            return names[:limit]
-        written: list[str] = []
-        for name in names:
-            if limit is not None and len(written) == limit:
-                break
-            if not self._is_declared_only(namespace.child(name), self._entry(rows[name])):
-                written.append(name)
-        return written
+        found = {row["Name"]: partial(self._entry, row) for row in self._lance_rows(namespace)}
+        return self._wanted_names(namespace, found, after, limit, include_declared)
 
     def _lance_rows(self, namespace: Identifier) -> list[Answer]:
         try:

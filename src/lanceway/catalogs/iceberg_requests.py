@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, from_error_code
+from lanceway.catalogs.refusals import refusal
+from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lanceway.wire import iceberg
 from lanceway.wire.http import Answer, Request
 from lanceway.wire.iceberg import Route
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
-        0: "This server has no such operation.",
         15: "Ask for the privilege, or use another principal; some servers answer so for what does not exist, too.",
         16: "Check auth_token, token_file or credential.",
-        17: "Try again later.",
-        21: "Ask less often, or later.",
     }
 )
 
@@ -36,8 +33,8 @@ def read(call: Call, answer: Answer) -> Any:
     if not answer.content.strip():
         return None
     try:
-        return json.loads(answer.content)
-    except (ValueError, RecursionError):
+        return answer.json()
+    except ValueError:
         raise InternalError(
             f"{call.what}: the answer is no JSON (status {answer.status}). Is the endpoint an Iceberg REST catalog?"
         ) from None
@@ -53,15 +50,11 @@ def refused(request: Request, answer: Answer) -> LanceNamespaceError:
             "its address up to and without /v1."
         )
     code = iceberg.code_of(request.route, answer.status, failure)
-    said = failure.message.rstrip(".") if failure and failure.message else "no reason was given"
-    error: LanceNamespaceError = from_error_code(
-        code, " ".join(filter(None, (f"{request.what} failed with {answer.status}: {said}.", _WHAT_TO_DO.get(code))))
-    )
-    return error
+    return refusal(request, answer, code, failure.message if failure else None, _WHAT_TO_DO)
 
 
 def _failure(answer: Answer) -> iceberg.Failure | None:
     try:
-        return iceberg.read_failure(json.loads(answer.content))
-    except (ValueError, RecursionError):
+        return iceberg.read_failure(answer.json())
+    except ValueError:
         return None

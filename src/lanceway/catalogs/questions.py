@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -42,6 +43,8 @@ class Questions(LanceNamespace):
 
     TYPE: ClassVar[str]
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
+    # Whether a namespace and a table beside it may have the same name.
+    SHARES_NAMES: ClassVar[bool] = False
 
     def __init__(self, **properties: object) -> None:
         self._given: Mapping[str, object] = MappingProxyType(properties)
@@ -116,6 +119,21 @@ class Questions(LanceNamespace):
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         """Whether the name is claimed and no data has been written."""
         return not dataset.has_data(self._handle(table, entry))
+
+    def _wanted_names(
+        self,
+        namespace: Identifier,
+        found: Mapping[str, Callable[[], TableEntry]],
+        after: str | None,
+        limit: int | None,
+        include_declared: bool,
+    ) -> Sequence[str]:
+        """Of all the tables in a namespace, in no order, the names that `_child_tables` answers."""
+        names = sorted(name for name in found if after is None or name > after)
+        if not include_declared:
+            written = (name for name in names if not self._is_declared_only(namespace.child(name), found[name]()))
+            return list(islice(written, limit))
+        return names[:limit]
 
     def _declare_first(self, table: Identifier, properties: Mapping[str, str], schema: pa.Schema) -> TableEntry:
         """Claim a name for a table whose first version, of this schema, is about to be written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, get_type_hints
@@ -66,8 +65,8 @@ def _json(request: Request, answer: http.Answer) -> Any:
     if not answer.content.strip():
         return None
     try:
-        return json.loads(answer.content)
-    except (ValueError, RecursionError):
+        return answer.json()
+    except ValueError:
         raise unreadable(request, f"{_kind(answer)} is no JSON") from None
 
 
@@ -126,8 +125,8 @@ def _code_of(request: Request, answer: http.Answer) -> int:
 
 def _error_body(answer: http.Answer) -> Mapping[str, Any]:
     try:
-        found = json.loads(answer.content)
-    except (ValueError, RecursionError):
+        found = answer.json()
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -8,7 +8,7 @@ from typing import Any
 from lance_namespace import DeclareTableRequest, DeregisterTableRequest, DescribeTableRequest
 from pydantic import BaseModel
 
-from lanceway.catalogs.base import Catalog, TableEntry
+from lanceway.catalogs.base import ON_THEIR_OWN, Catalog, TableEntry
 from lanceway.catalogs.contract import OPERATIONS, stream_twin
 from lanceway.catalogs.operations import TableOperations
 from lanceway.errors import InternalError, UnsupportedOperationError
@@ -20,19 +20,8 @@ SERVER, STORAGE = "server", "storage"
 _VERSIONS = frozenset(
     {"batch_delete_table_versions", "create_table_version", "describe_table_version", "list_table_versions"}
 )
-# What storage alone has no answer to.
-_SERVER_ALONE = frozenset(
-    {
-        "alter_table_backfill_columns",
-        "batch_commit_tables",
-        "batch_create_table_versions",
-        "create_materialized_view",
-        "refresh_materialized_view",
-    }
-)
 ON_STORAGE = (
-    frozenset({*OPERATIONS} & {*vars(TableOperations), "create_table", "describe_table", "table_exists"})
-    - _SERVER_ALONE
+    frozenset({*OPERATIONS} & {*vars(TableOperations), "create_table", "describe_table", "table_exists"}) - ON_THEIR_OWN
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs import unity_columns
@@ -86,17 +87,9 @@ class UnityLookup(UnityNamespaces):
             return []  # a catalog holds schemas alone
         query = [("catalog_name", namespace[0]), ("schema_name", namespace[1])]
         pages = self._pages("list_tables", f"Listing the tables in {namespace}", query)
-        rows = {info.name: info for page in pages for info in unity.read_tables(page) if info.is_lance}
-        names = sorted(name for name in rows if after is None or name > after)
-        if include_declared:
-            return names[:limit]
-        written: list[str] = []
-        for name in names:
-            if limit is not None and len(written) == limit:
-                break
-            if not self._is_declared_only(namespace.child(name), self._entry(rows[name])):
-                written.append(name)
-        return written
+        tables = (info for page in pages for info in unity.read_tables(page) if info.is_lance)
+        found = {info.name: partial(self._entry, info) for info in tables}
+        return self._wanted_names(namespace, found, after, limit, include_declared)
 
 
 def check_table(table: Identifier) -> None:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, from_error_code
+from lanceway.catalogs.refusals import refusal
+from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lanceway.wire import unity
 from lanceway.wire.http import Answer, Request
 from lanceway.wire.unity import Route
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
-        0: "This server has no such operation.",
         15: "Ask for the grant, or use another token.",
         16: "Check auth_token.",
-        17: "Try again later.",
-        21: "Ask less often, or later.",
     }
 )
 
@@ -36,8 +33,8 @@ def read(call: Call, answer: Answer) -> Any:
     if call.method == "DELETE":
         return None
     try:
-        return json.loads(answer.content)
-    except (ValueError, RecursionError):
+        return answer.json()
+    except ValueError:
         raise InternalError(
             f"{call.what}: the answer is no JSON (status {answer.status}). Are endpoint and api_path a Unity Catalog's?"
         ) from None
@@ -53,14 +50,11 @@ def refused(request: Request, answer: Answer) -> LanceNamespaceError:
             f"path. Check endpoint, and api_path, which is {unity.API_PATH} by default."
         )
     code = unity.code_of(request.route, answer.status, failure)
-    said = failure.message.rstrip(".") if failure and failure.message else "no reason was given"
-    told = f"{request.what} failed with {answer.status}: {said}."
-    error: LanceNamespaceError = from_error_code(code, " ".join(filter(None, (told, _WHAT_TO_DO.get(code)))))
-    return error
+    return refusal(request, answer, code, failure.message if failure else None, _WHAT_TO_DO)
 
 
 def _failure(answer: Answer) -> unity.Failure | None:
     try:
-        return unity.read_failure(json.loads(answer.content))
-    except (ValueError, RecursionError):
+        return unity.read_failure(answer.json())
+    except ValueError:
         return None

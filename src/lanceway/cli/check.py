@@ -99,9 +99,10 @@ def _inspect(
 ) -> dict[str, Any]:
     try:
         from lanceway.testing import inspection
+        from lanceway.testing.space import make_scratch
     except ModuleNotFoundError as error:
         raise typer.BadParameter(f"{error}: install it with pip install 'lanceway[testing]'.") from error
-    scratch = inspection.make_scratch(catalog, inside)
+    scratch = make_scratch(catalog, inside)
     left_behind = list[str]()
     try:
         with _watching() as watch:

@@ -1,6 +1,6 @@
 """An inspection: the conformance suite run on one connected catalog, and what it found as data.
 
-    scratch = make_scratch(catalog)
+    scratch = space.make_scratch(catalog)
     report = inspect(Subject(catalog, scratch))
     left_behind = clear(catalog, scratch)
 
@@ -16,26 +16,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lance_namespace import (
-    CreateNamespaceRequest,
     DeclareTableRequest,
     DeclareTableResponse,
-    DropNamespaceRequest,
     DropTableRequest,
     LanceNamespace,
 )
 
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
-from lanceway.testing import rewrite_assertions
+from lanceway.testing import rewrite_assertions, space
 from lanceway.testing.plugin import LEFT_OUT
-from lanceway.testing.space import Space, fresh
+from lanceway.testing.space import fresh
 
 # Longer messages say no more, and a report is read by people.
 _LONGEST_REASON = 300
@@ -187,40 +184,9 @@ def _takes_locations(subject: Subject, probe: DeclareTableResponse | None) -> bo
         return chosen is not None
 
 
-def make_scratch(catalog: LanceNamespace, inside: Sequence[str] = ()) -> list[str]:
-    """A namespace for one inspection."""
-    made = [*inside, fresh("lanceway_check")]
-    catalog.create_namespace(CreateNamespaceRequest(id=made))
-    return made
-
-
 def clear(catalog: LanceNamespace, namespace: list[str]) -> list[str]:
     """Remove a namespace with all that is in it, as far as the server can; what it failed to remove, and why."""
-    space, failures = Space(catalog), list[str]()
-
-    def attempt(what: list[str], step: Callable[[], object]) -> None:
-        try:
-            step()
-        except LanceNamespaceError as error:
-            failures.append(f"{Identifier(what)}: {_shortened(str(error))}")
-
-    for table in _listed(attempt, namespace, space.tables):
-        id_ = [*namespace, table]
-        attempt(id_, partial(catalog.drop_table, DropTableRequest(id=id_)))
-    for child in _listed(attempt, namespace, space.namespaces):
-        failures += clear(catalog, [*namespace, child])
-    attempt(namespace, partial(catalog.drop_namespace, DropNamespaceRequest(id=namespace)))
-    return failures
-
-
-def _listed(
-    attempt: Callable[[list[str], Callable[[], object]], None],
-    namespace: list[str],
-    names: Callable[[list[str]], list[str]],
-) -> list[str]:
-    found: list[str] = []
-    attempt(namespace, lambda: found.extend(names(namespace)))
-    return found
+    return [f"{Identifier(id_)}: {_shortened(str(error))}" for id_, error in space.clear(catalog, namespace)]
 
 
 class _Recorder:

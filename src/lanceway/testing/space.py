@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from lance_namespace_urllib3_client.models.query_table_request_vector import QueryTableRequestVector
 
-from lanceway.errors import NamespaceNotFoundError, TableNotFoundError
+from lanceway.errors import LanceNamespaceError, NamespaceNotFoundError, TableNotFoundError
 from lanceway.testing import builders
 
 Id = list[str]
@@ -181,18 +182,36 @@ _HOLDS = ("namespaces", "tables", "tags", "branches", "versions", "indexes")
 @contextmanager
 def temporary_namespace(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """A namespace that is removed at the end with all that was made in it; for a catalog others use too."""
-    made = [*inside, fresh("lanceway_check")]
-    catalog.create_namespace(CreateNamespaceRequest(id=made))
+    made = make_scratch(catalog, inside)
     try:
         yield tuple(made)
     finally:
-        remove(Space(catalog), made)
+        for _, failure in clear(catalog, made):
+            raise failure
 
 
-def remove(space: Space, namespace: Id) -> None:
-    """Drop a namespace and all in it one by one, since not every service cascades."""
-    for table in space.tables(namespace):
-        space.catalog.drop_table(DropTableRequest(id=[*namespace, table]))
-    for child in space.namespaces(namespace):
-        remove(space, [*namespace, child])
-    space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+def make_scratch(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Id:
+    """A namespace of one's own for a while."""
+    made = [*inside, fresh("lanceway_check")]
+    catalog.create_namespace(CreateNamespaceRequest(id=made))
+    return made
+
+
+def clear(catalog: LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespaceError]]:
+    """Drop a namespace and all in it one by one, since not every service cascades; what could not be, and why."""
+    space, failures = Space(catalog), list[tuple[Id, LanceNamespaceError]]()
+
+    def attempt(what: Id, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except LanceNamespaceError as error:
+            failures.append((what, error))
+            return None
+
+    for table in attempt(namespace, lambda: space.tables(namespace)) or ():
+        id_ = [*namespace, table]
+        attempt(id_, partial(catalog.drop_table, DropTableRequest(id=id_)))
+    for child in attempt(namespace, lambda: space.namespaces(namespace)) or ():
+        failures += clear(catalog, [*namespace, child])
+    attempt(namespace, partial(catalog.drop_namespace, DropNamespaceRequest(id=namespace)))
+    return failures

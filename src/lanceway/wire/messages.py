@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import httpx
 
@@ -46,6 +47,13 @@ class Answer:
     def request_id(self) -> str | None:
         found: str | None = self.headers.get(REQUEST_ID)
         return found
+
+    def json(self) -> Any:
+        """What it holds, read. Raises ValueError where that is no JSON, or nested too deep to be read."""
+        try:
+            return json.loads(self.content)
+        except RecursionError as error:
+            raise ValueError("The JSON is nested too deep.") from error
 
 
 class Download:

@@ -1,0 +1,28 @@
+"""What the refusals of all foreign services have in common: how they are told, and what to do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lanceway.errors import LanceNamespaceError, from_error_code
+from lanceway.wire.http import Answer, Request
+
+_WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
+    {
+        0: "This server has no such operation.",
+        17: "Try again later.",
+        21: "Ask less often, or later.",
+    }
+)
+
+
+def refusal(
+    request: Request, answer: Answer, code: int, said: str | None, what_to_do: Mapping[int, str]
+) -> LanceNamespaceError:
+    """The error of a code, with the server's own words and what a user of this service can do about it."""
+    told = f"{request.what} failed with {answer.status}: {(said or 'no reason was given').rstrip('.')}."
+    error: LanceNamespaceError = from_error_code(
+        code, " ".join(filter(None, (told, what_to_do.get(code, _WHAT_TO_DO.get(code)))))
+    )
+    return error
