@@ -53,6 +53,7 @@ def place(uri: str, s3: S3, tmp_path: Path) -> Any:
     made.catalog.create_table_stream({"id": ["t"]}, data.to_reader())
     for _ in range(2):
         made.catalog.insert_into_table_stream({"id": ["t"]}, data.to_reader())
+    made.catalog.close()  # its marks are written now; it opens again
     yield made
     made.catalog.close()
 

@@ -26,8 +26,10 @@ def asked(number: int, who: str = "w", branch: str = "") -> Claim:
     return Claim(number, *paths, branch=branch, size=10, e_tag="tag", metadata={"k": "v"})
 
 
-def take(lake: Lake, table: Table, claim: Claim) -> Version | None:
-    return lake.store.single(lambda connection: claims.at_once(connection, lake.catalog.id, table, claim, by="me"))
+def take(lake: Lake, table: Table, claim: Claim, base: Version | None = None) -> Version | None:
+    return lake.store.single(
+        lambda connection: claims.at_once(connection, lake.catalog.id, table, claim, by="me", base=base)
+    )
 
 
 def claim(lake: Lake, claim: Claim, *, copied: bool = True) -> Version:
@@ -67,6 +69,16 @@ def test_the_next_one_waits_for_the_copy(lake: Lake, table: Table) -> None:
     assert take(lake, table, asked(3)) is None
     lake.store.single(lambda connection: versions.mark_copied(connection, made))
     assert take(lake, table, asked(3)) is not None
+    assert numbers(lake, table) == [1, 2, 3]
+
+
+def test_who_knows_that_the_copy_is_there_needs_no_mark(lake: Lake, table: Table) -> None:
+    made = take(lake, table, asked(2))
+    assert made is not None
+    others = [{"staging_path": "other"}, {"created_at": made.created_at - 1}, {"version": 1}]
+    assert [take(lake, table, asked(3), replace(made, **other)) for other in others] == [None] * 3
+    assert take(lake, table, asked(3, branch="side"), made) is None
+    assert take(lake, table, asked(3), made) is not None
     assert numbers(lake, table) == [1, 2, 3]
 
 

@@ -39,10 +39,10 @@ def test_the_disk_of_the_tables_is_full(tmp_path: Path, uri: str) -> None:
     told = on_a_small_disk("1m", disk, "storage", uri, disk / "warehouse")
     assert told["refused"]["code"] == ErrorCode.SERVICE_UNAVAILABLE
     assert "No space left on device. Free some space" in told["refused"]["message"]
-    assert told["files"] == 2  # version 1, and what is staged for version 2: no half of it
-    assert told["versions"] == [1, 2]
-    assert told["text"] == "2"
-    assert told["findings"] == []
+    assert told["files"] == 4  # versions 1 and 2, what is staged for version 3, and the stray: no half of it
+    assert told["versions"] == [1, 2, 3]
+    assert told["texts"] == ["2", "3"]
+    assert told["findings"] == ["stray"]
 
 
 def test_the_disk_of_the_tables_is_full_while_rows_are_written(tmp_path: Path, uri: str) -> None:

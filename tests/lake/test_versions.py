@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lanceway.errors import (
@@ -165,6 +167,25 @@ def test_uncopied_versions_are_known_until_they_are_copied(lake: Lake, table: Ta
     assert [version.version for version in lake.store.read(versions.uncopied)] == [1, 3]
     assert lake.store.read(lambda c: versions.describe(c, table, 2)).copied
     assert lake.store.read(lambda c: versions.uncopied(c, table.id + 1)) == []
+
+
+def test_marks_are_of_one_row_alone(lake: Lake, table: Table) -> None:
+    made = ask(lake, *(claim(number) for number in (1, 2)), claim(1, branch="side"))
+    others = [replace(made[0], staging_path="other"), replace(made[1], created_at=1), replace(made[2], branch="b")]
+    lake.store.run(lambda c: versions.mark_copied(c, *others))
+    assert lake.store.read(versions.uncopied) == made
+    lake.store.run(lambda c: versions.mark_copied(c, *others, made[2], made[0]))
+    assert lake.store.read(versions.uncopied) == [made[1]]
+    lake.store.run(versions.mark_copied)
+    assert lake.store.read(versions.uncopied) == [made[1]]
+
+
+def test_only_the_latest_of_a_branch_is_doubtful(lake: Lake, table: Table) -> None:
+    made = ask(lake, *(claim(number) for number in (1, 2)), *(claim(number, branch="side") for number in (1, 2)))
+    assert lake.store.read(lambda c: versions.doubtful(c, table.id)) == [made[1], made[3]]
+    lake.store.run(lambda c: versions.mark_copied(c, made[1]))
+    assert lake.store.read(lambda c: versions.doubtful(c, table.id)) == [made[3]]
+    assert lake.store.read(lambda c: versions.doubtful(c, table.id + 1)) == []
 
 
 def test_a_table_that_becomes_managed_brings_its_versions(lake: Lake, table: Table) -> None:

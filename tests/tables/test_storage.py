@@ -84,6 +84,25 @@ def test_a_copy_never_replaces(store: Store) -> None:
         store.copy_if_absent("missing", "x")
 
 
+def test_what_is_placed_never_replaces(store: Store) -> None:
+    store.put("staged", b"1")
+    assert store.place_if_absent("staged", "final", b"1")
+    store.delete("staged")
+    assert not store.place_if_absent("staged", "final", b"2")
+    assert store.read("final") == b"1"
+    assert store.place_if_absent("staged", "deep/final", b"2")  # by whoever has read it, before another deleted it
+    assert store.read("deep/final") == b"2"
+    assert sorted(store.keys()) == ["deep/final", "final"]
+
+
+def test_a_folder_places_a_file_without_a_copy(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    store.put("staged", b"1")
+    before = (tmp_path / "staged").stat().st_ino
+    assert store.place_if_absent("staged", "final", b"1")
+    assert (tmp_path / "final").stat().st_ino == before
+
+
 def test_names_with_odd_characters_stay_as_they_are(store: Store) -> None:
     key = "x y/é%20#?/+&=$"
     store.put(key, b"1")

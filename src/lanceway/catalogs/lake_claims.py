@@ -80,8 +80,9 @@ class LakeClaims(LakeTables):
             return None
         if manifest is None or _is_misnumbered(asked):
             return None
+        base = self._lake.marks.known(row.id, asked.branch)
         made = self._lake.single(
-            lambda connection: claims.at_once(connection, self._catalog.id, row, asked, by=self._user)
+            lambda connection: claims.at_once(connection, self._catalog.id, row, asked, by=self._user, base=base)
         )
         return None if made is None else Claimed(table, made, manifest)
 

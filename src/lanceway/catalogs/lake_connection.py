@@ -26,6 +26,7 @@ from lanceway.tables.storage import local_path
 
 MANAGED, STORAGE = "managed", "storage"
 _NOBODY = "anonymous"
+_AT_THE_END = 0.5  # seconds
 # No setting: a store that is open already, and the catalog that was found in it.
 _SHARED = "over"
 
@@ -73,8 +74,8 @@ class LakeConnection(Catalog):
             return
         self._configure(**properties)
         self._lake = self._opened()
-        # One that nobody has closed gives its connections back with its life.
-        weakref.finalize(self, self._lake.close)
+        # One that nobody has closed gives its connections back with its life, and holds nobody up.
+        weakref.finalize(self, self._lake.close, _AT_THE_END)
         with ExitStack() as undo:
             undo.callback(self._lake.close)
             self._catalog = self._connected()

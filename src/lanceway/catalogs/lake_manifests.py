@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
@@ -69,17 +69,47 @@ class Manifests:
         """A version whose manifest is at its final path: it is copied there if that is still to be done."""
         if version.copied:
             return version
-        store, paths = self.table.store(), (version.staging_path, version.final_path)
-        published = publishing.publish(store, *paths, lambda found: self._keep(version, found), manifest)
-        if published or _is_copied(store, version):
-            self.lake.single(lambda connection: versions.mark_copied(connection, version))
-            store.delete(version.staging_path)
-        return version
+        if not self.lake.marks.knows(version):
+            if not (self._copied(version, manifest) or self._is_in_place(version)):
+                return version
+            self.lake.marks.add(version)
+            self.table.store().delete(version.staging_path)
+        return replace(version, copied=True)
 
     def settle(self) -> Sequence[Version]:
         """Copy all that is still to be copied, and answer what that was."""
         found = self.lake.read(lambda connection: versions.uncopied(connection, self.row.id, limit=_COPIED_AT_ONCE))
-        return [self.settled(version) for version in found]
+        tried = [(version, self._copied(version)) for version in found]
+        done = [version for version, copied in tried if copied or self._is_in_place(version)]
+        if done:
+            self.lake.run(lambda connection: versions.mark_copied(connection, *done))
+            self.table.store().delete(*(version.staging_path for version in done))
+        return [version for version, copied in tried if copied]
+
+    def is_unsettled(self, connection: Connection) -> bool:
+        """Whether a manifest is not in its place. The table must be locked: so there will be no other.
+
+        Storage is asked only for what the rows leave open, which is little; to copy it is for others.
+        """
+        store = self.table.store()
+        return any(
+            not self.lake.marks.knows(version)
+            and (store.exists(version.staging_path) or not _is_copied(store, version))
+            for version in versions.doubtful(connection, self.row.id)
+        )
+
+    def _copied(self, version: Version, manifest: bytes | None = None) -> bool:
+        """Copy a manifest to its final path; False if it is staged no more."""
+        paths = (version.staging_path, version.final_path)
+        return publishing.publish(self.table.store(), *paths, lambda found: self._keep(version, found), manifest)
+
+    def _is_in_place(self, version: Version) -> bool:
+        """Whether a manifest that is staged no more lies where it belongs, or did until a clean-up took it."""
+        if self.lake.marks.knows(version) or _is_copied(self.table.store(), version):
+            return True
+        # A version is claimed only when the one before is in its place.
+        latest = self.lake.read(lambda connection: versions.latest(connection, version.table, version.branch))
+        return latest is not None and version.version < latest
 
     def erase(self, gone: Sequence[Version]) -> int:
         """Delete the manifests of versions whose rows are gone, and answer how many those were.
@@ -157,8 +187,8 @@ class Manifests:
 def _is_copied(store: Store, version: Version) -> bool:
     """Whether a manifest that is staged no more lies where it belongs.
 
-    Only who has copied it deletes the staged one. The row may still not say so: a database that was restored
-    knows nothing of what happened after its backup.
+    Only who has copied it deletes the staged one. The row may still not say so: marks come late, or are lost with
+    their process, and a database that was restored knows nothing of what happened after its backup.
     """
     found = store.head(version.final_path)
     return found is not None and found.size == version.size

@@ -91,7 +91,8 @@ class LakeRepair(LakeBatches):
         row = table.locked(connection)
         latest = versions.latest(connection, row.id, stray.branch)
         known = strays.of_table(connection, row.id)
-        if not _continues(stray, latest, known):
+        # As for every claim, the version before must be in its place.
+        if table.is_unsettled(connection) or not _continues(stray, latest, known):
             return None
         strays.forget(connection, stray)
         return versions.claim(connection, row, claim, by=self._user)
@@ -143,7 +144,7 @@ class LakeRepair(LakeBatches):
 
     def _let_out(self, connection: Connection, table: Identifier) -> Row | None:
         row = lookups.lock(connection, self._catalog.id, table)
-        if versions.uncopied(connection, row.id, limit=1):
+        if row.managed and self._manifests(row).is_unsettled(connection):
             return None
         for branch in versions.branches(connection, row.id):
             versions.remove(connection, row, [(0, None)], branch=branch)

@@ -200,7 +200,7 @@ class LakeTables(LakeNamespaces):
     def _let_go(self, connection: Connection, table: Identifier) -> Row | None:
         """Forget a table, unless a version of it is claimed and not copied yet."""
         row = lookups.lock(connection, self._catalog.id, table)
-        if versions.uncopied(connection, row.id, limit=1):
+        if row.managed and self._manifests(row).is_unsettled(connection):
             return None
         return tables.deregister(connection, self._catalog.id, table)
 

@@ -48,7 +48,8 @@ class LakeVersions(LakeClaims):
         after = page_start(scope, request.page_token)
         rows = self._rows(table, branch, int(after) if after else None, limit and limit + 1, bool(request.descending))
         page, token = page_of(rows, limit, scope, lambda row: str(row.version))
-        found = [table.answer(table.settled(row)) for row in self._present(table, branch, page)]
+        settled = [table.settled(row) for row in page]
+        found = [table.answer(row) for row in self._present(table, branch, settled)]
         return ListTableVersionsResponse(versions=found, page_token=token)
 
     def _rows(

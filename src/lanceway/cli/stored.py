@@ -86,13 +86,16 @@ def _is_there(row: Claimed, names: frozenset[str]) -> bool:
 
 
 def _missing(holder: Holder, rows: Iterable[Claimed], known: Iterable[Claimed]) -> Iterator[Finding]:
-    """A client's clean-up takes old manifests without telling the lake; the latest, and what is uncopied, never."""
+    """A client's clean-up takes old manifests without telling the lake; the latest, never.
+
+    An old one was in its place once, even if its row does not say so: else the next one could not have been claimed.
+    """
     from lanceway.lake.checks import Finding
 
     latest = {row.branch: row.version for row in sorted(known, key=_key)}
     lost, cleaned = list[tuple[str, int]](), list[tuple[str, int]]()
     for row in rows:
-        (cleaned if row.copied and row.version < latest[row.branch] else lost).append(_key(row))
+        (cleaned if row.version < latest[row.branch] else lost).append(_key(row))
     if lost:
         text = f"There is no manifest for {_listed(sorted(lost))} in its folder."
         yield Finding("lost manifest", _named(holder), text)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
 from lanceway.lake import failures, locations, metalakes, subtrees
 from lanceway.lake.names import checked_name
+from lanceway.lake.pages import at_most
 from lanceway.lake.retries import RetryError
 from lanceway.lake.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.schema import NAMESPACE, catalogs, objects
@@ -106,7 +107,7 @@ def names(
     """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     parent = metalakes.load(connection, metalake)
     found = select(catalogs.c.name).where(catalogs.c.metalake_id == parent.id, catalogs.c.name > (after or ""))
-    return connection.execute(found.order_by(catalogs.c.name).limit(limit)).scalars().all()
+    return connection.execute(found.order_by(catalogs.c.name).limit(at_most(limit))).scalars().all()
 
 
 def alter(

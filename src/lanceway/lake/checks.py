@@ -16,6 +16,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake import settings
 from lanceway.lake.schema import NAMESPACE, catalogs, metalakes, objects, removals, strays, versions
+from lanceway.lake.versions import FOLLOWED
 
 # Rows are read in parts of this size, so that a large lake is never held whole.
 _PART = 10_000
@@ -167,9 +168,10 @@ def _locations(connection: Connection) -> Findings:
 
 def _unfinished(connection: Connection) -> Findings:
     """What a crash left to be done, and what was found beside the versions."""
-    uncopied = select(versions.c.table_id, versions.c.branch, versions.c.version).where(~versions.c.copied)
+    uncopied = select(versions.c.table_id, versions.c.branch, versions.c.version).where(~versions.c.copied, ~FOLLOWED)
     for row in _rows(connection, uncopied):
-        text = f"The manifest of version {row.version} is to be copied; whoever opens the table next does it."
+        text = f"The manifest of version {row.version} is still to be copied, or to be marked as copied; whoever opens "
+        text += "the table next does it."
         yield Finding("uncopied", _table(connection, row.table_id, row.branch), text, wrong=False)
     for row in _rows(connection, select(removals.c.location)):
         text = "The table is dropped, and its data is still to be deleted."

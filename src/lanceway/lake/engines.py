@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,9 +26,8 @@ TO_WRITE = {
     "postgresql": "BEGIN",
 }
 TO_LOOK = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
-# Kept, and beside them for a while. A file's cost nothing while they rest, and each new one has it all to read again.
-_OF_A_FILE = {"pool_size": 20, "max_overflow": 0}
-_OF_A_SERVER = {"pool_size": 5, "max_overflow": 15}
+# All are kept: to open one anew costs more than a commit, and those that rest cost next to nothing.
+_CONNECTIONS = {"pool_size": 20, "max_overflow": 0}
 
 
 def open_engine(url: URL, wait: float) -> Engine:
@@ -79,15 +77,13 @@ def _examples() -> str:
     return "Use sqlite:///lake.db or postgresql://user@host/database."
 
 
-def _engine(url: URL, wait: float, kept: Mapping[str, int], **connect: object) -> Engine:
+def _engine(url: URL, wait: float, **connect: object) -> Engine:
     # Parameters may hold secrets, and messages are shown and logged.
-    return create_engine(url, hide_parameters=True, pool_timeout=wait, **kept, connect_args=connect)
+    return create_engine(url, hide_parameters=True, pool_timeout=wait, **_CONNECTIONS, connect_args=connect)
 
 
 def _sqlite(url: URL, wait: float) -> Engine:
-    engine = _engine(
-        url, wait, _OF_A_FILE, timeout=wait, isolation_level=None
-    )  # transactions begin where we say, also around DDL
+    engine = _engine(url, wait, timeout=wait, isolation_level=None)  # transactions begin where we say, also around DDL
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
 
@@ -99,7 +95,7 @@ def _prepare_sqlite(connection: Any, entry: ConnectionPoolEntry) -> None:
 
 def _postgresql(url: URL, wait: float) -> Engine:
     try:
-        engine = _engine(url, wait, _OF_A_SERVER, autocommit=True, connect_timeout=10, application_name="lanceway")
+        engine = _engine(url, wait, autocommit=True, connect_timeout=10, application_name="lanceway")
     except ModuleNotFoundError as error:
         raise UnsupportedOperationError(
             "A lake in PostgreSQL needs psycopg, which is missing. Install it with: pip install 'psycopg[binary]'"

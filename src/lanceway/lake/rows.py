@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, Update, bindparam, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, Row, Table, Update, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.clock import now
 from lanceway.lake.names import checked_text
+from lanceway.lake.words import Words
 
 
 class Keep(Enum):
@@ -73,7 +74,7 @@ class InsertIf:
     ) -> None:
         given = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in table.c if c.name not in fixed}
         row = select(*given.values(), *fixed.values()).where(condition(given))
-        self._statements = {
+        self.statements = {
             name: insert(table)
             .from_select([*given, *fixed], row)
             .on_conflict_do_nothing()
@@ -83,9 +84,28 @@ class InsertIf:
 
     def __call__(self, connection: Connection, values: Mapping[str, object], **others: object) -> Row[Any] | None:
         """The new row, or what is asked of it; None where there was one or the condition did not hold."""
-        # A parameter of an INSERT may not have the name of a column.
-        bound = {f"new_{name}": value for name, value in values.items()} | others
-        return connection.execute(self._statements[connection.dialect.name], bound).one_or_none()
+        return self._run(connection, _bound(values, others)).one_or_none()
+
+    def _run(self, connection: Connection, bound: Mapping[str, object]) -> CursorResult[Any]:
+        return connection.execute(self.statements[connection.dialect.name], bound)
+
+
+class SwiftInsertIf(InsertIf):
+    """The same in half the time, for where it counts. What it answers is the driver's own: numbers and texts alone."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._words: dict[str, Words] = {}
+
+    def _run(self, connection: Connection, bound: Mapping[str, object]) -> CursorResult[Any]:
+        name = connection.dialect.name
+        words = self._words.get(name) or self._words.setdefault(name, Words(self.statements[name], connection.dialect))
+        return connection.exec_driver_sql(words.text, words.given(bound))
+
+
+def _bound(values: Mapping[str, object], others: Mapping[str, object]) -> dict[str, object]:
+    # A parameter of an INSERT may not have the name of a column.
+    return {f"new_{name}": value for name, value in values.items()} | dict(others)
 
 
 def insert_audited(table: Table) -> Insert:

@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -16,10 +16,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lanceway.errors import ServiceUnavailableError
-from lanceway.lake import failures, upgrades
+from lanceway.lake import failures, upgrades, versions
 from lanceway.lake.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
 from lanceway.lake.glances import Glances
+from lanceway.lake.marks import Marks
 from lanceway.lake.retries import RetryError
+from lanceway.lake.versions import Version
 
 Answer = TypeVar("Answer")
 
@@ -43,6 +45,7 @@ class LakeStore:
         # By process. A child leaves those of its parent alone: to close them would cut the parent's connections.
         self._engines: dict[int, Engine] = {}
         self._turns: dict[int, threading.Lock] = {}
+        self._marks: dict[int, Marks] = {}
         self.glances = Glances.of(self._url)
 
     @property
@@ -80,8 +83,21 @@ class LakeStore:
         """Raises InvalidInputError if the database is a file that is not there; to open it would make it."""
         refuse_missing(self._url)
 
-    def close(self) -> None:
-        """Give this process's connections back."""
+    @property
+    def marks(self) -> Marks:
+        """What this process knows of versions' manifests, and tells the database when there is time."""
+        marks = self._marks.get(os.getpid())
+        return marks or self._marks.setdefault(os.getpid(), Marks(self._mark))
+
+    def _mark(self, copied: Sequence[Version]) -> None:
+        write = self.single if len(copied) == 1 else self.run
+        write(lambda connection: versions.mark_copied(connection, *copied))
+
+    def close(self, wait: float | None = None) -> None:
+        """Give this process's connections back. To tell what there is to be told it takes `wait` seconds at most."""
+        marks = self._marks.pop(os.getpid(), None)
+        if marks is not None:
+            marks.close(wait)
         engine = self._engines.pop(os.getpid(), None)
         if engine is not None:
             engine.dispose()

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, delete, func, select, update
+from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, delete, exists, func, select, update
 
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -57,8 +57,19 @@ _FALLING: Select[Any] = (
     .order_by(versions.c.version.desc())
     .limit(_LIMIT)
 )
+# A number may come again, once its branch is deleted: the row is known by who claimed it, and when.
 _COPIED = (
-    update(versions).where(_BRANCH, versions.c.version == bindparam("number"), ~versions.c.copied).values(copied=True)
+    update(versions)
+    .where(_BRANCH, versions.c.version == bindparam("number"), ~versions.c.copied)
+    .where(versions.c.staging_path == bindparam("staged"), versions.c.created_at == bindparam("since"))
+    .values(copied=True)
+)
+_later = versions.alias("later")
+# Whether a version has a successor. A version is claimed only when the one before is in its place: so it was, once.
+FOLLOWED = exists().where(
+    _later.c.table_id == versions.c.table_id,
+    _later.c.branch == versions.c.branch,
+    _later.c.version > versions.c.version,
 )
 _HIGHEST = 2**63 - 1
 
@@ -96,7 +107,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version that a table has. Until it is copied, its manifest is at the staging path only."""
+    """A version that a table has. Until its manifest is copied, it is at the staging path only.
+
+    `copied` is a mark, which may come late: without it, storage tells.
+    """
 
     table: int
     branch: str
@@ -206,14 +220,31 @@ def remove(
     return sorted(gone, key=lambda version: version.version)
 
 
-def mark_copied(connection: Connection, version: Version) -> None:
-    """The manifest is at its final path. To say so twice does no harm."""
-    key = {"table": version.table, "of_branch": version.branch, "number": version.version}
-    connection.execute(_COPIED, key)
+def mark_copied(connection: Connection, *copied: Version) -> None:
+    """Their manifests are at their final paths. To say so twice does no harm."""
+    # Everybody in the same order, so that two who say it at once never wait in a circle.
+    keys = [
+        {
+            "table": version.table,
+            "of_branch": version.branch,
+            "number": version.version,
+            "staged": version.staging_path,
+            "since": version.created_at,
+        }
+        for version in sorted(copied, key=lambda version: (version.table, version.branch, version.version))
+    ]
+    if keys:
+        connection.execute(_COPIED, keys if len(keys) > 1 else keys[0])
+
+
+def doubtful(connection: Connection, table: int) -> Sequence[Version]:
+    """Versions of a table whose manifests may not be in their places: of each branch the latest, if it is unmarked."""
+    found = select(versions).where(~versions.c.copied, versions.c.table_id == table, ~FOLLOWED)
+    return [Version.of(row) for row in connection.execute(found)]
 
 
 def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1000) -> Sequence[Version]:
-    """Versions of a table, or of all, whose manifests are still to be copied, in the order of their versions."""
+    """Versions of a table, or of all, that are not marked as copied, in the order of their versions."""
     found: Select[Any] = select(versions).where(~versions.c.copied)
     if table is not None:
         found = found.where(versions.c.table_id == table)

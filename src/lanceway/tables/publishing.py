@@ -27,7 +27,7 @@ def publish(store: Store, staging: str, final: str, keep: Callable[[bytes], None
     data = store.read(staging) if data is None else data
     if data is None:
         return False
-    if not store.put_if_absent(final, data):
+    if not store.place_if_absent(staging, final, data):
         _replace(store, final, data, keep)
     return True
 

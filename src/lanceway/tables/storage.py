@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -72,6 +73,10 @@ class Store(ABC):
     def copy_if_absent(self, source: str, target: str) -> bool:
         """Copy an object unless the target is there. Raises InvalidInputError if the source is not."""
 
+    def place_if_absent(self, source: str, target: str, data: bytes) -> bool:
+        """`put_if_absent` of what another object holds, which is soon to be deleted and written no more."""
+        return self.put_if_absent(target, data)
+
     def delete_if(self, key: str, test: Callable[[bytes], bool]) -> None:
         """Remove an object if what it holds passes a test.
 
@@ -112,13 +117,17 @@ def local_path(location: str) -> Path | None:
     if not location:
         raise InvalidInputError("A location is needed, but it is empty. Give a path or a URI such as s3://bucket/path.")
     if "://" not in location and not location.startswith("file:"):
-        return Path(location).absolute()
+        # One that is absolute means the same in every folder: it is asked for some times in each commit.
+        return _remembered(location) if os.path.isabs(location) else Path(location).absolute()
     parts = urlsplit(location)
     if parts.scheme not in ("file", "file-object-store"):
         return None
     if parts.netloc not in ("", "localhost"):
         raise InvalidInputError(f"The location {location!r} names the host {parts.netloc!r}; write file:///path.")
     return Path(unquote(parts.path)).absolute()
+
+
+_remembered = lru_cache(maxsize=4096)(Path)
 
 
 class FolderStore(Store):
@@ -208,6 +217,12 @@ class FolderStore(Store):
         for key in keys:
             with translated("delete", self._path(key)), suppress(*_ABSENT):
                 os.unlink(self._path(key))
+
+    def place_if_absent(self, source: str, target: str, data: bytes) -> bool:
+        try:
+            return _link(self._path(source), self._path(target))  # the same file under another name
+        except OSError:  # not every file system has links, nor may everybody make one; what else is wrong a copy tells
+            return self.put_if_absent(target, data)
 
     def copy_if_absent(self, source: str, target: str) -> bool:
         data = self.read(source)
