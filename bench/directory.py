@@ -48,7 +48,7 @@ def make_root(root: Path, count: int) -> None:
     model = root / "model.lance"
     lance.write_dataset(pa.table({"x": [1]}), str(model))
     for name in names(count):
-        shutil.copytree(model, root / f"{name}.lance")
+        shutil.copytree(model, root / f"{name}.lance", copy_function=os.link)
     shutil.rmtree(model)
 
 

@@ -47,7 +47,7 @@ def fill(store: LakeStore, root: str, count: int) -> list[list[str]]:
 def _fill(connection: Connection, root: str, made: list[HierarchicalName], paths: list[list[str]]) -> None:
     top = connection.execute(select(objects.c.id, objects.c.catalog_id).where(objects.c.physical == "")).one()
     ids = {(): top.id}
-    common = {"catalog_id": top.catalog_id, "properties": {}, **_audit()}
+    common = {"catalog_id": top.catalog_id, "properties": {}, **audit()}
     rows = []
     for path in made:
         ids[tuple(path)] = top.id + len(ids)
@@ -58,7 +58,7 @@ def _fill(connection: Connection, root: str, made: list[HierarchicalName], paths
     for start in range(0, len(paths), PART):
         part = list(enumerate(paths[start : start + PART], first + start))
         _insert(connection, objects, [{**common, **_table(number, path, ids, root)} for number, path in part])
-        _insert(connection, versions, [_version(number) for number, _ in part])
+        _insert(connection, versions, [version_row(number) for number, _ in part])
     if connection.dialect.name == "postgresql":
         highest = first + len(paths)
         connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('objects', 'id'), {highest})")
@@ -69,13 +69,15 @@ def _table(number: int, path: list[str], ids: dict[tuple[str, ...], int], root: 
     return {**place, "name": path[-1], "location": f"{root}/{uuid.uuid4().hex}"}
 
 
-def _version(table: int) -> dict[str, Any]:
+def version_row(table: int) -> dict[str, Any]:
+    """The first version of a table, as a row of the lake."""
     key = manifests.key(1)
     place = {"table_id": table, "branch": "", "version": 1, "staging_path": key, "final_path": key}
     return {**place, "naming_scheme": "V2", "metadata": {}, "copied": True, "created_by": "bench", "created_at": 0}
 
 
-def _audit() -> dict[str, Any]:
+def audit() -> dict[str, Any]:
+    """Whose an object is and who made it, as columns of its row."""
     return {"owner": "bench", "created_by": "bench", "created_at": 0, "changed_by": "bench", "changed_at": 0}
 
 

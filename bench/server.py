@@ -8,7 +8,7 @@ disturbs one disturbs the others as well. Ours is measured as one process and as
 What is shown are requests a second, the median and the 99th percentile in milliseconds, the processor's time for each
 request, which a busy machine changes least, and the memory that the server's processes held afterwards. A figure with
 an answer that was no success in it is no result: instead of it stands how many there were. At last a large table is
-queried whole, and the bytes a second are set beside those of reading it from its files directly.
+queried whole, see `server_large.py`.
 """
 
 from __future__ import annotations
@@ -16,57 +16,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("LANCE_LOG", "error")
 sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start servers
 
-import httpx
-import lance
 import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
-from tests.servers import lanceway, restadapter
 from tests.servers.run import Run
 
-from lanceway.lake.store import open_store
-from server_filling import SPACE, fill_folder, fill_lake, names
-from server_load import Found, Load, children, cpu_seconds, memory, press, require_wrk
+import server_large
+from directory import SPACE, names
+from server_load import Found, Load, cpu_seconds, memory, press, require_wrk
+from server_subjects import ADAPTER, Subject, refuse_failure, servers
 
 SIZES = (10, 1_000, 10_000)
 ARROW = "application/vnd.apache.arrow.stream"
-ROWS, LARGE, INBOX = "rows", "large", "inbox"
-ADAPTER = "RestAdapter"
-PROCESSES = (1, 2)
+ROWS, INBOX = "rows", "inbox"
 WARM_UP = 1.0  # seconds, in which each process of a server loads what it needs
-LARGE_ROWS, LARGE_WIDTH = 2_000_000, 16  # doubles
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A server. `top` is what its identifiers begin with."""
-
-    name: str
-    uri: str
-    pid: int
-    token: str | None = None
-    top: tuple[str, ...] = ()
-
-    def id(self, *path: str) -> str:
-        return "$".join((*self.top, *path)) or "$"
-
-    def client(self) -> httpx.Client:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        return httpx.Client(base_url=self.uri, headers=headers, timeout=120, trust_env=False)
-
 
 # By place and operation, then by server.
 Results = dict[tuple[str, str], dict[str, Found]]
@@ -114,34 +86,7 @@ def check(subject: Subject, load: Load) -> None:
         refuse_failure(subject, path, answer)
 
 
-def refuse_failure(subject: Subject, path: str, answer: httpx.Response) -> None:
-    if answer.status_code != httpx.codes.OK:
-        raise SystemExit(f"{subject.name} answers {path} with {answer.status_code}: {answer.text[:500]}")
-
-
 # -- measuring -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def servers(run: Run, count: int, processes: Iterable[int] = PROCESSES) -> Iterator[list[Subject]]:
-    """All that are compared, over the same tables."""
-    folder = run.folder / f"tables-{count}"
-    folder.mkdir()
-    fill_folder(folder, count)
-    home = run.folder / f"home-{count}"
-    with ExitStack() as closing:
-        adapter = closing.enter_context(restadapter.adapters())
-        found = [Subject(ADAPTER, adapter.serve(folder), adapter.pid)]
-        for number in processes:
-            ours = lanceway.start(run, home=home, workers=number)
-            closing.callback(ours.stop)
-            assert ours.process is not None
-            (pid,) = children(ours.process.pid)  # below its keeper
-            found.append(Subject(f"lanceway, {number} proc.", ours.uri, pid, ours.token, ("lake",)))
-        store = open_store(f"sqlite:///{home}/lake.db")
-        closing.callback(store.close)
-        fill_lake(store, folder, count)
-        yield found
 
 
 def measure(run: Run, count: int, seconds: float, only: list[str]) -> Results:
@@ -164,65 +109,6 @@ def measure(run: Run, count: int, seconds: float, only: list[str]) -> Results:
                     spent = cpu_seconds(subject.pid) - before
                     here[subject.name] = replace(pressed, memory=memory(subject.pid), cpu=spent)
     return found
-
-
-# -- a large query -------------------------------------------------------------------------------
-
-
-def measure_large(run: Run, repeats: int) -> dict[str, float]:
-    """Bytes a second of a whole table: read from its files, and through each server. The best of some tries."""
-    found: dict[str, float] = {}
-    with servers(run, 0, [1]) as subjects:
-        place = make_large(run.folder / "tables-0" / f"{LARGE}.lance")
-        ours = next(subject for subject in subjects if subject.top)
-        copy = place.with_name("copy.lance")  # a location is one table's alone
-        shutil.copytree(place, copy, copy_function=os.link)
-        with ours.client() as client:
-            path = f"/v1/table/{ours.id(LARGE)}/register"
-            refuse_failure(ours, path, client.post(path, json={"location": str(copy)}))
-        for _ in range(repeats):
-            found["its files"] = max(found.get("its files", 0), read_files(place))
-            for subject in subjects:
-                found[subject.name] = max(found.get(subject.name, 0), read_through(subject))
-    return found
-
-
-def make_large(place: Path) -> Path:
-    chance = np.random.default_rng(3)
-    table = pa.table({f"c{number}": chance.random(LARGE_ROWS) for number in range(LARGE_WIDTH)})
-    lance.write_dataset(table, str(place))
-    return place
-
-
-def read_files(place: Path) -> float:
-    began = time.perf_counter()
-    size = sum(batch.nbytes for batch in lance.dataset(str(place)).to_batches())
-    return size / (time.perf_counter() - began)
-
-
-def read_through(subject: Subject) -> float:
-    """With curl, which takes bytes as fast as anybody does. The token is not among its arguments."""
-    body = json.dumps({"k": LARGE_ROWS, "vector": {}})
-    url = f"{subject.uri}/v1/table/{subject.id(LARGE)}/query"
-    headers = ["Content-Type: application/json", *([f"Authorization: Bearer {subject.token}"] if subject.token else [])]
-    told = "\n".join(f'header = "{header}"' for header in headers)
-    command = [
-        "curl",
-        "-s",
-        "-K",
-        "-",
-        "-d",
-        body,
-        "-o",
-        os.devnull,
-        "-w",
-        "%{http_code} %{size_download} %{time_total}",
-    ]
-    done = subprocess.run([*command, url], input=told, capture_output=True, text=True, check=True)
-    status, size, seconds = done.stdout.split()
-    if int(status) != httpx.codes.OK or int(size) < LARGE_ROWS * LARGE_WIDTH * 8:
-        raise SystemExit(f"{subject.name} answers a large query with {status} and {size} bytes.")
-    return int(size) / float(seconds)
 
 
 # -- showing -------------------------------------------------------------------------------------
@@ -256,13 +142,6 @@ def table_of(count: int, results: Results) -> Table:
     return table
 
 
-def large_table(found: dict[str, float]) -> Table:
-    table = Table("from", "MB/s", "of its files", title=f"A query of {LARGE_ROWS * LARGE_WIDTH * 8 / 1e6:,.0f} MB")
-    for name, rate in found.items():
-        table.add_row(name, f"{rate / 1e6:,.0f}", f"{rate / found['its files']:.0%}")
-    return table
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES), help="How many tables, such as 10 1000.")
@@ -278,7 +157,7 @@ def main() -> None:
         for count in () if options.no_sizes else options.sizes:
             console.print(table_of(count, measure(run, count, options.seconds, options.only)))
         if not options.no_large:
-            console.print(large_table(measure_large(run, repeats=5)))
+            console.print(server_large.table_of(server_large.measure(run, repeats=5)))
     finally:
         run.end()
 

@@ -6,41 +6,19 @@ import os
 import shutil
 from pathlib import Path
 
-import lance
-import pyarrow as pa
-from lance.namespace import DirectoryNamespace
-from lance_namespace import CreateNamespaceRequest
 from sqlalchemy import Connection, insert, select
 
-from lake_filling import _audit, _version
+from directory import SPACE, make_child, make_root, names
+from lake_filling import audit, version_row
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake.schema import NAMESPACE, TABLE, objects, versions
 from lanceway.lake.store import LakeStore
 
-SPACE = "space"
-_MODEL = "model.lance"
-
-
-def names(count: int) -> list[str]:
-    return [f"table_{number:06}" for number in range(count)]
-
 
 def fill_folder(root: Path, count: int) -> None:
-    """So many tables in a folder, and again in a child namespace: rows of the manifest, added at once."""
-    lance.write_dataset(pa.table({"x": [1]}), str(root / _MODEL))
-    for name in names(count):
-        shutil.copytree(root / _MODEL, root / f"{name}.lance", copy_function=os.link)
-    shutil.rmtree(root / _MODEL)
-    DirectoryNamespace(root=str(root)).create_namespace(CreateNamespaceRequest(id=[SPACE]))
-    manifest = lance.dataset(str(root / "__manifest"))
-    columns = {
-        "object_id": [f"{SPACE}${name}" for name in names(count)],
-        "object_type": ["table"] * count,
-        "location": [f"{name}.lance" for name in names(count)],
-        "metadata": [None] * count,
-        "base_objects": [None] * count,
-    }
-    lance.write_dataset(pa.table(columns, schema=manifest.schema), manifest, mode="append")
+    """So many tables in a folder, and again in a child namespace."""
+    make_root(root, count)
+    make_child(root, count)
 
 
 def fill_lake(store: LakeStore, folder: Path, count: int) -> None:
@@ -54,7 +32,7 @@ def fill_lake(store: LakeStore, folder: Path, count: int) -> None:
 
 def _fill(connection: Connection, places: dict[str, Path], count: int) -> None:
     top = connection.execute(select(objects.c.id, objects.c.catalog_id).where(objects.c.physical == "")).one()
-    common = {"catalog_id": top.catalog_id, "properties": {}, **_audit()}
+    common = {"catalog_id": top.catalog_id, "properties": {}, **audit()}
     space = top.id + 1
     path = HierarchicalName([SPACE])
     row = {"id": space, "parent_id": top.id, "kind": NAMESPACE, "managed": False, "name": SPACE}
@@ -67,4 +45,4 @@ def _fill(connection: Connection, places: dict[str, Path], count: int) -> None:
             place = {"id": number, "parent_id": parent, "kind": TABLE, "managed": True, "physical": None}
             rows.append({**common, **place, "name": name, "location": str(folder / f"{name}.lance")})
         connection.execute(insert(objects), rows)
-        connection.execute(insert(versions), [_version(row["id"]) for row in rows])
+        connection.execute(insert(versions), [version_row(row["id"]) for row in rows])

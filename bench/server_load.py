@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from urllib.parse import urlsplit
 SCRIPT = Path(__file__).with_name("wrk") / "load.lua"
 CONNECTIONS = 8
 PATIENCE = 30  # seconds that one answer may take
+PART = 2**18  # bytes that are read at once
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,25 @@ def press(uri: str, token: str | None, load: Load, seconds: float) -> Found:
     if done.returncode:
         raise SystemExit(f"wrk failed: {done.stderr or done.stdout}")
     return Found(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def take(url: str, headers: dict[str, str], body: bytes) -> tuple[int, int, float]:
+    """Post once and let the answer go by: its status, its bytes, and the seconds until the last of them.
+
+    A client that does more, or reads in small parts, is slower than what it is to measure.
+    """
+    parts = urlsplit(url)
+    head = {"Host": parts.netloc, "Connection": "close", "Content-Length": str(len(body)), **headers}
+    lines = [f"POST {parts.path} HTTP/1.1", *(f"{name}: {value}" for name, value in head.items())]
+    began = time.perf_counter()
+    with socket.create_connection((parts.hostname or "", parts.port or 80), timeout=PATIENCE) as connection:
+        connection.sendall("\r\n".join([*lines, "\r\n"]).encode() + body)
+        room = bytearray(PART)
+        size = read = connection.recv_into(room)
+        status = int(bytes(room[:12]).split()[1])
+        while read := connection.recv_into(room):
+            size += read
+    return status, size, time.perf_counter() - began
 
 
 def memory(pid: int) -> int:

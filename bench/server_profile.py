@@ -23,10 +23,13 @@ sys.path.append(str(Path(__file__).parents[1]))
 from tests.servers import lanceway
 from tests.servers.run import Run
 
+import server_large
+from directory import SPACE
 from lanceway.lake.store import open_store
-from server import Subject, check, loads, prepare
-from server_filling import SPACE, fill_folder, fill_lake
+from server import check, loads, prepare
+from server_filling import fill_folder, fill_lake
 from server_load import Load, children, cpu_seconds, press, require_wrk
+from server_subjects import Subject
 
 TABLES, LINES, RATE = 1_000, 40, 500
 FOLDER = Path(__file__).with_name("profiles")
@@ -45,6 +48,7 @@ def server(run: Run) -> Iterator[Subject]:
     (pid,) = children(ours.process.pid)
     subject = Subject("lanceway", ours.uri, pid, ours.token, ("lake",))
     prepare(subject, (SPACE,))
+    server_large.register(subject, server_large.make_table(folder / "large.lance"))
     yield subject
     ours.stop()
 
@@ -83,7 +87,7 @@ def shares(stacks: list[str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "operations", nargs="*", default=["describe", "query", "insert"], help="The first words of some."
+        "operations", nargs="*", default=["describe", "query", "insert", "large"], help="The first words of some."
     )
     parser.add_argument("--seconds", type=int, default=5, help="How long each operation is watched.")
     options = parser.parse_args()
@@ -94,7 +98,8 @@ def main() -> None:
     run = Run.begin()
     try:
         with server(run) as subject:
-            for operation, load in loads(subject, (SPACE,), TABLES).items():
+            asked = {**loads(subject, (SPACE,), TABLES), "large query": server_large.query(subject)}
+            for operation, load in asked.items():
                 word = operation.split()[0]
                 if word not in options.operations:
                     continue

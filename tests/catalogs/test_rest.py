@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ from lanceway.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
     ServiceUnavailableError,
     TableNotFoundError,
     UnsupportedOperationError,
@@ -613,6 +617,48 @@ def test_seaweedfs_keeps_names(names: Any, home: list[str], seaweed: SeaweedLanc
         names.table_exists({"id": [*home, "c"]})
     with pytest.raises(UnsupportedOperationError, match="data=storage"):
         names.count_table_rows({"id": [*home, "a"]})
+
+
+@pytest.mark.s3
+def test_seaweedfs_refuses_in_the_words_of_the_protocol(names: Any, home: list[str], seaweed: SeaweedLance) -> None:
+    with pytest.raises(NamespaceAlreadyExistsError):
+        names.create_namespace({"id": home})
+    names.create_namespace({"id": home, "mode": "exist_ok"})
+    with pytest.raises(NamespaceNotFoundError):
+        names.describe_namespace({"id": [seaweed.bucket, fresh("none")]})
+    names.declare_table({"id": [*home, "a"]})
+    with pytest.raises(NamespaceNotEmptyError):
+        names.drop_namespace({"id": home})
+    names.drop_table({"id": [*home, "a"]})
+    with pytest.raises(TableNotFoundError):
+        names.table_exists({"id": [*home, "a"]})
+
+
+@pytest.mark.s3
+def test_pages_of_seaweedfs_follow_each_other(names: Any, home: list[str]) -> None:
+    for table in "abcde":
+        names.declare_table({"id": [*home, table]})
+    page = names.list_tables({"id": home, "limit": 2})
+    found = list(page.tables)
+    while page.page_token:
+        page = names.list_tables({"id": home, "limit": 2, "page_token": page.page_token})
+        found += page.tables
+    assert found == list("abcde")
+
+
+@pytest.mark.s3
+def test_writers_at_once_on_seaweedfs_lose_nothing(whole: Any, home: list[str]) -> None:
+    table = [*home, "t"]
+    whole.create_table({"id": table}, stream(rows(0)))
+
+    def append(number: int) -> None:
+        lance.write_dataset(rows(number), namespace_client=whole, table_id=table, mode="append")
+
+    with ThreadPoolExecutor(4) as writers:
+        list(writers.map(append, range(1, 9)))
+    found = whole.query_table_stream({"id": table, "k": 0, "vector": {}}).read_all()
+    assert sorted(found["id"].to_pylist()) == list(range(9))
+    assert [version.version for version in whole.list_table_versions({"id": table}).versions] == list(range(1, 10))
 
 
 @pytest.mark.s3

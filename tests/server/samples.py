@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -87,3 +89,20 @@ def sent(found: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
         yield from found
 
     yield from ipc.stream_chunks(pa.RecordBatchReader.from_batches(first.schema, all_of_them()), file_format=False)
+
+
+def serving(server: Lanceway) -> int:
+    """The process that serves: the one that listens at the address."""
+    port = int(server.address.rpartition(":")[2])
+    inode = next(
+        line.split()[9]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
+    )
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        try:
+            if any(os.readlink(file) == f"socket:[{inode}]" for file in folder.iterdir()):
+                return int(folder.parent.name)
+        except OSError:
+            continue
+    raise AssertionError("nobody listens")

@@ -89,10 +89,29 @@ def test_the_query_beats_the_body(server: Lanceway, made: Id) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=ten", "limit=0", "limit=-1", "include_declared=perhaps", "limit=%FF", "limit=é"]
+    "query",
+    [
+        "limit=ten",
+        "limit=0",
+        "limit=-1",
+        "limit=--5",
+        f"limit={'9' * 5000}",
+        "include_declared=perhaps",
+        "limit=%FF",
+        "limit=é",
+    ],
+    ids=lambda query: query[:20],
 )
 def test_a_query_that_cannot_be_read(server: Lanceway, query: str) -> None:
     assert refused(server.ask("GET", f"namespace/lake/table/list?{query}")) == (400, 13)
+
+
+@pytest.mark.parametrize("limit", [2**63 - 1, 2**64, 10**40])
+def test_a_page_may_be_larger_than_any_list(server: Lanceway, made: Id, limit: int) -> None:
+    for where, kind in (([], "list"), (made[:1], "list"), (made[:-1], "table/list")):
+        answer = ask(server, "namespace", where, kind, params={"limit": limit})
+        assert answer.status_code == 200, answer.text
+        assert "page_token" not in answer.json()
 
 
 def test_a_delimiter_of_ones_own(server: Lanceway, made: Id) -> None:

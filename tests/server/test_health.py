@@ -6,17 +6,20 @@ import json
 import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
 
 from lanceway.wire.lance import ROUTES
-from tests.server.samples import Id, ask, created, refused, space
+from tests.server.samples import Id, ask, created, refused, serving, space
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.postgres import Postgres
 from tests.servers.run import Run
+
+OWN = "/openapi-lanceway.json"
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def made(server: Lanceway) -> Id:
     return created(server, 1, 2)
 
 
-@pytest.mark.parametrize("page", ["/health", "/ready", "/metrics", "/openapi.json"])
+@pytest.mark.parametrize("page", ["/health", "/ready", "/metrics", "/openapi.json", OWN])
 def test_these_need_no_credentials_and_tell_of_no_table(server: Lanceway, made: Id, page: str) -> None:
     with server.client(headers={}) as client:
         answer = client.get(page)
@@ -32,6 +35,19 @@ def test_these_need_no_credentials_and_tell_of_no_table(server: Lanceway, made: 
         assert made[1] not in answer.text
         assert client.head(page).status_code == 200
         assert client.head(page).content == b""
+
+
+@pytest.fixture(scope="module")
+def fresh(whole_run: Run) -> Iterator[Lanceway]:
+    """A server that nobody has asked anything yet but whether it is ready."""
+    server = lanceway.start(whole_run)
+    yield server
+    assert server.stop() == 0
+
+
+def test_a_server_that_is_ready_has_loaded_what_queries_need(fresh: Lanceway) -> None:
+    """To import pylance takes seconds, which no client's first query is to wait for."""
+    assert "/lance/lance." in Path(f"/proc/{serving(fresh)}/maps").read_text()
 
 
 def test_a_server_without_its_database_is_alive_and_not_ready(whole_run: Run, postgres: Postgres) -> None:
@@ -55,20 +71,19 @@ def test_a_server_without_its_database_is_alive_and_not_ready(whole_run: Run, po
 # -- metrics -------------------------------------------------------------------------------------
 
 
-def test_requests_are_counted(whole_run: Run) -> None:
-    server = lanceway.start(whole_run)
-    id_ = created(server, 1)
-    for _ in range(3):
-        ask(server, "table", id_, "describe")
-    ask(server, "table", [*id_, "x"], "describe")
-    numbers = metrics(server)
+def test_requests_are_counted(fresh: Lanceway) -> None:
+    id_ = created(fresh, 1)
+    answers = [ask(fresh, "table", id_, "describe") for _ in range(3)]
+    answers.append(ask(fresh, "table", [*id_, "x"], "describe"))
+    for answer in answers:  # a request is counted before it has its line
+        fresh.logged(answer.headers["x-request-id"])
+    numbers = metrics(fresh)
     assert numbers['lanceway_requests_total{operation="describe_table",status="200"}'] == 3
     assert numbers['lanceway_requests_total{operation="describe_table",status="404"}'] == 1
     assert numbers['lanceway_request_seconds_count{operation="describe_table"}'] == 4
     assert numbers['lanceway_request_seconds_bucket{le="+Inf",operation="describe_table"}'] == 4
     assert numbers['lanceway_response_bytes_total{operation="describe_table"}'] > 100
     assert numbers["lanceway_requests_in_flight"] == 1, "the one that asks"
-    server.stop()
 
 
 def metrics(server: Lanceway) -> dict[str, float]:
@@ -100,12 +115,26 @@ def test_every_reference_leads_somewhere(description: dict[str, Any]) -> None:
     assert set(references) <= set(description["components"]["schemas"])
 
 
-def test_the_description_is_one(description: dict[str, Any]) -> None:
-    schema = schemathesis.openapi.from_dict(description)
+@pytest.mark.parametrize(("page", "count"), [("/openapi.json", 54), (OWN, 4)])
+def test_the_description_is_one(server: Lanceway, page: str, count: int) -> None:
+    with server.client(headers={}) as client:
+        schema = schemathesis.openapi.from_dict(client.get(page).json())
     schema.validate()
     found = list(schema.get_all_operations())
-    assert len(found) == 54
+    assert len(found) == count
     assert all(not isinstance(operation, Exception) for operation in found)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("GET", "/v1/me", None), ("GET", "/v1/tokens", None), ("POST", "/v1/tokens", {"label": "x", "expires_in": 9})],
+)
+def test_what_is_our_own_answers_as_described(server: Lanceway, method: str, path: str, body: Any) -> None:
+    with server.client() as client:
+        schema = schemathesis.openapi.from_dict(client.get(OWN).json())
+        answer = client.request(method, f"/lanceway{path}", json=body)
+    assert answer.is_success
+    schema[path][method].validate_response(answer)
 
 
 # -- the log -------------------------------------------------------------------------------------

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.server.samples import Id, ask, batches, count, created, path, refused, sent, space, stream, table
+from tests.server.samples import Id, ask, batches, count, created, path, refused, sent, serving, space, stream, table
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run
@@ -32,23 +32,6 @@ def own(whole_run: Run) -> Iterator[Lanceway]:
     server = lanceway.start(whole_run, name="streaming")
     yield server
     assert server.stop() == 0
-
-
-def serving(server: Lanceway) -> int:
-    """The process that serves: the one that listens at the address."""
-    port = int(server.address.rpartition(":")[2])
-    inode = next(
-        line.split()[9]
-        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
-        if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
-    )
-    for folder in Path("/proc").glob("[0-9]*/fd"):
-        try:
-            if any(os.readlink(file) == f"socket:[{inode}]" for file in folder.iterdir()):
-                return int(folder.parent.name)
-        except OSError:
-            continue
-    raise AssertionError("nobody listens")
 
 
 def resident(pid: int, what: str) -> int:
@@ -97,10 +80,35 @@ def received(server: Lanceway, id_: Id, file: Path) -> int:
         return sum(opened.get_batch(number).num_rows for number in range(opened.num_record_batches))
 
 
-def test_a_slow_reader_holds_nobody_up(own: Lanceway) -> None:
-    """Others are served, and the server's memory does not grow by what the reader has not taken."""
-    pid, id_ = serving(own), [*space(own), "large"]
+@pytest.mark.parametrize("width", [1, 16, 200], ids=["many small batches", "some", "few large ones"])
+def test_a_long_answer_is_what_was_written(server: Lanceway, width: int) -> None:
+    """Values of all sizes, from bits to vectors that are larger than what is sent at once."""
+    numbers = np.arange(40_000)
+    vectors = np.arange(len(numbers) * width, dtype=np.float32)
+    data = pa.table(
+        {
+            "even": pa.array(numbers % 2 == 0),
+            "name": pa.array([None if number % 7 == 0 else f"n{number}" for number in numbers], pa.string()),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(vectors), width),
+        }
+    )
+    id_ = [*space(server), "kinds"]
+    assert ask(server, "table", id_, "create", content=stream(data)).status_code == 200
+    answer = ask(server, "table", id_, "query", {"k": 0, "vector": {}})
+    assert answer.headers["transfer-encoding"] == "chunked"
+    assert pa.ipc.open_file(io.BytesIO(answer.content)).read_all().equals(data)
+
+
+@pytest.fixture(scope="module")
+def large(own: Lanceway) -> Id:
+    id_ = [*space(own), "large"]
     assert ask(own, "table", id_, "create", content=sent(batches(BATCHES))).status_code == 200
+    return id_
+
+
+def test_a_slow_reader_holds_nobody_up(own: Lanceway, large: Id) -> None:
+    """Others are served, and the server's memory does not grow by what the reader has not taken."""
+    pid, id_ = serving(own), large
     before = settled(pid)
     with own.client() as client:
         request = client.build_request("POST", f"/lance/v1/{path('table', id_, 'query')}", json={"k": 0, "vector": {}})
@@ -173,13 +181,11 @@ def test_a_client_that_goes_in_the_middle_leaves_nothing(
         assert {file for file in location.rglob("*") if file.is_file()} == before
 
 
-def test_a_client_that_goes_before_the_answer_ends_it(own: Lanceway) -> None:
+def test_a_client_that_goes_before_the_answer_ends_it(own: Lanceway, large: Id) -> None:
     """A query of many batches stops at the next one."""
-    id_ = [*space(own), "large"]
-    assert ask(own, "table", id_, "create", content=sent(batches(BATCHES))).status_code == 200
     request_id, body = f"gone-{time.monotonic_ns()}", json.dumps({"k": 0, "vector": {}}).encode()
     with connected(own) as connection:
-        connection.sendall(head(own, path("table", id_, "query"), request_id, len(body)) + body)
+        connection.sendall(head(own, path("table", large, "query"), request_id, len(body)) + body)
         assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
     assert own.logged(request_id)["bytes"] < BATCHES * 2 * MIB
 

@@ -45,6 +45,12 @@ SERVER = (
         bool,
         default=False,
     ),
+    Setting(
+        "allowed_hosts",
+        "By which names besides loopback's the server may be asked for, a list; * for all. Without it any name will "
+        "do, but with anonymous on loopback none besides.",
+        default="",
+    ),
     Setting("tls_cert", "The certificate to serve HTTPS with, a PEM file; it needs tls_key."),
     Setting("tls_key", "The certificate's key, a PEM file."),
     Setting("root_path", "The path prefix that a proxy in front cuts off, such as /lanceway.", default=""),
@@ -93,6 +99,7 @@ class ServerSettings:
     storage: Mapping[str, str] = field(repr=False)  # may hold secrets
     anonymous: bool
     allow_public_anonymous: bool
+    allowed_hosts: tuple[str, ...]
     tls_cert: Path | None
     tls_key: Path | None
     root_path: str
@@ -120,7 +127,8 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     for name in ("tls_cert", "tls_key"):
         values[name] = Path(values[name]) if values[name] else None
     values["root_path"] = _prefix(values["root_path"])
-    values["cors_origins"] = tuple(part.strip() for part in values["cors_origins"].split(",") if part.strip())
+    for name in ("allowed_hosts", "cors_origins"):
+        values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
 

@@ -13,7 +13,7 @@ from lanceway.access.identities import Authenticator
 from lanceway.catalogs.federated import FederatedCatalog
 from lanceway.catalogs.federated_tree import canonical
 from lanceway.config import ServerSettings
-from lanceway.server import openapi
+from lanceway.server import hosts, openapi, openapi_lanceway
 from lanceway.server.auth import Authentication
 from lanceway.server.edge import Edge
 from lanceway.server.health import Health
@@ -38,7 +38,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     authenticator = Authenticator.from_settings(home.store, settings)
     lance = Authentication(LanceDialect(tree, work, settings.max_body_bytes), authenticator)
     own = Authentication(LancewayApi(home.store, work), authenticator)
-    health = Health(home.store, metrics, openapi.document(settings.root_path))
+    health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
     async def lifespan(app: object) -> AsyncIterator[None]:
@@ -49,9 +49,12 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             closing.push_async_callback(own.close, 0)
             closing.push_async_callback(lance.close, 0)
             closing.push_async_callback(work.close, GRACE_SECONDS)
+            health.load()
             yield
 
-    paths = Paths({LANCE: lance}, {LANCEWAY: own}, health, Router(lifespan=lifespan), settings.root_path)
+    dialects = {LANCE: hosts.guarded(lance, settings)}
+    others = {LANCEWAY: hosts.guarded(own, settings)}
+    paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
     return _across_origins(Edge(paths, metrics), settings.cors_origins)
 
 
@@ -85,6 +88,14 @@ class Paths:
                 await app(scope, receive, send)
                 return
         await self._rest(scope, receive, send)
+
+
+def _descriptions(root_path: str) -> dict[str, bytes]:
+    """The documents that describe what is served, by their pages."""
+    return {
+        "/openapi.json": openapi.document(root_path),
+        "/openapi-lanceway.json": openapi_lanceway.document(root_path),
+    }
 
 
 def _work(settings: ServerSettings) -> Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import msgspec
 from sqlalchemy import Connection, text
@@ -29,14 +30,15 @@ _METHODS = ("GET", "HEAD")
 class Health:
     """Pages that need no credentials, and tell of no table."""
 
-    def __init__(self, store: LakeStore, metrics: Metrics, description: bytes) -> None:
-        self._store, self._metrics, self._description = store, metrics, description
+    def __init__(self, store: LakeStore, metrics: Metrics, descriptions: Mapping[str, bytes]) -> None:
+        self._store, self._metrics = store, metrics
         self._work = Work(_LANE, {})
+        self._loading: asyncio.Future[None] | None = None
         self._pages: Mapping[str, Callable[[], Awaitable[Response]]] = {
             "/health": self._health,
             "/ready": self._ready,
             "/metrics": self._numbers,
-            "/openapi.json": self._describe,
+            **{page: partial(_description, document) for page, document in descriptions.items()},
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,6 +52,12 @@ class Health:
         response = await page()
         await response(scope, receive, send)
 
+    def load(self) -> asyncio.Future[None]:
+        """Begin to import what takes seconds, so that no client's first query does; what runs goes on meanwhile."""
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().run_in_executor(None, _import_lance)
+        return self._loading
+
     async def close(self) -> None:
         await self._work.close(0)
 
@@ -57,7 +65,12 @@ class Health:
         return _json({"status": "ok", "version": __version__})
 
     async def _ready(self) -> Response:
-        """Whether the database answers; ServiceUnavailableError (503) if it does not, within a few seconds."""
+        """Whether all is loaded and the database answers; ServiceUnavailableError (503) if not, in a few seconds."""
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await asyncio.shield(self.load())
+        except TimeoutError as error:
+            raise ServiceUnavailableError("The server is still starting. Try again later.") from error
         try:
             await self._work.run(None, self._store.read, _ask)
         except ServiceUnavailableError as error:
@@ -69,8 +82,13 @@ class Health:
         page = await asyncio.get_running_loop().run_in_executor(None, self._metrics.page)
         return Response(page, media_type=CONTENT_TYPE)
 
-    async def _describe(self) -> Response:
-        return Response(self._description, media_type=JSON)
+
+async def _description(document: bytes) -> Response:
+    return Response(document, media_type=JSON)
+
+
+def _import_lance() -> None:
+    import lance  # noqa: F401
 
 
 def _ask(connection: Connection) -> None:

@@ -31,7 +31,7 @@ from lanceway.server.work import Work
 from lanceway.wire.lance import JSON
 
 BASE = "/lanceway/v1/"
-_PAGE, _LARGEST_PAGE = 100, 1_000
+PAGE, LARGEST_PAGE = 100, 1_000
 _LONGEST_NUMBER = 10  # digits
 _LARGEST_BODY = 64 * 2**10  # bytes
 _LONGEST_LIFE = 100 * 365 * 24 * 3600  # seconds
@@ -47,7 +47,9 @@ class TokenNotFoundError(InvalidInputError):
     status = 404
 
 
-class _NewToken(msgspec.Struct):
+class NewToken(msgspec.Struct):
+    """What is asked for: a token of this user, one's own if none is named, that lives for so many seconds."""
+
     user: str | None = None
     label: str | None = None
     expires_in: Annotated[int, msgspec.Meta(ge=1, le=_LONGEST_LIFE)] | None = None
@@ -69,7 +71,9 @@ class LancewayApi:
         name, slash, rest = path.removeprefix(BASE).strip("/").partition("/")
         methods = self._handlers.get((name, bool(slash))) if path.startswith(BASE) else None
         if methods is None:
-            raise RouteNotFoundError("There is nothing at this path. Below /lanceway/v1 there are me and tokens.")
+            raise RouteNotFoundError(
+                "There is nothing at this path. Below /lanceway/v1 there are me and tokens; see /openapi-lanceway.json."
+            )
         handler = methods.get(scope["method"])
         if handler is None:
             raise MethodNotAllowedError(f"This path takes {' and '.join(sorted(methods))} only.", tuple(methods))
@@ -131,11 +135,11 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _read(body: bytes) -> _NewToken:
+def _read(body: bytes) -> NewToken:
     if body.strip() in (b"", b"null"):
-        return _NewToken()
+        return NewToken()
     try:
-        return msgspec.json.decode(body, type=_NewToken)
+        return msgspec.json.decode(body, type=NewToken)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"The body is no request for a token: {error}.") from error
     except RecursionError as error:
@@ -144,9 +148,9 @@ def _read(body: bytes) -> _NewToken:
 
 def _limit(text: str | None) -> int:
     if text is None:
-        return _PAGE
+        return PAGE
     if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER:
-        return min(int(text), _LARGEST_PAGE)
+        return min(int(text), LARGEST_PAGE)
     raise InvalidInputError("`limit` must be a whole number, at least 1.")
 
 

@@ -10,6 +10,11 @@ INFLOW_BYTES = 8 * 2**20
 SILENCE_SECONDS = 60.0
 # An answer up to this size is sent with its length; a longer one in chunks, as it is made.
 WHOLE_ANSWER_BYTES = 256 * 2**10
+# Of a longer one so much goes from the thread that makes it to the event loop at a time, or what there is by then.
+HAND_OVER_BYTES = 2**20
+HAND_OVER_SECONDS = 0.05
+# The network is given pieces of this size.
+PIECE_BYTES = 256 * 2**10
 # Rows as JSON are for people and browsers.
 JSON_ROWS = 10_000
 JSON_ROWS_BYTES = 16 * 2**20

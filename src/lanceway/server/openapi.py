@@ -1,4 +1,4 @@
-"""The server's own description (OpenAPI), made from the routes and the contract's models."""
+"""Lance REST as the server speaks it, described (OpenAPI): made from the routes and the contract's models."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _REFUSALS = {
     408: "The client stopped in the middle of its body.",
     413: "The body is larger than the server takes.",
 }
-_SECURITY = {
+SECURITY = {
     "BearerAuth": {"type": "http", "scheme": "bearer"},
     "ApiKeyAuth": {"type": "apiKey", "in": "header", "name": "x-api-key"},
 }
-_ERROR = {
+ERROR = {
     "type": "object",
     "required": ["error", "code", "instance"],
     "properties": {
@@ -62,9 +62,9 @@ def _description() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Lanceway: Lance REST", "version": __version__},
-        "security": [{name: []} for name in _SECURITY],
+        "security": [{name: []} for name in SECURITY],
         "paths": paths,
-        "components": {"schemas": {**schemas, "Error": _ERROR}, "securitySchemes": _SECURITY},
+        "components": {"schemas": {**schemas, "Error": ERROR}, "securitySchemes": SECURITY},
     }
 
 
@@ -92,7 +92,7 @@ def _operation(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, A
         "operationId": "".join(word.capitalize() for word in route.operation.split("_")),
         "tags": [route.parts[1]],
         "parameters": _parameters(route),
-        "responses": {str(route.status): _success(route, refs), **_errors()},
+        "responses": {str(route.status): _success(route, refs), **errors()},
     }
     if route.body is not Body.NONE:
         told["requestBody"] = {"required": route.body is Body.ARROW, "content": _content(route, refs)}
@@ -136,6 +136,7 @@ def _success(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any
     return {"description": "Done.", "content": {lance.JSON: {"schema": schema}}}
 
 
-def _errors() -> dict[str, Any]:
+def errors() -> dict[str, Any]:
+    """What every operation may be refused with."""
     content = {lance.JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {str(status): {"description": text, "content": content} for status, text in sorted(_REFUSALS.items())}

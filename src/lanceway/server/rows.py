@@ -7,6 +7,7 @@ cuts the connection: a client must not take half an answer for a whole one.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,17 @@ from starlette.types import Receive, Send
 
 from lanceway.errors import InvalidInputError
 from lanceway.server.answers import JSON, Answer, Header, send_answer
-from lanceway.server.limits import JSON_ROWS, JSON_ROWS_BYTES, WHOLE_ANSWER_BYTES
+from lanceway.server.limits import (
+    HAND_OVER_BYTES,
+    HAND_OVER_SECONDS,
+    JSON_ROWS,
+    JSON_ROWS_BYTES,
+    PIECE_BYTES,
+    WHOLE_ANSWER_BYTES,
+)
 from lanceway.server.work import Work
 from lanceway.tables import arrow_json, ipc
+from lanceway.tables.ipc import Part
 from lanceway.wire import lance
 
 if TYPE_CHECKING:
@@ -47,51 +56,89 @@ def wants_json(headers: Iterable[Header]) -> bool:
 class Outflow:
     """An answer that has begun: its first bytes, and what makes the rest."""
 
-    first: bytes
-    rest: Iterator[bytes]
+    first: list[Part]
+    rest: Iterator[list[Part]]
     is_whole: bool
 
 
 def begin(reader: pa.RecordBatchReader) -> Outflow:
     """Make the first part of an answer, up to a size that is worth sending by itself."""
-    chunks = ipc.stream_chunks(reader, file_format=True)
-    parts = [next(chunks)]  # the schema alone
-    length = len(parts[0])
-    for chunk in chunks:
-        parts.append(chunk)
-        length += len(chunk)
+    batches = ipc.stream_parts(reader, file_format=True)
+    parts = next(batches)  # the schema alone
+    length = _length(parts)
+    for batch in batches:
+        parts += batch
+        length += _length(batch)
         if length >= WHOLE_ANSWER_BYTES:
-            return Outflow(b"".join(parts), chunks, is_whole=False)
-    return Outflow(b"".join(parts), chunks, is_whole=True)
+            return Outflow(_pieces(parts), _handed_over(batches), is_whole=False)
+    return Outflow(parts, iter(()), is_whole=True)
+
+
+def _handed_over(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
+    """Small batches go from thread to thread together, which costs as much for each as a batch itself; but none of
+    them waits long for others."""
+    parts: list[Part] = []
+    length, latest = 0, time.monotonic() + HAND_OVER_SECONDS
+    for batch in batches:
+        parts += batch
+        length += _length(batch)
+        if length >= HAND_OVER_BYTES or time.monotonic() > latest:
+            yield _pieces(parts)
+            parts, length, latest = [], 0, time.monotonic() + HAND_OVER_SECONDS
+    yield _pieces(parts)
+
+
+def _pieces(parts: Iterable[Part]) -> list[Part]:
+    """What is sent at once: small parts put together, and large ones in pieces that a processor's cache holds."""
+    pieces: list[Part] = []
+    small: list[Part] = []
+    length = 0  # of the small ones
+    for part in parts:
+        is_large = len(part) >= PIECE_BYTES
+        if not is_large:
+            small.append(part)
+            length += len(part)
+        if small and (is_large or length >= PIECE_BYTES):
+            pieces.append(b"".join(small))
+            small, length = [], 0
+        if is_large:
+            pieces += (part[start : start + PIECE_BYTES] for start in range(0, len(part), PIECE_BYTES))
+    return [*pieces, b"".join(small)] if small else pieces
+
+
+def _length(parts: list[Part]) -> int:
+    return sum(map(len, parts))
 
 
 async def send_rows(outflow: Outflow, work: Work, mount: str | None, receive: Receive, send: Send) -> None:
     """Send an answer, one batch after the other, as fast as the client takes them and no longer than it is there."""
     if outflow.is_whole:
-        await send_answer(send, Answer(200, outflow.first, [ARROW]))
+        await send_answer(send, Answer(200, b"".join(outflow.first), [ARROW]))
         return
     gone = asyncio.ensure_future(_until_gone(receive))
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [ARROW]})
-        part: bytes | None = outflow.first
-        while part is not None and not gone.done():
+        pieces: list[Part] | None = outflow.first
+        while pieces is not None and not gone.done():
             # The next batch is read while this one is on its way.
             ahead = asyncio.ensure_future(work.run(mount, next, outflow.rest, None))
             try:
-                await _sent(send, part, gone)
+                await _sent(send, pieces, gone)
             except BaseException:
                 ahead.cancel()
                 raise
-            part = await ahead
-        if part is None:
+            pieces = await ahead
+        if pieces is None:
             await send({"type": "http.response.body", "body": b""})
     finally:
         gone.cancel()
 
 
-async def _sent(send: Send, part: bytes, gone: asyncio.Future[None]) -> None:
-    if not gone.done():
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+async def _sent(send: Send, pieces: list[Part], gone: asyncio.Future[None]) -> None:
+    for piece in pieces:
+        if gone.done():
+            return
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 async def _until_gone(receive: Receive) -> None:

@@ -22,6 +22,7 @@ from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.server import log
 from lanceway.server.limits import GRACE_SECONDS
+from lanceway.server.protocol import Protocol
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs
@@ -94,7 +95,7 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         Factory(settings),
         factory=True,
-        http="httptools",
+        http=Protocol,
         ws="none",
         lifespan="on",
         workers=settings.workers,

@@ -10,6 +10,8 @@ from lanceway.errors import InvalidInputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Part = bytes | memoryview
+
 _FILE_MAGIC = b"ARROW1"
 _FILE_HEAD = 8  # the magic, and two bytes after which everything lies at a multiple of eight
 
@@ -128,9 +130,14 @@ def write_file(reader: pa.RecordBatchReader) -> bytes:
 
 def stream_chunks(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[bytes]:
     """The bytes of an IPC stream or file, batch by batch; never more than one batch is held."""
+    return (b"".join(parts) for parts in stream_parts(reader, file_format))
+
+
+def stream_parts(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[list[Part]]:
+    """The same as the parts that a batch is written in. Its values are not copied: they are the batch's own memory."""
     import pyarrow as pa
 
-    sink = _Chunks()
+    sink = _Parts()
     make = pa.ipc.new_file if file_format else pa.ipc.new_stream
     with make(pa.PythonFile(sink, "w"), reader.schema) as writer:
         yield sink.take()
@@ -140,17 +147,18 @@ def stream_chunks(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[b
     yield sink.take()
 
 
-class _Chunks:
+class _Parts:
     """A file that forgets what was taken from it."""
 
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
+        self._parts: list[Part] = []
         self._position = 0
 
-    def write(self, data: bytes) -> int:
-        part = bytes(data)
+    def write(self, data: Part | pa.Buffer) -> int:
+        # What is no bytes is a buffer of the batch, which nobody changes.
+        part = data if isinstance(data, bytes) else memoryview(data)
         self._parts.append(part)
         self._position += len(part)
         return len(part)
@@ -164,6 +172,6 @@ class _Chunks:
     def close(self) -> None:
         """The last bytes are still to be taken."""
 
-    def take(self) -> bytes:
+    def take(self) -> list[Part]:
         parts, self._parts = self._parts, []
-        return b"".join(parts)
+        return parts

@@ -7,8 +7,9 @@ request travels: the identifier in the path, some fields in the query, the rest 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -64,14 +65,14 @@ class Route:
     body: Body
     answer: Answer
     status: int
+    # Made once, since they stand before every request.
+    parts: tuple[str, ...] = field(init=False)
+    has_id: bool = field(init=False)
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return tuple(self.path.strip("/").split("/"))
-
-    @property
-    def has_id(self) -> bool:
-        return "{id}" in self.parts
+    def __post_init__(self) -> None:
+        parts = tuple(self.path.strip("/").split("/"))
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "has_id", "{id}" in parts)
 
 
 _PAGE = {"page_token": Kind.TEXT, "limit": Kind.NUMBER}
@@ -318,12 +319,16 @@ def read_query(route: Route, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]
     return fields
 
 
+# Python reads no number of some thousand digits; nobody means one.
+_NUMBER = re.compile(r"-?[0-9]{1,100}")
+
+
 def _read(name: str, kind: Kind, text: str) -> Any:
     if kind is Kind.TEXT:
         return text
     if kind is Kind.FLAG and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    if kind is Kind.NUMBER and text.lstrip("-").isascii() and text.lstrip("-").isdigit():
+    if kind is Kind.NUMBER and _NUMBER.fullmatch(text):
         return int(text)
     if kind is Kind.MAP:
         return _read_map(name, text)
