@@ -23,7 +23,7 @@ def connect(endpoint: str, root: Path | None = None, **settings: Any) -> Iceberg
 
 def namespace(catalog: IcebergCatalog, **options: Any) -> list[str]:
     """A new namespace that nobody else uses."""
-    made = [WAREHOUSE, f"n{uuid.uuid4().hex[:12]}"]
+    made = [*catalog.list_namespaces({}).namespaces, f"n{uuid.uuid4().hex[:12]}"]
     catalog.create_namespace({"id": made, **options})
     return made
 

@@ -1,18 +1,27 @@
-"""The conformance suite over Iceberg REST catalogs: the reference server in two versions."""
+"""The conformance suite over Iceberg REST catalogs: whole on the reference server, in parts on others.
+
+What happens inside a table is the same code whatever server knows it, so that an older reference server is asked for
+what a server takes part in alone, and SeaweedFS also for all that is done to data in a real bucket. A class shares its
+catalog, and each test has a namespace of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import ClassVar
 
 import pytest
-from lance_namespace import ListNamespacesRequest
+from tests.catalogs.icebergs import namespace
 from tests.servers.iceberg import Iceberg
 from tests.servers.seaweedfs import KEY, S3, SECRET, TABLE_BUCKET
 
 from lanceway.catalogs import IcebergCatalog
-from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests, temporary_namespace
+from lanceway.errors import NamespaceNotEmptyError
+from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
+from lanceway.testing.catalog import DataTests, NamespaceTests, StructureTests, TableTests
+from lanceway.testing.concurrency import ConcurrencyTests
+from lanceway.testing.suite import Suite
 
 SETTINGS = {"auth_token": "hush-hush", "storage.secret_access_key": "quiet-quiet"}
 # What the specification leaves out.
@@ -24,7 +33,7 @@ ICEBERG = {
 }
 
 
-class IcebergTests(CatalogTests):
+class IcebergTests(Suite):
     """A namespace of its own for each test, in the one warehouse that a server has."""
 
     without = ICEBERG
@@ -32,21 +41,42 @@ class IcebergTests(CatalogTests):
 
     @pytest.fixture
     def scratch(self, catalog: IcebergCatalog) -> Iterator[Sequence[str]]:
-        with temporary_namespace(catalog, catalog.list_namespaces(ListNamespacesRequest()).namespaces) as home:
-            yield home
+        made = namespace(catalog)
+        yield made
+        remove(catalog, made)
 
 
-class TestReferenceServer(IcebergTests):
-    @pytest.fixture
-    def catalog(self, iceberg: Iceberg, tmp_path: Path) -> IcebergCatalog:
-        return IcebergCatalog(endpoint=iceberg.endpoint, warehouse=iceberg.warehouse, root=str(tmp_path), **SETTINGS)
+def remove(catalog: IcebergCatalog, namespace: list[str]) -> None:
+    """Drop a namespace and all in it. Most tests leave it empty."""
+    with suppress(NamespaceNotEmptyError):
+        catalog.drop_namespace({"id": namespace})
+        return
+    for name in catalog.list_tables({"id": namespace}).tables:
+        catalog.drop_table({"id": [*namespace, name]})
+    for name in catalog.list_namespaces({"id": namespace}).namespaces:
+        remove(catalog, [*namespace, name])
+    catalog.drop_namespace({"id": namespace})
 
 
-class TestOlderReferenceServer(IcebergTests):
-    @pytest.fixture
-    def catalog(self, older_iceberg: Iceberg, tmp_path: Path) -> IcebergCatalog:
-        server = older_iceberg
-        return IcebergCatalog(endpoint=server.endpoint, warehouse=server.warehouse, root=str(tmp_path), **SETTINGS)
+class TestReferenceServer(IcebergTests, CatalogTests):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def catalog(cls, iceberg: Iceberg, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergCatalog]:
+        with connect(iceberg, tmp_path_factory) as made:
+            yield made
+
+
+class TestOlderReferenceServer(IcebergTests, NamespaceTests, TableTests, ConcurrencyTests):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def catalog(cls, older_iceberg: Iceberg, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergCatalog]:
+        with connect(older_iceberg, tmp_path_factory) as made:
+            yield made
+
+
+def connect(server: Iceberg, folders: pytest.TempPathFactory) -> IcebergCatalog:
+    root = str(folders.mktemp("iceberg"))
+    return IcebergCatalog(endpoint=server.endpoint, warehouse=server.warehouse, root=root, **SETTINGS)
 
 
 SEAWEEDFS = {**ICEBERG, "races": "several who declare one name at the same time may all be told that they did"}
@@ -82,19 +112,17 @@ REFUSES_BRANCHES = dict.fromkeys(
 )
 
 
-class TestSeaweedFS(IcebergTests):
+class TestSeaweedFS(IcebergTests, NamespaceTests, TableTests, DataTests, StructureTests):
     """A server with ideas of its own, and data in a real bucket."""
 
     without = SEAWEEDFS
     deviations: ClassVar[Mapping[str, str]] = {**DELETES, **REFUSES_BRANCHES}
     secrets = (SECRET,)
 
-    @pytest.fixture
-    def catalog(self, s3: S3) -> IcebergCatalog:
-        return IcebergCatalog(
-            endpoint=s3.iceberg,
-            warehouse=TABLE_BUCKET,
-            credential=f"{KEY}:{SECRET}",
-            root="s3://",
-            **{f"storage.{key}": value for key, value in s3.storage_options.items()},
-        )
+    @pytest.fixture(scope="class")
+    @classmethod
+    def catalog(cls, s3: S3) -> Iterator[IcebergCatalog]:
+        storage = {f"storage.{key}": value for key, value in s3.storage_options.items()}
+        who = {"credential": f"{KEY}:{SECRET}"}
+        with IcebergCatalog(endpoint=s3.iceberg, warehouse=TABLE_BUCKET, root="s3://", **who, **storage) as made:
+            yield made

@@ -8,6 +8,7 @@ from tests.servers.nessie import Nessie
 from tests.servers.seaweedfs import S3, SECRET
 
 from lanceway.catalogs import IcebergCatalog
+from lanceway.testing import CatalogTests
 
 NESSIE = {**ICEBERG, "chosen_location": "Nessie gives each table a new folder of its own choice"}
 RELOCATES = dict.fromkeys(
@@ -21,7 +22,7 @@ RELOCATES = dict.fromkeys(
 )
 
 
-class TestNessie(IcebergTests):
+class TestNessie(IcebergTests, CatalogTests):
     without = NESSIE
     deviations = RELOCATES
     secrets = (SECRET,)

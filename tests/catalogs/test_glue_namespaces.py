@@ -193,7 +193,9 @@ def test_a_federated_catalog_that_refuses_databases_still_lists(glue: Glue) -> N
     assert namespaces(connect(glue), "s3tablescatalog") == ["bucket"]
 
 
-def test_what_is_hidden_or_down_somewhere_below_does_not_break_the_list_of_all(glue: Glue) -> None:
+def test_what_is_hidden_or_down_somewhere_below_does_not_break_the_list_of_all(
+    glue: Glue, caplog: pytest.LogCaptureFixture
+) -> None:
     glue.state.add(ACCOUNT, "redshift", FederatedCatalog=REDSHIFT)
     for name in ("closed", "open"):
         database(glue, name)
@@ -204,10 +206,21 @@ def test_what_is_hidden_or_down_somewhere_below_does_not_break_the_list_of_all(g
     )
     catalog = connect(glue)
     assert every_table(catalog) == ["open$t"]
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [text.partition(":")[0] for text in warned] == ["redshift is passed over"]
     with pytest.raises(GlueForbiddenError):
         every_table(catalog, "closed")
     with pytest.raises(ServiceUnavailableError):
         namespaces(catalog, "redshift")
+
+
+def test_any_other_failure_below_makes_the_list_of_all_an_error(glue: Glue) -> None:
+    for name in ("broken", "whole"):
+        database(glue, name)
+        put(glue, row("t"), inside=name)
+    glue.refuse("GetTables", "OperationTimeoutException", fits=lambda asked: asked["DatabaseName"] == "broken", times=9)
+    with pytest.raises(ServiceUnavailableError):
+        every_table(connect(glue))
 
 
 def test_lake_formation_denies_catalogs_that_are_not_there(glue: Glue) -> None:

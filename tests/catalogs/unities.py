@@ -62,8 +62,8 @@ class Home:
 
 
 @contextmanager
-def home(endpoint: str) -> Iterator[Home]:
-    made = Home(endpoint, f"c{uuid.uuid4().hex[:12]}")
+def home(endpoint: str, name: str | None = None) -> Iterator[Home]:
+    made = Home(endpoint, name or f"c{uuid.uuid4().hex[:12]}")
     made.ask("POST", "/catalogs", json={"name": made.catalog, "properties": {"team": "red"}})
     try:
         yield made

@@ -147,6 +147,7 @@ class Proxy:
 def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # or an answer's body waits until its headers are acknowledged
 
         def answer(self) -> None:
             fault, body = proxy.take(self.command, self.path), self._body()

@@ -5,12 +5,14 @@ It is an Iceberg REST catalog too, whose warehouses are buckets of their own.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import obstore
@@ -24,6 +26,43 @@ REGION = "us-east-1"
 KEY, SECRET = "lanceway", "lanceway-test-secret"
 READY_SECONDS = 60.0
 ATTEMPTS = 3
+# Whom the catalog becomes when it makes credentials for a table, and the rights that it then narrows down.
+ROLE = "arn:aws:iam::role/tables"
+IAM: dict[str, Any] = {
+    "sts": {
+        "tokenDuration": "1h",
+        "maxSessionLength": "12h",
+        "issuer": "test",
+        "signingKey": "bGFuY2V3YXktdGVzdC1rZXktd2hpY2gtaXMtbG9uZy1lbm91Z2g=",
+    },
+    "policy": {"defaultEffect": "Deny", "storeType": "memory"},
+    "roles": [
+        {
+            "roleName": "tables",
+            "roleArn": ROLE,
+            "trustPolicy": {
+                "Version": "2012-10-17",
+                "Statement": [
+                    {
+                        "Effect": "Allow",
+                        "Principal": {"Federated": "iceberg-catalog"},
+                        "Action": ["sts:AssumeRoleWithCredentials"],
+                    }
+                ],
+            },
+            "attachedPolicies": ["data"],
+        }
+    ],
+    "policies": [
+        {
+            "name": "data",
+            "document": {
+                "Version": "2012-10-17",
+                "Statement": [{"Effect": "Allow", "Action": ["s3:*"], "Resource": ["*"]}],
+            },
+        }
+    ],
+}
 # Each listens for HTTP and for gRPC. Unless told, gRPC takes the HTTP port + 10000, where two servers may meet.
 COMPONENTS = ("master", "volume", "filer", "s3", "admin")
 
@@ -90,20 +129,51 @@ def start(run: Run) -> S3:
     return S3(**run.once("seaweedfs", started))
 
 
-def _start(run: Run, home: Path) -> S3:
+def start_vending(run: Run) -> S3:
+    """Another one, whose Iceberg catalog gives out credentials for each table alone; started if it is not there yet."""
+
+    def started(home: Path) -> dict[str, str]:
+        (home / "iam.json").write_text(json.dumps(IAM))
+        options = (f"-s3.iam.config={home / 'iam.json'}", f"-s3.iceberg.credentialRole={ROLE}")
+        server = _start(run, home, "seaweedfs-vending", options)
+        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
+
+    return S3(**run.once("seaweedfs-vending", started))
+
+
+def start_sts(run: Run) -> S3:
+    """Another one, which gives credentials that end to whoever has any: `sts:AssumeRole` on its own address."""
+
+    def started(home: Path) -> dict[str, str]:
+        (home / "iam.json").write_text(json.dumps(_open_to_all(IAM)))
+        server = _start(run, home, "seaweedfs-sts", (f"-s3.iam.config={home / 'iam.json'}",))
+        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
+
+    return S3(**run.once("seaweedfs-sts", started))
+
+
+def _open_to_all(iam: dict[str, Any]) -> dict[str, Any]:
+    trust = {"Effect": "Allow", "Principal": "*", "Action": ["sts:AssumeRole"]}
+    role = {**iam["roles"][0], "trustPolicy": {"Version": "2012-10-17", "Statement": [trust]}}
+    return {**iam, "roles": [role]}
+
+
+def _start(run: Run, home: Path, name: str = "seaweedfs", options: tuple[str, ...] = ()) -> S3:
     for _ in range(ATTEMPTS):  # another process may take a port between the look and the start
         iceberg, *ports = free_ports(1 + 2 * len(COMPONENTS))
-        process = _spawn(run, home, ports, iceberg)
+        process = _spawn(run, home, ports, iceberg, name, options)
         s3 = ports[COMPONENTS.index("s3")]
         server = S3(f"http://127.0.0.1:{s3}", iceberg=f"http://127.0.0.1:{iceberg}")
         if wait_until(server.is_ready, process, READY_SECONDS):
             return server
-    raise RuntimeError(f"SeaweedFS does not start:\n{(run.folder / 'seaweedfs.log').read_text()[-2000:]}")
+    raise RuntimeError(f"SeaweedFS does not start:\n{(run.folder / f'{name}.log').read_text()[-2000:]}")
 
 
-def _spawn(run: Run, home: Path, ports: list[int], iceberg: int) -> subprocess.Popen[bytes]:
-    listen = [f"-{name}.port={port}" for name, port in zip(COMPONENTS, ports, strict=False)]
-    grpc = [f"-{name}.port.grpc={port}" for name, port in zip(COMPONENTS, ports[len(COMPONENTS) :], strict=True)]
+def _spawn(
+    run: Run, home: Path, ports: list[int], iceberg: int, name: str, options: tuple[str, ...]
+) -> subprocess.Popen[bytes]:
+    listen = [f"-{part}.port={port}" for part, port in zip(COMPONENTS, ports, strict=False)]
+    grpc = [f"-{part}.port.grpc={port}" for part, port in zip(COMPONENTS, ports[len(COMPONENTS) :], strict=True)]
     command = [
         program(),
         "mini",
@@ -121,10 +191,11 @@ def _spawn(run: Run, home: Path, ports: list[int], iceberg: int) -> subprocess.P
         "-admin.ui=false",
         "-webdav=false",
         "-master.telemetry=false",
+        *options,
     ]
     # Its sockets go to the temporary folder, and are forgotten there.
     environment = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "TMPDIR": str(home)}
-    return run.spawn("seaweedfs", command, environment)
+    return run.spawn(name, command, environment)
 
 
 def program() -> str:

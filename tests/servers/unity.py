@@ -100,6 +100,8 @@ class Unity:
     denied: frozenset[str] = frozenset()  # methods for which the token has no privilege
     hidden: frozenset[str] = frozenset()  # names that are filtered after paging, as authorization does
     page: int = PAGE
+    vended: Mapping[str, Any] = field(default_factory=dict)  # the answer to who asks for credentials
+    unvended: frozenset[str] = frozenset()  # operations for which nobody gets any
     rows: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -118,6 +120,8 @@ class Unity:
 
     def answer(self, seen: Seen) -> Any:
         self._authorize(seen)
+        if (seen.method, seen.path) == ("POST", f"{API}/temporary-table-credentials"):
+            return self._vend(seen.body)
         collection, _, name = seen.path.removeprefix(f"{API}/").partition("/")
         kind = collection.removesuffix("s")
         if not seen.path.startswith(f"{API}/") or kind not in _KINDS or "/" in name:
@@ -140,6 +144,14 @@ class Unity:
             raise Refused(401, "UNAUTHENTICATED", "No authorization found.")
         if seen.headers["authorization"] != f"Bearer {self.token}" or seen.method in self.denied:
             raise Refused(403, "PERMISSION_DENIED", "Access denied.")
+
+    def _vend(self, body: Mapping[str, Any]) -> Any:
+        """As the API's description has it; the recorded server had no credentials to give."""
+        if not any(row.get("table_id") == body["table_id"] for row in self.rows.values()):
+            raise self._refused("missing", "table", f"Table not found: {body['table_id']}")
+        if body["operation"] in self.unvended:
+            raise Refused(403, "PERMISSION_DENIED", "Access denied.")
+        return self.vended
 
     def _key(self, level: int, name: str) -> tuple[str, ...]:
         key = tuple(name.split("."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, cast
@@ -14,6 +15,8 @@ from lanceway.catalogs.glue_errors import FederationError, GlueForbiddenError
 from lanceway.catalogs.glue_settings import DATABASES
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import ROOT, Identifier
+
+log = logging.getLogger(__name__)
 
 
 class Kind(Enum):
@@ -131,11 +134,17 @@ class GlueLookup(GlueConnection):
                 yield from self._walk_visible(namespace.child(name), ROOT, include_declared)
 
     def _walk_visible(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
-        """What is somewhere below need not be visible to the caller, nor its federated source be up."""
+        """The same for what lies somewhere below.
+
+        What a caller may not read is nothing that a list could show; and a federated catalog shows what its source
+        keeps, where no Lance table can be, so that a source that is down takes none away.
+        """
         try:
             yield from self._walk(namespace, after, include_declared)
-        except (FederationError, GlueForbiddenError):
-            return
+        except GlueForbiddenError as error:
+            log.info("%s is passed over: %s", namespace, error)
+        except FederationError as error:
+            log.warning("%s is passed over: %s", namespace, error)
 
     def _rows_of(self, database: Identifier) -> Iterator[Answer]:
         """Every table of a database as Glue has it, Lance or not. Raises NamespaceNotFoundError."""

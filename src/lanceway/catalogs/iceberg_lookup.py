@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
@@ -37,7 +37,7 @@ class IcebergLookup(IcebergNamespaces):
             self._need_namespace(namespace)  # some servers answer nothing for a namespace that is missing
         wanted = sorted(name for name in rows if after is None or name > after)
         width: int = self._settings["concurrency"]
-        most = 4 * width if limit is None else min(4 * width, max(limit, width))
+        most = max(1, len(wanted)) if limit is None else min(4 * width, max(limit, width))
         with ThreadPoolExecutor(width) as pool:
             found = self._lance_tables(namespace, _batches(wanted, most), include_declared, pool)
             return list(islice(found, limit))
@@ -50,7 +50,7 @@ class IcebergLookup(IcebergNamespaces):
         def is_wanted(name: str) -> bool:
             table = namespace.child(name)
             try:
-                loaded = self._load(table, snapshots="refs")
+                loaded = self._load(table, to_read=not include_declared)
             except TableNotFoundError:  # dropped since it was listed
                 return False
             return loaded.is_lance and (include_declared or not self._is_declared_only(table, self._entry(loaded)))
@@ -58,26 +58,30 @@ class IcebergLookup(IcebergNamespaces):
         for batch in batches:
             yield from (name for name, wanted in zip(batch, pool.map(is_wanted, batch), strict=True) if wanted)
 
-    def _load(self, table: Identifier, **query: str) -> LoadedTable:
-        """What the server knows of a table, Lance or not. Raises TableNotFoundError."""
+    def _load(self, table: Identifier, *, to_read: bool = False) -> LoadedTable:
+        """What the server knows of a table, Lance or not; with credentials `to_read` it. Raises TableNotFoundError."""
         warehouse, names = self._inside(table.parent)
-        wanted = {iceberg.DELEGATION: iceberg.VENDED} if self._settings["vended_credentials"] else {}
         answer = self._ask(
             warehouse,
             "load_table",
             f"Loading the table {table}",
             names,
             table.name,
-            query=list(query.items()),
-            headers=wanted,
+            query=[("snapshots", "refs")],
+            headers=self._delegation if to_read else {},
         )
         return iceberg.read_table(answer)
+
+    @property
+    def _delegation(self) -> Mapping[str, str]:
+        """Asks for credentials, where they are wanted: some servers let fewer have a table with them."""
+        return {iceberg.DELEGATION: iceberg.VENDED} if self._settings["vended_credentials"] else {}
 
     def _found(self, table: Identifier) -> LoadedTable:
         """A Lance table. Raises TableNotFoundError, NamespaceNotFoundError and, for another's, InvalidInputError."""
         check_table(table)
         try:
-            loaded = self._load(table, snapshots="refs")
+            loaded = self._load(table, to_read=True)
         except TableNotFoundError as error:
             self._need_namespace(table.parent)
             raise TableNotFoundError(f"There is no table {table}.") from error
@@ -90,7 +94,7 @@ class IcebergLookup(IcebergNamespaces):
 
     def _is_there(self, table: Identifier) -> bool:
         try:
-            self._load(table, snapshots="refs")
+            self._load(table)
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
         return True

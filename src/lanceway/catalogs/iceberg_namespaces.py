@@ -25,6 +25,8 @@ from lanceway.wire import iceberg
 class IcebergNamespaces(IcebergConnection):
     """The root holds the configured warehouse, a warehouse holds namespaces, and they hold both."""
 
+    SHARES_NAMES = True
+
     def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
         """A namespace that is missing is fine, as the specification has it, unless mode `fail` is asked for."""
         request = accept(DropNamespaceRequest, request)

@@ -7,7 +7,7 @@ its location where. Iceberg keeps its own files in the folder `metadata` there, 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from lance_namespace import CreateTableRequest, CreateTableResponse
@@ -36,8 +36,9 @@ from lanceway.wire.retries import Repeat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What Lance and Iceberg call their folders, beside those that begin with an underscore.
-_FOLDERS = frozenset({"data", "metadata", "tree"})
+# What Lance calls its folders, beside those that begin with an underscore, and Iceberg its one.
+_FOLDERS = frozenset({"data", "tree"})
+_METADATA = "metadata"
 
 
 class IcebergTables(IcebergLookup):
@@ -48,7 +49,6 @@ class IcebergTables(IcebergLookup):
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
         check_table(table)
         place = location or default_location(self._settings["root"], table)
-        self._need_namespace(table.parent)  # some servers make orphans
         return self._entry(self._companion(table, place, properties))
 
     def _companion(self, table: Identifier, location: str, properties: Mapping[str, str]) -> LoadedTable:
@@ -59,8 +59,16 @@ class IcebergTables(IcebergLookup):
         body = iceberg.create_table_body(table.name, location, {**properties, CLAIM: claim})
         what = f"Declaring the table {table}"
         try:
-            answer = self._ask(warehouse, "create_table", what, names, body=body, repeat=Repeat.SAFE)
+            answer = self._ask(
+                warehouse, "create_table", what, names, body=body, headers=self._delegation, repeat=Repeat.SAFE
+            )
             made = iceberg.read_table(answer)
+        except NamespaceNotFoundError as error:
+            self._need_namespace(table.parent)
+            raise ConcurrentModificationError(
+                f"{table} cannot be created: its namespace is there, but the server did not find what it had made. "
+                "Somebody may have dropped it at that moment; try again."
+            ) from error
         except (TableAlreadyExistsError, ServiceUnavailableError) as error:
             made = self._lost_and_found(table, error)
         if made.properties.get(CLAIM) != claim:
@@ -69,7 +77,7 @@ class IcebergTables(IcebergLookup):
 
     def _lost_and_found(self, table: Identifier, error: Exception) -> LoadedTable:
         try:
-            return self._load(table)
+            return self._load(table, to_read=True)
         except (ServiceUnavailableError, TableNotFoundError):
             raise error from None
 
@@ -89,7 +97,7 @@ class IcebergTables(IcebergLookup):
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
         try:
-            return self._load(table, snapshots="refs").uuid == entry.claim
+            return self._load(table).uuid == entry.claim
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
 
@@ -97,7 +105,7 @@ class IcebergTables(IcebergLookup):
         loaded = self._load(table)
         if loaded.uuid == entry.claim:
             self._forget(table)
-            self._remove_metadata(loaded, entry)
+            open_store(entry.location, entry.storage_options).delete(*_metadata_keys(loaded))
 
     def _register_table(
         self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
@@ -162,25 +170,16 @@ class IcebergTables(IcebergLookup):
                 raise
 
     def _drop_table(self, table: Identifier) -> TableEntry:
-        entry = self._find_table(table)
+        loaded = self._found(table)
+        entry = self._entry(loaded)
         store = open_store(entry.location, entry.storage_options)
-        before = list(filter(_is_of_a_table, store.keys()))
+        before = list(filter(_is_of_lance, store.keys()))
         self._forget(table)
         # What came since is the table's too, unless somebody has given its name to a new one.
-        after = list(filter(_is_of_a_table, store.keys()))
-        store.delete(*(before if self._is_there(table) else after))
+        after = list(filter(_is_of_lance, store.keys()))
+        # A new companion's file is written before it has the name, so that of those only the old ones are deleted.
+        store.delete(*(before if self._is_there(table) else (*after, *_metadata_keys(loaded))))
         return entry
-
-    def _remove_metadata(self, loaded: LoadedTable, entry: TableEntry) -> None:
-        """Remove the one file that the companion has."""
-        place = f"{loaded.location.rstrip('/')}/"
-        if not loaded.metadata_location or not loaded.metadata_location.startswith(place):
-            return
-        key = loaded.metadata_location.removeprefix(place)
-        folder, _, name = key.rpartition("/")
-        # In a local folder Hadoop keeps a checksum beside each file.
-        beside = [f"{folder}/.{name}.crc"] if local_path(entry.location) else []
-        open_store(entry.location, entry.storage_options).delete(key, *beside)
 
     def _rename_table(self, table: Identifier, target: Identifier) -> None:
         check_table(target)
@@ -193,8 +192,18 @@ class IcebergTables(IcebergLookup):
         self._ask(warehouse, "rename_table", f"Renaming the table {table} to {target}", body=body)
 
 
-def _is_of_a_table(key: str) -> bool:
-    """Whether Lance or Iceberg made it. Anybody may choose a location, and other tables may lie inside it."""
+def _metadata_keys(loaded: LoadedTable) -> Iterator[str]:
+    """The files that the companion has at its location."""
+    for file in loaded.metadata_files:
+        folder, _, name = file.rpartition("/")
+        if folder.endswith(f"/{_METADATA}"):
+            yield f"{_METADATA}/{name}"
+            if local_path(loaded.location):  # Hadoop keeps a checksum beside each file
+                yield f"{_METADATA}/.{name}.crc"
+
+
+def _is_of_lance(key: str) -> bool:
+    """Whether Lance made it. Anybody may choose a location, and other tables may lie inside it."""
     first = key.partition("/")[0]
     return first in _FOLDERS or first.startswith(("_", "."))
 

@@ -153,19 +153,25 @@ class MetadataOperations(Questions):
         return ListTablesResponse(tables=tables)
 
     def _walk(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
-        """The tables after `after`, depth first; a name is a namespace or a table, never both."""
+        """The tables after `after`, depth first; where a name is a table's and a namespace's, the table comes first."""
         depth = namespace.depth
         resumed = after[depth] if after.startswith(namespace) and after.depth > depth else None
         if resumed is not None and after.depth > depth + 1:
             yield from self._walk_below(namespace.child(resumed), after, include_declared)
         tables = self._paged(lambda start: self._child_tables(namespace, start, _WALK_PAGE, include_declared), resumed)
-        children = self._paged(lambda start: self._child_namespaces(namespace, start, _WALK_PAGE), resumed)
-        named = heapq.merge(((name, True) for name in tables), ((name, False) for name in children))
-        for name, is_table in named:
-            if is_table:
-                yield namespace.child(name)
-            else:
+        children = self._children_from(namespace, resumed, with_first=self.SHARES_NAMES and after.depth == depth + 1)
+        named = heapq.merge(((name, False) for name in tables), ((name, True) for name in children))
+        for name, is_namespace in named:
+            if is_namespace:
                 yield from self._walk_below(namespace.child(name), ROOT, include_declared)
+            else:
+                yield namespace.child(name)
+
+    def _children_from(self, namespace: Identifier, first: str | None, *, with_first: bool) -> Iterator[str]:
+        """The namespaces after `first`, or from it on, if that was a table and a namespace may have its name too."""
+        before = first[:-1] if first and with_first else first
+        found = self._paged(lambda start: self._child_namespaces(namespace, start, _WALK_PAGE), before)
+        return (name for name in found if not first or name > first or (with_first and name == first))
 
     def _walk_below(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
         """The same for a namespace met on the way: one that somebody drops meanwhile holds nothing any more."""

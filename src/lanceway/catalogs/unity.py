@@ -12,6 +12,7 @@ Each module adds what the one above it has not:
 
     unity_requests      answers read, refusals understood
     unity_names         names and locations
+    unity_storage       what the server vends, as storage options
     unity_types         Arrow types in Spark's words, which are Unity's
     unity_columns       a schema as Unity's columns
 """

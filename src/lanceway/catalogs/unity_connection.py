@@ -39,6 +39,9 @@ class UnityConnection(Catalog):
             "Below this folder or URI tables lie that are declared without a location. The working folder if it is "
             "not set.",
         ),
+        Setting(
+            "vended_credentials", "Whether to ask the server for credentials to a table's storage.", bool, default=False
+        ),
         *(row for row in http.SETTINGS if row.name in _SHARED),
         Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ from lanceway.catalogs import unity_columns
 from lanceway.catalogs.base import TableEntry
 from lanceway.catalogs.unity_names import check
 from lanceway.catalogs.unity_namespaces import UnityNamespaces
+from lanceway.catalogs.unity_storage import options_of
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError, PermissionDeniedError, TableNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.wire import unity
+from lanceway.wire.retries import Repeat
 from lanceway.wire.unity import TableInfo
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class UnityLookup(UnityNamespaces):
     """Finding and listing tables."""
 
     def _find_table(self, table: Identifier) -> UnityEntry:
-        return self._entry(self._found(table))
+        return self._reachable(self._found(table))
 
     def _found(self, table: Identifier) -> TableInfo:
         """A Lance table. Raises TableNotFoundError, NamespaceNotFoundError and, for another's, InvalidInputError."""
@@ -73,6 +75,26 @@ class UnityLookup(UnityNamespaces):
         options = dict(self._settings["storage"]) or None
         return UnityEntry(info.location, options, shown, claim=claim_of(info), columns=info.columns)
 
+    def _reachable(self, info: TableInfo) -> UnityEntry:
+        """A table with what the server vends for its storage, where that is wanted."""
+        entry = self._entry(info)
+        if not self._settings["vended_credentials"]:
+            return entry
+        return replace(entry, storage_options={**(entry.storage_options or {}), **self._vended(info)} or None)
+
+    def _vended(self, info: TableInfo) -> dict[str, str]:
+        """Credentials to write, else to read: a server says only by refusing which of them a caller may have."""
+        try:
+            return self._vended_to(unity.READ_WRITE, info)
+        except PermissionDeniedError:
+            return self._vended_to(unity.READ, info)
+
+    def _vended_to(self, operation: str, info: TableInfo) -> dict[str, str]:
+        body = unity.vend_credentials_body(info.id or "", operation)
+        what = f"Asking for credentials to the table {info.name}"
+        # Safe to send again: it changes nothing.
+        return options_of(unity.read_vended(self._ask("vend_credentials", what, body=body, repeat=Repeat.SAFE)))
+
     def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
         return unity_columns.read(entry.columns) if isinstance(entry, UnityEntry) else None
 
@@ -88,7 +110,7 @@ class UnityLookup(UnityNamespaces):
         query = [("catalog_name", namespace[0]), ("schema_name", namespace[1])]
         pages = self._pages("list_tables", f"Listing the tables in {namespace}", query)
         tables = (info for page in pages for info in unity.read_tables(page) if info.is_lance)
-        found = {info.name: partial(self._entry, info) for info in tables}
+        found = {info.name: partial(self._reachable, info) for info in tables}
         return self._wanted_names(namespace, found, after, limit, include_declared)
 
 

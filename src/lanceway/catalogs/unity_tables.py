@@ -64,7 +64,12 @@ class UnityTables(UnityLookup):
         check_own(table, properties)
         claim = uuid.uuid4().hex
         where = absolute(location) if location else place(self._settings["root"], table, claim)
-        return self._entry(self._created_row(table, where, {**properties, CLAIM: claim}, columns))
+        made = self._created_row(table, where, {**properties, CLAIM: claim}, columns)
+        try:
+            return self._reachable(made)
+        except LanceNamespaceError:  # a table that cannot be reached is not left behind
+            self._forget(table, self._entry(made))
+            raise
 
     def _check_new_table(self, table: Identifier) -> None:
         check_table(table)
@@ -111,7 +116,7 @@ class UnityTables(UnityLookup):
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
         try:
-            found = self._find_table(table)
+            found = self._entry(self._found(table))
         except (InvalidInputError, NamespaceNotFoundError, TableNotFoundError):
             return False
         return (found.claim, found.location) == (entry.claim, entry.location)
@@ -128,7 +133,7 @@ class UnityTables(UnityLookup):
     # -- forgetting and dropping -----------------------------------------------------------------
 
     def _deregister_table(self, table: Identifier) -> UnityEntry:
-        entry = self._find_table(table)
+        entry = self._entry(self._found(table))
         self._forget(table, entry)
         return entry
 

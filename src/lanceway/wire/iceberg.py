@@ -213,7 +213,7 @@ class LoadedTable:
     """What a server answers to create and load, as far as a table of another format has a use for it."""
 
     location: str
-    metadata_location: str | None
+    metadata_files: tuple[str, ...]  # the current one, and those before it
     uuid: str | None
     properties: Mapping[str, str]
     config: Mapping[str, str] = field(repr=False)  # may hold secrets
@@ -234,12 +234,17 @@ def read_table(body: object) -> LoadedTable:
         raise _unreadable("a table", "a list of storage-credentials")
     return LoadedTable(
         location=metadata["location"],
-        metadata_location=body.get("metadata-location"),
+        metadata_files=_metadata_files(body.get("metadata-location"), metadata.get("metadata-log")),
         uuid=metadata.get("table-uuid"),
         properties=_map(metadata, "properties", optional=True),
         config=_map(body, "config", optional=True),
         credentials=tuple((str(row.get("prefix") or ""), _map(row, "config", optional=True)) for row in vended),
     )
+
+
+def _metadata_files(current: object, log: object) -> tuple[str, ...]:
+    before = [row.get("metadata-file") for row in log if isinstance(row, dict)] if isinstance(log, list) else []
+    return tuple(file for file in (current, *before) if isinstance(file, str))
 
 
 def read_namespaces(body: object) -> list[tuple[str, ...]]:

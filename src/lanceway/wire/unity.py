@@ -50,6 +50,7 @@ ROUTES: tuple[Route, ...] = (
     Route("create_table", "POST", "/tables", missing=1, taken=5),
     Route("get_table", "GET", "/tables/{name}", missing=4),
     Route("delete_table", "DELETE", "/tables/{name}", missing=4),
+    Route("vend_credentials", "POST", "/temporary-table-credentials", missing=4),
 )
 BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
 
@@ -115,6 +116,34 @@ def read_table(body: object) -> TableInfo:
         properties=read_properties(body),
         columns=columns,
     )
+
+
+READ, READ_WRITE = "READ", "READ_WRITE"
+
+
+def vend_credentials_body(table_id: str, operation: str) -> dict[str, Any]:
+    return {"table_id": table_id, "operation": operation}
+
+
+@dataclass(frozen=True, slots=True)
+class Vended:
+    """Credentials to a table's storage for some time: fields by kind."""
+
+    credentials: Mapping[str, Mapping[str, str]] = field(repr=False)
+    expires_at_millis: int | None
+
+
+def read_vended(body: object) -> Vended:
+    """Raises InternalError for an answer that is none."""
+    if not isinstance(body, dict):
+        raise _unreadable("credentials", "a JSON object")
+    kinds = {
+        kind: {str(name): str(text) for name, text in row.items() if text is not None}
+        for kind, row in body.items()
+        if isinstance(row, dict)
+    }
+    ends = body.get("expiration_time")
+    return Vended(kinds, ends if isinstance(ends, int) else None)
 
 
 def read_tables(body: object) -> list[TableInfo]:

@@ -1,0 +1,180 @@
+"""The servers that `bench/catalogs.py` asks, each in a process of its own, and how both libraries reach it."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import httpx
+from lance_namespace import CreateNamespaceRequest, DeclareTableRequest, LanceNamespace
+from lance_namespace_impls import GlueNamespace, IcebergNamespace, UnityNamespace
+from tests.servers import iceberg, moto, seaweedfs, unity
+from tests.servers.proxy import Proxy
+from tests.servers.run import Run
+
+from lanceway.catalogs import GlueCatalog, IcebergCatalog, UnityCatalog
+
+FULL, WORK = "full", "work"
+BUCKET = "s3://bucket"
+AT_ONCE = 8
+DISTANCE = 0.005  # seconds
+Settings = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server with two namespaces. Both libraries connect by its address, or by that of a proxy before it."""
+
+    name: str
+    endpoint: str
+    full: list[str]  # a namespace whose tables are read
+    work: list[str]  # one in which tables come and go
+    base: str  # where new tables lie
+    ours: Callable[[str], LanceNamespace]
+    peer: Callable[[str], LanceNamespace]
+
+    def table(self, space: list[str], name: str) -> DeclareTableRequest:
+        return DeclareTableRequest(id=[*space, name], location=f"{self.base}/{space[-1]}/{name}")
+
+    def fill(self, space: list[str], names: list[str]) -> None:
+        catalog = self.ours(self.endpoint)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(catalog.declare_table, (self.table(space, name) for name in names)))
+
+
+@contextmanager
+def places() -> Iterator[list[Place]]:
+    """Every server."""
+    run = Run.begin()
+    try:
+        with ExitStack() as closing:
+            s3 = seaweedfs.start(run)
+            yield [
+                _glue(closing.enter_context(_elsewhere(moto.serve))),
+                _unity("Unity (fake of 0.6.0)", closing.enter_context(_elsewhere(_serve_unity, unity.NEW))),
+                _unity("Unity (fake of 0.4.0)", closing.enter_context(_elsewhere(_serve_unity, unity.OLD))),
+                _seaweedfs("Iceberg (SeaweedFS)", s3, s3.iceberg, FULL, WORK),
+                _seaweedfs(
+                    f"Iceberg (the same, {DISTANCE * 1000:.0f} ms away)",
+                    s3,
+                    closing.enter_context(_elsewhere(_Distant, s3.iceberg)),
+                    f"far_{FULL}",
+                    f"far_{WORK}",
+                ),
+                _reference(run, iceberg.start(run, "1.11.0")),
+            ]
+    finally:
+        run.end()
+
+
+# -- the servers -----------------------------------------------------------------------------------
+
+
+def _glue(endpoint: str) -> Place:
+    known = {"region": moto.REGION, "access_key_id": moto.KEY, "secret_access_key": moto.SECRET}
+    _create(GlueCatalog(endpoint=endpoint, hierarchy="databases", **known), [FULL], [WORK])
+    return Place(
+        "Glue (moto)",
+        endpoint,
+        [FULL],
+        [WORK],
+        BUCKET,
+        lambda address: GlueCatalog(endpoint=address, **known),
+        lambda address: GlueNamespace(endpoint=address, **known),
+    )
+
+
+def _unity(name: str, endpoint: str) -> Place:
+    httpx.post(f"{endpoint}{unity.API}/catalogs", json={"name": "main"}).raise_for_status()
+    _create(UnityCatalog(endpoint=endpoint, catalog="main"), ["main", FULL], ["main", WORK])
+    return Place(
+        name,
+        endpoint,
+        ["main", FULL],
+        ["main", WORK],
+        BUCKET,
+        lambda address: UnityCatalog(endpoint=address, catalog="main"),
+        lambda address: UnityNamespace(**{"unity.endpoint": address}),
+    )
+
+
+def _seaweedfs(name: str, server: seaweedfs.S3, address: str, *spaces: str) -> Place:
+    who = {"grant_type": "client_credentials", "client_id": seaweedfs.KEY, "client_secret": seaweedfs.SECRET}
+    token = httpx.post(f"{server.iceberg}/v1/oauth/tokens", data=who).json()["access_token"]
+    storage = {f"storage.{key}": value for key, value in server.storage_options.items()}
+    return _iceberg(name, address, seaweedfs.TABLE_BUCKET, "s3:/", spaces, {"auth_token": token}, storage)
+
+
+def _reference(run: Run, server: iceberg.Iceberg) -> Place:
+    root = str(run.folder / "lance")
+    return _iceberg("Iceberg (reference)", server.endpoint, server.warehouse, root, (FULL, WORK), {}, {})
+
+
+def _iceberg(
+    name: str, endpoint: str, warehouse: str, root: str, spaces: tuple[str, ...], who: Settings, storage: Settings
+) -> Place:
+    def ours(address: str) -> IcebergCatalog:
+        return IcebergCatalog(endpoint=address, **who, **storage)
+
+    full, work = ([warehouse, space] for space in spaces)
+    _create(ours(endpoint), full, work)
+    return Place(
+        name,
+        endpoint,
+        full,
+        work,
+        f"{root}/{warehouse}",
+        ours,
+        lambda address: IcebergNamespace(endpoint=address, **who),
+    )
+
+
+def _create(catalog: LanceNamespace, *namespaces: list[str]) -> None:
+    for namespace in namespaces:
+        catalog.create_namespace(CreateNamespaceRequest(id=namespace))
+
+
+# -- what stands in a process of its own -----------------------------------------------------------
+
+
+@contextmanager
+def _serve_unity(dialect: str) -> Iterator[unity.Unity]:
+    with unity.serve() as server:
+        server.dialect = dialect
+        yield server
+
+
+class _Distant(Proxy):
+    """A server that is not next door: each request takes its way first."""
+
+    def forward(self, *request: Any) -> Any:
+        time.sleep(DISTANCE)
+        return super().forward(*request)
+
+
+@contextmanager
+def _elsewhere(serve: Callable[..., AbstractContextManager[Any]], *arguments: str) -> Iterator[str]:
+    """A server's address; in this process it would share the interpreter's lock with who asks."""
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=_serve, args=(there, serve, *arguments), daemon=True)
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send(None)
+        process.join()
+
+
+def _serve(parent: Connection, serve: Callable[..., AbstractContextManager[Any]], *arguments: str) -> None:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # moto's, which writes a line for each request
+    with serve(*arguments) as server:
+        parent.send(server.endpoint)
+        parent.recv()

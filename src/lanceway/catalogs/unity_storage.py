@@ -1,0 +1,34 @@
+"""How a table's storage is reached: what Unity Catalog vends for it, in pylance's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lanceway.wire.unity import Vended
+
+# By what Unity calls each kind of credentials: its fields, and what pylance calls them.
+_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "aws_temp_credentials": {
+            "access_key_id": "aws_access_key_id",
+            "secret_access_key": "aws_secret_access_key",
+            "session_token": "aws_session_token",
+        },
+        "azure_user_delegation_sas": {"sas_token": "azure_storage_sas_token"},
+        "gcp_oauth_token": {"oauth_token": "google_bearer_token"},
+    }
+)
+
+
+def options_of(vended: Vended) -> dict[str, str]:
+    """Storage options; none for a location that needs no credentials, such as a local folder."""
+    found = {
+        name: vended.credentials[kind][field]
+        for kind, names in _NAMES.items()
+        for field, name in names.items()
+        if vended.credentials.get(kind, {}).get(field)
+    }
+    if found and vended.expires_at_millis is not None:
+        found["expires_at_millis"] = str(vended.expires_at_millis)
+    return found
