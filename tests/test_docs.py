@@ -17,6 +17,7 @@ import pytest
 
 from lanceway.catalogs.base import Catalog
 from lanceway.catalogs.registry import CATALOGS, catalog_class
+from tests.processes import lanceway
 
 REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -94,9 +95,7 @@ def as_shown(printed: str) -> str:
 def run(command: str) -> str:
     program, *arguments = shlex.split(command)
     assert Path(program).name == "lanceway", f"only lanceway is run in a console block: {command}"
-    done = subprocess.run(
-        [sys.executable, "-m", "lanceway", *arguments], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = lanceway(*arguments)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 

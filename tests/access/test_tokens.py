@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import multiprocessing
 import pickle
 import re
 import stat
@@ -28,6 +27,7 @@ from lanceway.errors import (
 from lanceway.lake import backups, users
 from lanceway.lake.store import LakeStore, open_store
 from tests.lake.samples import rows
+from tests.processes import WARM
 
 SHAPE = re.compile(r"lw_[0-9a-f]{12}_[0-9a-f]{64}")
 
@@ -260,10 +260,9 @@ def _start(uri: str, file: Path, ready: Any, answers: Any) -> None:
 
 def test_many_servers_start_and_one_makes_it(uri: str, tmp_path: Path) -> None:
     open_store(uri).close()
-    context = multiprocessing.get_context("spawn")
-    ready, answers = context.Barrier(4), context.Queue()
+    ready, answers = WARM.Barrier(4), WARM.Queue()
     file = tmp_path / "admin-token"
-    servers = [context.Process(target=_start, args=(uri, file, ready, answers)) for _ in range(4)]
+    servers = [WARM.Process(target=_start, args=(uri, file, ready, answers)) for _ in range(4)]
     for server in servers:
         server.start()
     found = [answers.get(timeout=120) for _ in servers]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import threading
@@ -31,6 +30,7 @@ from tests.catalogs.folders import (
     rows,
     tables,
 )
+from tests.processes import WARM
 
 from lanceway.catalogs import DirectoryCatalog
 from lanceway.errors import (
@@ -121,7 +121,7 @@ def create_in_process(arguments: tuple[DirectoryCatalog, list[str]]) -> str:
 @pytest.mark.parametrize("layout", ["plain", "manifest"])
 def test_one_of_fifty_creates_from_several_processes_wins(tmp_path: Path, layout: str) -> None:
     catalog = DirectoryCatalog(path=str(tmp_path), layout=layout)
-    with ProcessPoolExecutor(3, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(3, WARM) as pool:
         list(pool.map(create_in_process, [(catalog, [f"warm{number}"]) for number in range(3)]))
         outcomes = Counter(pool.map(create_in_process, [(catalog, ["t"])] * RACERS))
     assert outcomes == one_winner(RACERS)
@@ -168,7 +168,7 @@ def test_create_and_drop_from_several_processes_leave_a_whole_table_or_none(
     tmp_path: Path, rounds: int, layout: str
 ) -> None:
     catalog = DirectoryCatalog(path=str(tmp_path), layout=layout)
-    with ProcessPoolExecutor(4, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(4, WARM) as pool:
         outcomes = set(pool.map(create_or_drop_in_process, [(catalog, number) for number in range(8 * rounds)]))
     assert "won" in outcomes
     assert outcomes <= {"won", *(error.__name__ for error in LOSSES)}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lanceway.cli.app import app
+from tests.processes import lanceway
 
 Run = Callable[..., "Ended"]
 
@@ -86,13 +85,7 @@ def process(tmp_path: Path) -> Run:
     """The program in a process of its own."""
 
     def run(*arguments: str, stdin: str | None = None, **environment: str) -> Ended:
-        ended = subprocess.run(
-            command(*arguments),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **environment},
-        )
+        ended = lanceway(*arguments, stdin=stdin, **environment)
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     return run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import random
 import time
 from collections.abc import Iterator
@@ -23,10 +22,8 @@ from lanceway.lake.checks import Finding
 from lanceway.lake.store import open_store
 from lanceway.tables import manifests
 from tests.lake import drill
+from tests.processes import WARM
 
-# Imported once, before the processes part: each starts in no time, so that there are many deaths.
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.lake.drill", "psycopg", "alembic.command"])
 PROCESSES = 3
 PER_ROUND, FEWEST = 5, 150  # operations
 FEWEST_DEATHS = 8
@@ -71,7 +68,7 @@ class Drill:
         seed = self.deaths = self.deaths + 1
         log = self.logs / f"{seed:06}"
         given = (self.uri, self.root, str(log), seed, self.data)
-        process = CONTEXT.Process(target=drill.run, args=given, daemon=True)
+        process = WARM.Process(target=drill.run, args=given, daemon=True)
         process.start()
         # Some die before they have begun, while they connect.
         return Life(process, log, random.choice((0, *(random.randint(1, MOST_NOTED) for _ in range(5)))))

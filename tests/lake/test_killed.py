@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 from itertools import count
 from pathlib import Path
@@ -16,9 +15,8 @@ from lanceway.errors import TableNotFoundError
 from lanceway.lake import checks
 from lanceway.lake.store import open_store
 from tests.lake import drill, killed
+from tests.processes import WARM
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.lake.killed", "psycopg", "alembic.command", "lance"])
 Operation = dict[str, Any]
 ROWS = pa.table({"id": [1]})
 
@@ -79,7 +77,8 @@ def test_a_batch_is_all_or_nothing_before_whichever_statement_its_process_is_kil
     with drill.connect(uri, root) as lake:
         for number in count(1):
             tables, operations = prepared(lake, number)
-            process = CONTEXT.Process(target=killed.commit, args=(uri, root, operations, number))
+            lake.close()  # its marks are written now, so that each process has the same statements before it
+            process = WARM.Process(target=killed.commit, args=(uri, root, operations, number))
             process.start()
             process.join()
             done = set(changes(lake, tables))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import os
 import random
 import signal
@@ -31,8 +30,7 @@ from lanceway.lake.schema import NAMESPACE, objects
 from lanceway.lake.store import LakeStore, open_store
 from lanceway.lake.versions import Claim
 from tests.lake.conftest import Lake, make_lake
-
-SPAWN = multiprocessing.get_context("spawn")
+from tests.processes import WARM
 
 
 def at_once(actions: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -102,8 +100,8 @@ def _make_chains(uri: str, catalog: int, seed: int, answers: Any) -> None:
 
 
 def test_processes_make_overlapping_chains(lake: Lake, uri: str) -> None:
-    answers = SPAWN.Queue()
-    processes = [SPAWN.Process(target=_make_chains, args=(uri, lake.catalog.id, seed, answers)) for seed in range(4)]
+    answers = WARM.Queue()
+    processes = [WARM.Process(target=_make_chains, args=(uri, lake.catalog.id, seed, answers)) for seed in range(4)]
     for process in processes:
         process.start()
     made = [path for _ in processes for path in answers.get(timeout=120)]
@@ -325,8 +323,8 @@ def _commit(uri: str, catalog: int, who: str, answers: Any) -> None:
 
 def test_processes_commit_to_one_table_and_none_is_lost_or_doubled(lake: Lake, uri: str) -> None:
     lake.do(tables.create, parse("t"), by="me")
-    answers = SPAWN.Queue()
-    processes = [SPAWN.Process(target=_commit, args=(uri, lake.catalog.id, f"w{n}", answers)) for n in range(4)]
+    answers = WARM.Queue()
+    processes = [WARM.Process(target=_commit, args=(uri, lake.catalog.id, f"w{n}", answers)) for n in range(4)]
     for process in processes:
         process.start()
     made = sorted(number for _ in processes for number in answers.get(timeout=120))
@@ -422,9 +420,9 @@ def _until_killed(uri: str, catalog: int, seed: int, ready: Any) -> None:
 
 
 def test_a_process_that_is_killed_leaves_whole_chains_only(lake: Lake, uri: str, rounds: int) -> None:
-    ready = SPAWN.Queue()
+    ready = WARM.Queue()
     for seed in range(min(rounds, 3)):
-        process = SPAWN.Process(target=_until_killed, args=(uri, lake.catalog.id, seed, ready))
+        process = WARM.Process(target=_until_killed, args=(uri, lake.catalog.id, seed, ready))
         process.start()
         ready.get(timeout=60)
         while len(lake.see(namespaces.children, parse(""))) < 15 * (seed + 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from lanceway.lake.store import LakeStore, open_store
 from lanceway.lake.upgrades import State
 from lanceway.lake.versions import Claim
 from tests.lake.conftest import make_lake
+from tests.processes import WARM
 
 NEXT = """
 import sqlalchemy as sa
@@ -167,9 +167,8 @@ def test_an_upgrade_keeps_every_row_though_many_start_at_once(uri: str, next_ver
     store = open_store(uri)
     fill(store)
     before = rows(store)
-    context = multiprocessing.get_context("spawn")
-    ready = context.Barrier(3)
-    processes = [context.Process(target=_upgrade, args=(uri, next_version, ready)) for _ in range(3)]
+    ready = WARM.Barrier(3)
+    processes = [WARM.Process(target=_upgrade, args=(uri, next_version, ready)) for _ in range(3)]
     for process in processes:
         process.start()
     for process in processes:
@@ -216,9 +215,8 @@ def _open(uri: str, ready: Any) -> None:
 
 
 def test_many_processes_make_a_new_database_once(uri: str) -> None:
-    context = multiprocessing.get_context("spawn")
-    ready = context.Barrier(4)
-    processes = [context.Process(target=_open, args=(uri, ready)) for _ in range(4)]
+    ready = WARM.Barrier(4)
+    processes = [WARM.Process(target=_open, args=(uri, ready)) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:

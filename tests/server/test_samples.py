@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import lanceway
+
 SAMPLE = Path(__file__).parents[2] / "samples" / "serve.py"
 
 
@@ -41,12 +43,7 @@ def test_it_runs_twice_and_what_it_proposes_works(tmp_path: Path, monkeypatch: p
             lines = re.findall(r"^>>> (.+)$", shown, re.MULTILINE)
             assert (len(proposed), len(lines)) == (3, 4)
             for command in proposed:
-                done = subprocess.run(
-                    [sys.executable, "-m", "lanceway", *shlex.split(command)],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
+                done = lanceway(*shlex.split(command))
                 assert done.returncode == 0, done.stderr
             session: dict[str, object] = {}
             exec("\n".join(lines[:2]), session)
