@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run tour test test-nessie test-unity check drill bench-dir bench-lake bench-memory bench-server docs pins clean
+.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-catalogs bench-dir bench-jobs bench-lake bench-memory bench-server bench-spark docs wheel pins clean
 
 JOBS ?= auto
 ROUNDS ?= 2000
@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
 JVM := .venv/.jvm
-UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs
+UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs and not spark
 SOURCES := src tests samples bench docs
 
 help:  ## List what can be made
@@ -42,6 +42,9 @@ test-unity: $(READY)  ## Run the Unity tests against a real server: LANCEWAY_TES
 	@test -n "$$LANCEWAY_TEST_UNITY" || { echo "Set LANCEWAY_TEST_UNITY to the address of a Unity Catalog."; exit 2; }
 	@$(PYTEST) -q -n $(JOBS) tests/catalogs/test_unity*.py tests/catalogs/test_conformance_unity.py
 
+test-spark-versions: $(READY)  ## Compile and try the Spark bridge on the other versions of Spark that it works with
+	@scripts/spark-versions
+
 check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/ruff format --check $(SOURCES)
@@ -52,8 +55,14 @@ check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
 	@$(PYTEST) -q -m race --rounds $(ROUNDS) --timeout 0
 
+bench-catalogs: $(READY) $(JVM)  ## Set Glue, Unity and Iceberg beside lance-namespace-impls, on the same servers
+	@$(PY) bench/catalogs.py
+
 bench-dir: $(READY)  ## Time the directory catalog beside pylance's own
 	@$(PY) bench/directory.py
+
+bench-jobs: $(READY)  ## Time jobs between catalogs with 10,000 tables, and their memory
+	@$(PY) bench/jobs.py
 
 bench-lake: $(READY)  ## Time the lake with up to a million tables, on both databases
 	@$(PY) bench/lake.py
@@ -64,9 +73,17 @@ bench-memory: $(READY)  ## Peak memory of inserting and querying ten million row
 bench-server: $(READY)  ## Load the server and pylance's RestAdapter with wrk, on the same tables
 	@$(PY) bench/server.py
 
+bench-spark: $(READY)  ## Set Lance beside Parquet in one Spark session
+	@$(PY) bench/spark.py
+
 docs: $(READY)  ## Build the documentation into docs/_build; a warning is an error
 	@$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build
 	@echo "docs/_build/index.html"
+
+wheel: $(READY)  ## Build the wheel into dist, with the jar of the Spark bridge in it
+	@.venv/bin/uv build -q --wheel --no-build-isolation --python $(PY)
+	@unzip -l dist/*.whl | grep -q 'lanceway-spark-.*[.]jar' || { echo "The wheel has no jar: it takes a JDK to build it."; exit 1; }
+	@ls dist/*.whl
 
 pins: $(READY)  ## Renew constraints.txt from what pyproject.toml asks for
 	@scripts/pins

@@ -53,6 +53,7 @@ def test_the_verbs_are_all_there() -> None:
         families.setdefault(" ".join(family), set()).add(verb)
     assert families == {
         "": {"check", "doctor", "up"},
+        "jobs": {"crawl", "sync", "migrate"},
         "namespaces": {"list", "tree", "describe", "exists", "create", "drop"},
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),

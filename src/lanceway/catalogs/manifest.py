@@ -209,11 +209,20 @@ class Manifest:
         """What pylance's register leaves out: it loses properties, which its declare keeps in this column,
         and looks for the parent only before it adds the row."""
         if properties:
-            values, where = {"metadata": _quoted(json.dumps(dict(properties)))}, f"object_id = {_key(table)}"
-            with self._translated("register_table"):
-                self._dataset().update(values, where=where)
+            self._keep(table, properties)
         if not self.has_namespace(table.parent):
             raise _no_parent(table)
+
+    def _keep(self, table: Identifier, properties: Mapping[str, str]) -> None:
+        values, where = {"metadata": _quoted(json.dumps(dict(properties)))}, f"object_id = {_key(table)}"
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            try:
+                with self._translated("register_table"):
+                    self._dataset().update(values, where=where)
+                return
+            except ConcurrentModificationError:  # others change other rows
+                if not attempts_left:
+                    raise
 
     def remove(self, table: Identifier) -> None:
         """Forget a table; of several who do so one succeeds. Raises TableNotFoundError."""

@@ -13,6 +13,7 @@ from lanceway.cli import (
     columns,
     doctor,
     indices,
+    jobs,
     lake,
     managed,
     metadata,
@@ -53,6 +54,7 @@ lake.app.add_typer(soundness.app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(lake.app, name="lake")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(up.app)
 app.add_typer(check.app)

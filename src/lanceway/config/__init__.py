@@ -16,9 +16,13 @@ from lanceway.config.sources import (
     FILE_NAME,
     LAKE_VARIABLES,
     config_file,
+    hide_spark_traceback,
+    java,
     lake,
     quiet_lance,
     share_metrics,
+    spark_workers_run,
+    user_cache_folder,
     user_config_folder,
 )
 
@@ -32,7 +36,9 @@ __all__ = [
     "ServerSettings",
     "Setting",
     "config_file",
+    "hide_spark_traceback",
     "is_secret",
+    "java",
     "lake",
     "namespace",
     "namespaces",
@@ -41,5 +47,7 @@ __all__ = [
     "redacted",
     "server",
     "share_metrics",
+    "spark_workers_run",
+    "user_cache_folder",
     "user_config_folder",
 ]

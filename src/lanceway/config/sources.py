@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,6 +40,11 @@ def config_file() -> Path | None:
 def user_config_folder() -> Path:
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "lanceway"
+
+
+def user_cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "lanceway"
 
 
 # -- the file ------------------------------------------------------------------------------------
@@ -140,3 +146,19 @@ def quiet_lance() -> None:
 def share_metrics(folder: str) -> None:
     """Let the processes that are started from here add their metrics up in a folder. prometheus_client looks for it."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+
+
+def java() -> str | None:
+    """The `java` that Spark starts: that of `$JAVA_HOME`, else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+
+
+def spark_workers_run(python: str) -> None:
+    """Let the Python workers of a Spark that is started from here be this one, unless `PYSPARK_PYTHON` is set."""
+    os.environ.setdefault("PYSPARK_PYTHON", python)
+
+
+def hide_spark_traceback() -> None:
+    """Let the worker of Spark that this process is tell its error without a traceback. PySpark looks for it."""
+    os.environ["SPARK_HIDE_TRACEBACK"] = "1"

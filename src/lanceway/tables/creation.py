@@ -81,13 +81,42 @@ def create(
     was taken away; nothing is left of what was written then.
     """
     table = with_options(table, storage_options)
-    written = Written(table, _FIRST, _transaction(claim), ())
     source = Source(data)
+    written = Written(table, _FIRST, _transaction(claim), ())
+    return _create(written, source.schema, lambda: _write_fragments(table, source), claim, while_unread=source)
+
+
+def publish(
+    table: Table,
+    schema: pa.Schema,
+    fragments: list[FragmentMetadata],
+    claim: Claim,
+    transaction: str,
+    properties: Mapping[str, str],
+) -> Written:
+    """Make fragments that lie at the table's location already its first version, as `create` does with rows.
+
+    The transaction has the given name and properties.
+    """
+    written = Written(table, _FIRST, transaction, _files(fragments))
+    return _create(written, schema, lambda: fragments, claim, properties=properties)
+
+
+def _create(
+    written: Written,
+    schema: pa.Schema,
+    write: Callable[[], list[FragmentMetadata]],
+    claim: Claim | None,
+    *,
+    while_unread: Source | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Written:
+    table = written.table
     try:
-        fragments = _insist(written, claim, lambda: _write_fragments(table, source), while_unread=source)
+        fragments = _insist(written, claim, write, while_unread=while_unread)
         written = replace(written, files=_files(fragments))
         _require(table, claim)
-        _insist(written, claim, lambda: _commit(table, source.schema, fragments, written.transaction))
+        _insist(written, claim, lambda: _commit(table, schema, fragments, written.transaction, properties))
     except LanceNamespaceError as error:
         if not _is_committed(written):
             discard(written)
@@ -182,7 +211,13 @@ def _transaction(claim: Claim | None) -> str:
     return f"{name[:14]}8{name[15:]}"
 
 
-def _commit(table: Table, schema: pa.Schema, fragments: list[FragmentMetadata], transaction: str) -> None:
+def _commit(
+    table: Table,
+    schema: pa.Schema,
+    fragments: list[FragmentMetadata],
+    transaction: str,
+    properties: Mapping[str, str] | None,
+) -> None:
     """Commit on top of nothing. pylance's own mode `create` would let several of a race win."""
     import lance
     from lance.dataset import Transaction
@@ -190,7 +225,12 @@ def _commit(table: Table, schema: pa.Schema, fragments: list[FragmentMetadata], 
     with translated(table, "create_table"):
         lance.LanceDataset.commit(
             table.path,
-            Transaction(0, lance.LanceOperation.Overwrite(schema, fragments), uuid=transaction),
+            Transaction(
+                0,
+                lance.LanceOperation.Overwrite(schema, fragments),
+                uuid=transaction,
+                transaction_properties=dict(properties or {}),
+            ),
             max_retries=0,
             storage_options=table.options,
             namespace_client=table.client,

@@ -1,0 +1,114 @@
+"""Where a write goes: a table that is there, or a name declared for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lance_namespace import DeclareTableRequest, DescribeTableRequest, DropTableRequest
+
+from lanceway.errors import NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError
+from lanceway.spark.target import Target
+from lanceway.tables import dataset
+from lanceway.tables.dataset import RESERVED, Table
+
+# What a catalog says of credentials that end.
+_EXPIRES = "expires_at_millis"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A table's place, as it was when the write was planned. Picklable: workers write to it.
+
+    `declared` says that the name was declared for this write, and has to go again if the write fails.
+    """
+
+    target: Target
+    location: str
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+    managed: bool = False
+    declared: bool = False
+
+    @property
+    def table(self) -> Table:
+        """The table; its versions are claimed through the catalog where that manages them."""
+        if not self.managed:
+            return Table(self.target.name, self.location, self.storage_options)
+        return Table(self.target.name, self.location, self.storage_options, self.target.catalog(), self.target.id)
+
+    @property
+    def reading(self) -> Table:
+        """The table for one who reads for long: where credentials end, its catalog renews them."""
+        if self.managed or not self._ends:
+            return self.table
+        return Table(self.target.name, self.location, self.storage_options, self.target.catalog(), self.target.id)
+
+    @property
+    def _ends(self) -> bool:
+        return _EXPIRES in (self.storage_options or {})
+
+    def current(self) -> Destination:
+        """The same place, with credentials of now if those of the plan end."""
+        if not self._ends:
+            return self
+        found = find(self.target)
+        if found is None or found.location != self.location:
+            return self  # gone or moved: whoever uses it will be told
+        return replace(self, storage_options=found.storage_options)
+
+    @property
+    def renewal(self) -> dict[str, Any]:
+        """What pylance needs to renew credentials that end while files are written."""
+        if self.target.type is None:
+            return {}
+        return {"namespace_client": self.target.catalog(), "table_id": list(self.target.id)}
+
+    def has_data(self) -> bool:
+        return dataset.has_data(self.table)
+
+    def stands(self) -> bool:
+        """Whether the table is still where it was when the write was planned."""
+        found = find(self.target)
+        return found is not None and found.location == self.location
+
+    def withdraw(self) -> None:
+        """Undo the declaration, unless somebody has filled the name meanwhile."""
+        self.table.store().remove_empty_folders(unless=RESERVED)
+        if not self.declared:
+            return
+        asked = DescribeTableRequest(id=list(self.target.id), check_declared=True)
+        with suppress(TableNotFoundError, NamespaceNotFoundError):
+            found = self.target.catalog().describe_table(asked)
+            if found.is_only_declared and found.location == self.location:
+                self.target.catalog().drop_table(DropTableRequest(id=list(self.target.id)))
+
+
+def find(target: Target) -> Destination | None:
+    """Where the table lies; None where its catalog has no table of that name."""
+    if target.path is not None:
+        return Destination(target, target.path, dict(target.storage_options) or None)
+    try:
+        found = target.catalog().describe_table(DescribeTableRequest(id=list(target.id), vend_credentials=True))
+    except TableNotFoundError:
+        return None
+    return _destination(target, found, declared=False)
+
+
+def declare(target: Target, properties: Mapping[str, str]) -> Destination:
+    """Claim the name of a table that is to be written. Somebody else's claim is as good as one's own."""
+    request = DeclareTableRequest(id=list(target.id), properties=dict(properties), vend_credentials=True)
+    try:
+        return _destination(target, target.catalog().declare_table(request), declared=True)
+    except TableAlreadyExistsError:
+        found = find(target)
+        if found is None:
+            raise
+        return found
+
+
+def _destination(target: Target, answer: Any, *, declared: bool) -> Destination:
+    # What the catalog says wins, as it does where pylance opens a table by its catalog.
+    storage = {**target.storage_options, **(answer.storage_options or {})}
+    return Destination(target, answer.location or "", storage or None, bool(answer.managed_versioning), declared)

@@ -1,0 +1,156 @@
+"""A checksum over rows that does not depend on their order: two tables with the same rows have the same one.
+
+Each row becomes a number, by the bits of its values and the names of its columns; the checksum is what all of them
+add up to, in two ways, 64 bits each. It is made to find what went wrong by accident, not what somebody forged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    Numbers = npt.NDArray[np.uint64]
+
+# So many rows are looked at together: numbers for each of their bytes are held in memory.
+_TOGETHER = 1024
+# Longer texts are hashed one by one, which for them is faster and needs no memory.
+_LONG = 256
+_NULL, _SECOND = np.uint64(0x8C2F9E3B5D71A640), np.uint64(0xD1B54A32D192ED03)
+
+
+class Checksum:
+    """Rows added up, batch by batch."""
+
+    def __init__(self) -> None:
+        self.rows, self.bytes = 0, 0
+        self._first, self._second = 0, 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        self.rows += batch.num_rows
+        self.bytes += batch.nbytes
+        for start in range(0, batch.num_rows, _TOGETHER):
+            row = _rows(batch.slice(start, _TOGETHER))
+            self._first += int(_mixed(row).sum(dtype=np.uint64))
+            self._second += int(_mixed(row ^ _SECOND).sum(dtype=np.uint64))
+
+    @property
+    def hex(self) -> str:
+        return f"{self._first % 2**64:016x}{self._second % 2**64:016x}"
+
+
+def _rows(batch: pa.RecordBatch) -> Numbers:
+    total = np.zeros(batch.num_rows, np.uint64)
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        total += _mixed(_numbers(column) + np.uint64(_hash(name.encode())))
+    return total
+
+
+def _numbers(array: pa.Array) -> Numbers:
+    """A number for each value, null included."""
+    import pyarrow as pa
+
+    while isinstance(array, pa.ExtensionArray | pa.DictionaryArray):
+        array = array.storage if isinstance(array, pa.ExtensionArray) else array.dictionary_decode()
+    if array.null_count == len(array):
+        return np.full(len(array), _NULL)
+    found = _of_type(array)
+    if array.null_count:
+        found = np.where(array.is_valid().to_numpy(zero_copy_only=False), found, _NULL)
+    return found
+
+
+def _of_type(array: pa.Array) -> Numbers:
+    import pyarrow as pa
+
+    kind = array.type
+    if pa.types.is_struct(kind):
+        return _struct(array)
+    if pa.types.is_map(kind):
+        return _list(array.cast(pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))))
+    if pa.types.is_nested(kind):
+        return _list(array)
+    if pa.types.is_boolean(kind):
+        return _mixed(array.cast(pa.uint8()).fill_null(0).to_numpy().astype(np.uint64))
+    if pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
+        return _fixed(array, kind.bit_width // 8)
+    return _texts(array.cast(pa.large_binary()))
+
+
+def _struct(array: Any) -> Numbers:
+    total = np.zeros(len(array), np.uint64)
+    for field, child in zip(array.type, array.flatten(), strict=True):
+        total += _mixed(_numbers(child) + np.uint64(_hash(field.name.encode())))
+    return total
+
+
+def _list(array: Any) -> Numbers:
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return _joined(_numbers(array.flatten()), lengths)
+
+
+def _fixed(array: Any, width: int) -> Numbers:
+    buffer = array.buffers()[1]
+    if width > 8:  # decimals and intervals
+        words = np.frombuffer(buffer, np.uint64)[array.offset * width // 8 :][: len(array) * width // 8]
+        return _joined(_mixed(words), np.full(len(array), width // 8, np.int64))
+    values = np.frombuffer(buffer, f"u{width}")[array.offset :][: len(array)]
+    return _mixed(values.astype(np.uint64))
+
+
+def _texts(array: Any) -> Numbers:
+    import pyarrow.compute as pc
+
+    lengths = pc.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    long = lengths > _LONG
+    if not long.any():
+        return _short_texts(array, lengths)
+    found = np.zeros(len(array), np.uint64)
+    found[long] = [_hash(value) for value in array.filter(_mask(long)).to_pylist()]
+    found[~long] = _short_texts(array.filter(_mask(~long)), lengths[~long])
+    return found
+
+
+def _short_texts(array: Any, lengths: npt.NDArray[np.int64]) -> Numbers:
+    _, offsets, data = array.buffers()
+    limits = np.frombuffer(offsets, np.int64)[array.offset :][: len(array) + 1] if len(array) else np.zeros(1, np.int64)
+    if data is None or limits[0] == limits[-1]:
+        return _joined(np.zeros(0, np.uint64), np.zeros_like(lengths))
+    letters = np.frombuffer(data, np.uint8)[limits[0] : limits[-1]].astype(np.uint64) + np.uint64(1)
+    # A null may have letters of its own behind it; nobody looks at what they add up to.
+    return _joined(letters, np.diff(limits))
+
+
+def _joined(elements: Numbers, lengths: npt.NDArray[np.int64]) -> Numbers:
+    """A number for each list of elements, by their places in it."""
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    places = np.arange(len(elements), dtype=np.int64) - np.repeat(starts, lengths)
+    weights = _mixed((places + 1).astype(np.uint64)) | np.uint64(1)
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(elements * weights, dtype=np.uint64)))
+    return _mixed(sums[ends] - sums[starts] + _mixed(lengths.astype(np.uint64)))
+
+
+def _mixed(numbers: Numbers) -> Numbers:
+    """Every bit of the answer depends on every bit of the number (the finalizer of SplitMix64)."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _hash(text: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def _mask(flags: npt.NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(flags)

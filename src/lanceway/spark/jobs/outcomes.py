@@ -1,0 +1,86 @@
+"""What became of each table, and of a job as a whole."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+# What a table needs, or would need where nothing is changed.
+NEW, CHANGED, GONE, KNOWN = "new", "changed", "gone", "known"
+# Why nothing was done with it.
+COLLISION, REFUSED, FAILED = "collision", "refused", "failed"
+PROBLEMS = frozenset({COLLISION, REFUSED, FAILED})
+
+# So many problems are kept with their reasons; the others are counted.
+_MOST_PROBLEMS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One table. `table` is its name in the source, `target` the one that it has in the target."""
+
+    state: str
+    table: str
+    target: str | None = None
+    location: str | None = None
+    reason: str | None = None
+    rows: int = 0
+    bytes: int = 0
+    checksum: str | None = None
+    version: int | None = None  # the source's, that was copied
+    # Whether the service itself did not answer: the next table will hardly fare better.
+    unavailable: bool = False
+
+    def as_record(self) -> dict[str, Any]:
+        shown = ("state", "table", "target", "location", "reason", "checksum")
+        found = {name: getattr(self, name) for name in shown if getattr(self, name) is not None}
+        if self.checksum:
+            found |= {"version": self.version, "rows": self.rows, "bytes": self.bytes}
+        return found
+
+
+@dataclass(slots=True)
+class Report:
+    """What a job did, or would do (`dry_run`). Its size does not grow with the number of tables."""
+
+    job: str
+    dry_run: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    problems: list[Outcome] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic, repr=False)
+    stopped: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return not self.stopped and not PROBLEMS & {state for state, count in self.counts.items() if count}
+
+    @property
+    def tables(self) -> int:
+        return self.counts.total()
+
+    def add(self, outcome: Outcome) -> None:
+        self.counts[outcome.state] += 1
+        if outcome.state == NEW or outcome.state == CHANGED:
+            self.rows += outcome.rows
+            self.bytes += outcome.bytes
+        if outcome.state in PROBLEMS and len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(outcome)
+
+    def as_record(self) -> dict[str, Any]:
+        return {
+            "job": self.job,
+            "dry_run": self.dry_run,
+            "ok": self.ok,
+            "stopped": self.stopped,
+            "tables": self.tables,
+            **{state: self.counts[state] for state in (NEW, CHANGED, GONE, KNOWN, COLLISION, REFUSED, FAILED)},
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "seconds": round(self.seconds, 3),
+            "problems": [problem.as_record() for problem in self.problems],
+        }

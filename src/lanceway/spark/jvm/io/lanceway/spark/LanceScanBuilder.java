@@ -1,0 +1,122 @@
+package io.lanceway.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+
+/** What of a query Lance carries out itself: its columns, its filters, its limit, and counting all rows. */
+final class LanceScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters,
+    SupportsPushDownLimit, SupportsPushDownAggregates {
+  private final LanceTable table;
+  private final Map<String, String> options;
+  private StructType required;
+  private Filter[] pushed = {};
+  private int limit = -1;
+  private int counts;
+
+  LanceScanBuilder(LanceTable table, Map<String, String> options) {
+    this.table = table;
+    this.options = options;
+    this.required = table.type();
+  }
+
+  /** A search answers its best rows: what the query says of them comes after it, or it would be another search. */
+  private boolean chooses() {
+    return options.keySet().stream().map(String::toLowerCase)
+        .anyMatch(key -> List.of("nearest", "full_text", "limit", "filter").contains(key));
+  }
+
+  @Override
+  public void pruneColumns(StructType columns) {
+    required = columns;
+  }
+
+  @Override
+  public Filter[] pushFilters(Filter[] filters) {
+    if (chooses() || filters.length == 0) {
+      return filters;
+    }
+    JsonNode answer;
+    try {
+      answer = table.ask("push_filters", table.where(filters));
+    } catch (Refusal refusal) {
+      throw refusal.plain();
+    }
+    List<Filter> taken = new ArrayList<>();
+    List<Filter> left = new ArrayList<>();
+    for (int i = 0; i < filters.length; i++) {
+      (answer.get("taken").get(i).asBoolean() ? taken : left).add(filters[i]);
+    }
+    pushed = taken.toArray(Filter[]::new);
+    if (pushed.length > 0) {
+      options.put("filter", answer.get("filter").asText());
+    }
+    return left.toArray(Filter[]::new);
+  }
+
+  @Override
+  public Filter[] pushedFilters() {
+    return pushed;
+  }
+
+  @Override
+  public boolean pushLimit(int rows) {
+    if (options.containsKey("nearest") || options.containsKey("full_text")) {
+      return false;
+    }
+    limit = rows;
+    options.put("partition_limit", Integer.toString(rows));
+    return true;
+  }
+
+  @Override
+  public boolean pushAggregation(Aggregation aggregation) {
+    AggregateFunc[] asked = aggregation.aggregateExpressions();
+    boolean counting = asked.length > 0 && aggregation.groupByExpressions().length == 0;
+    for (AggregateFunc function : asked) {
+      counting &= function instanceof CountStar;
+    }
+    if (!counting || pushed.length > 0 || chooses()) {
+      return false;
+    }
+    counts = asked.length;
+    return true;
+  }
+
+  @Override
+  public boolean supportCompletePushDown(Aggregation aggregation) {
+    return true;
+  }
+
+  @Override
+  public Scan build() {
+    if (counts > 0) {
+      return Internals.countScan(table.name(), table.rows(), counts);
+    }
+    StructType columns = required.isEmpty() ? cheapest() : required;
+    table.hiddenIn(columns).forEach((name, option) -> options.put(option, "true"));
+    return Internals.scan(table, columns, options, pushed, limit);
+  }
+
+  /** A query that needs no column still needs to know how many rows there are: the smallest column tells. */
+  private StructType cheapest() {
+    StructType smallest = new StructType();
+    for (var field : table.type().fields()) {
+      if (smallest.isEmpty() || field.dataType().defaultSize() < smallest.defaultSize()) {
+        smallest = new StructType().add(field);
+      }
+    }
+    return smallest;
+  }
+}

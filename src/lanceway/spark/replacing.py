@@ -1,0 +1,122 @@
+"""UPDATE, MERGE INTO and DELETE in SQL: fragments with rows that may change are read whole and written anew.
+
+Spark computes the new rows; Lance puts them in the place of the fragments, in one transaction. It fails where somebody
+else has changed such a fragment meanwhile, and a MERGE INTO where somebody else has merged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InternalError
+from lanceway.spark import committing, partitions, staging
+from lanceway.spark.plainly import plainly
+from lanceway.spark.planning import OVERWRITE, Plan
+from lanceway.spark.reading import LanceReader, Share
+from lanceway.spark.sink import Writer, fragments_of
+from lanceway.tables.dataset import open_at
+
+if TYPE_CHECKING:
+    import lance
+    from lance.dataset import LanceOperation
+    from lance.fragment import FragmentMetadata
+    from pyspark.sql.datasource import InputPartition, WriterCommitMessage
+    from pyspark.sql.types import StructType
+
+    from lanceway.spark.options import ReadOptions
+    from lanceway.spark.target import Target
+
+# Tells what is replaced, to readers and writers of the data source. The bridge alone sets it.
+OPTION = "replacing"
+_UPDATE, _MERGE = "UPDATE", "MERGE"
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """The fragments of a version that a statement replaces."""
+
+    command: str
+    version: int
+    fragments: tuple[int, ...]
+
+    @classmethod
+    def taken_from(cls, options: Mapping[str, str]) -> tuple[Replaced | None, dict[str, str]]:
+        """What is replaced, if anything is, and the other options."""
+        others = {key: value for key, value in options.items() if key.lower() != OPTION}
+        if len(others) == len(options):
+            return None, others
+        found = json.loads(next(value for key, value in options.items() if key.lower() == OPTION))
+        return cls(found["command"], found["version"], tuple(found["fragments"])), others
+
+
+def choose(dataset: lance.LanceDataset, condition: str | None) -> list[int]:
+    """The fragments with rows that the condition holds for; all of them, if there is none."""
+    every = [fragment.fragment_id for fragment in dataset.get_fragments()]
+    if condition is None:
+        return every
+    found: set[int] = set()
+    for batch in dataset.scanner(columns=[], filter=condition, with_row_address=True).to_batches():
+        found.update(address >> 32 for address in batch["_rowaddr"].to_pylist())
+        if len(found) == len(every):
+            break
+    return sorted(found)
+
+
+class ReplacingReader(LanceReader):
+    """Reads all rows of the fragments that are replaced."""
+
+    def __init__(self, target: Target, read: ReadOptions, schema: StructType, replaced: Replaced) -> None:
+        super().__init__(target, read, schema)
+        self._replaced = replaced
+
+    @plainly()
+    def partitions(self) -> list[InputPartition]:
+        read, dataset = self._plan()
+        chosen = set(self._replaced.fragments)
+        shares = [tuple(id_ for id_ in share if id_ in chosen) for share in partitions.shares(dataset, read.partitions)]
+        return [Share(read, share) for share in shares if share] or [Share(read, ())]
+
+
+class ReplacingWriter(Writer):
+    """Writes what takes the place of the fragments that are replaced."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType, replaced: Replaced) -> None:
+        super().__init__(options, schema, overwrite=False)
+        self._plan = replace(self._plan, version=replaced.version)
+        self._replaced = replaced
+
+    @plainly()
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        new = staging.read(fragments_of(messages))
+        if not new and not self._replaced.fragments:
+            return
+        self._check(sum(fragment.physical_rows for fragment in new))
+        plan, operation = self._operation(new)
+        committing.commit(plan, operation, self._mark, strict=plan.kind == OVERWRITE)
+
+    def _operation(self, new: list[FragmentMetadata]) -> tuple[Plan, LanceOperation.BaseOperation]:
+        """Two that insert need not meet in a fragment. So each MERGE changes the first one, if only to what it is."""
+        import lance
+
+        removed = list(self._replaced.fragments)
+        held = self._fragments() if self._replaced.command == _MERGE else []
+        if self._replaced.command == _MERGE and not held:
+            schema = open_at(self._plan.destination.table, version=self._replaced.version).lance_schema
+            return replace(self._plan, kind=OVERWRITE), lance.LanceOperation.Overwrite(schema, new)
+        same = [fragment.metadata for fragment in held[:1] if fragment.fragment_id not in removed]
+        return self._plan, lance.LanceOperation.Update(removed, same, new)
+
+    def _fragments(self) -> list[lance.LanceFragment]:
+        opened = open_at(self._plan.destination.table, version=self._replaced.version)
+        return sorted(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id))
+
+    def _check(self, written: int) -> None:
+        """An UPDATE keeps every row. Were some lost on their way, nothing is committed."""
+        if self._replaced.command != _UPDATE:
+            return
+        read = sum(each.count_rows() for each in self._fragments() if each.fragment_id in self._replaced.fragments)
+        if read != written:
+            raise InternalError(f"UPDATE {self._plan.destination.target.name} read {read} rows and wrote {written}.")

@@ -1,0 +1,151 @@
+"""Rows of a table replaced, removed and added in one transaction, by Spark.
+
+A change is a data frame: the table's columns, and beside them what becomes of each row. Tasks write the new rows and
+answer the addresses of the old ones; tasks again write these down as deleted; the driver commits both at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError, TableNotFoundError
+from lanceway.spark import changed_rows, committing, deletions, destination, staging
+from lanceway.spark.changed_rows import ANSWER, COUNT, DELETE, GONE, INSERT, NEW, TWICE, UPDATE
+from lanceway.spark.destination import Destination
+from lanceway.spark.marks import Mark
+from lanceway.spark.planning import APPEND, OVERWRITE, Plan
+from lanceway.spark.types import ROW_ID
+from lanceway.tables import dataset
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lanceway.spark.target import Target
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a change did: the version that it made, or the one that it found if there was nothing to do."""
+
+    version: int
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True)
+class Base:
+    """The version of a table that a change builds on."""
+
+    target: Target
+    place: Destination
+    schema: pa.Schema
+    version: int
+    stable: bool
+
+    @classmethod
+    def of(cls, target: Target) -> Base:
+        place = destination.find(target)
+        if place is None:
+            raise TableNotFoundError(f"There is no table {target.name}.")
+        opened = dataset.open_at(place.reading)
+        return cls(target, place, opened.schema, int(opened.version), bool(opened.has_stable_row_ids))
+
+    def rows(self, spark: SparkSession, columns: list[str] | None = None) -> DataFrame:
+        """The table's rows with their addresses, and ids where these stay when a row is rewritten."""
+        reader = spark.read.format("lance").options(**self.target.to_options(), version=str(self.version))
+        reader = reader.option("with_row_address", "true").option("with_row_id", str(self.stable).lower())
+        return (reader if columns is None else reader.option("columns", json.dumps(columns))).load()
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(APPEND, self.place, self.schema, self.version)
+
+
+def rewrite(spark: SparkSession, target: Target, changes: Callable[[Base], DataFrame], mark: Mark | None) -> Changed:
+    """Carry out changes, computed anew where somebody else was faster.
+
+    Raises ConcurrentModificationError where somebody else always is, and InvalidInputError for keys given twice.
+    """
+    for attempt in range(_ATTEMPTS):
+        base = Base.of(target)
+        try:
+            return _attempt(spark, base, changes(base), mark or Mark.of_job())
+        except ConcurrentModificationError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt answers or raises")
+
+
+def _attempt(spark: SparkSession, base: Base, changes: DataFrame, mark: Mark) -> Changed:
+    if base.stable and ROW_ID in changes.columns:  # rows that keep their ids come before those that get new ones
+        changes = changes.sortWithinPartitions(changes[ROW_ID].isNull())
+    answers = changes.mapInArrow(partial(changed_rows.stage, base.plan, base.stable), ANSWER).collect()
+    new = [bytes(row.payload).decode() for row in answers if row.kind == NEW]
+    updated: list[str] = []
+    try:
+        twins = sorted(row.name for row in answers if row.kind == TWICE)
+        if twins:
+            raise _twice(base, twins[0])
+        gone = deletions.united((row.fragment, bytes(row.payload)) for row in answers if row.kind == GONE)
+        if gone.twice:
+            raise _twice(base, None)
+        updated, removed = deletions.write(spark, base.plan, gone.offsets)
+        counts: Counter[str] = Counter()
+        for row in answers:
+            if row.kind == COUNT:
+                counts[row.name] += row.fragment
+        version = _commit(base, new, updated, removed, mark, inserts=counts[INSERT] > 0)
+    except LanceNamespaceError:
+        staging.discard(base.place, new)
+        deletions.discard(base.place, updated)
+        raise
+    return Changed(version, counts[INSERT], counts[UPDATE], counts[DELETE])
+
+
+def _twice(base: Base, keys: str | None) -> InvalidInputError:
+    which = f" ({keys})" if keys else ""
+    return InvalidInputError(
+        f"{base.target.name} was not changed: several rows of the source have the same keys{which}, and only one can "
+        "decide what becomes of a row. Remove the others first, with dropDuplicates for example."
+    )
+
+
+def _commit(base: Base, new: list[str], updated: list[str], removed: list[int], mark: Mark, *, inserts: bool) -> int:
+    import lance
+
+    if not new and not updated and not removed:
+        return base.version
+    fragments = staging.read(updated)
+    if not new:
+        return committing.commit(
+            base.plan, lance.LanceOperation.Delete(fragments, removed, "rows chosen by Spark"), mark
+        )
+    if inserts:
+        opened = dataset.open_at(base.place.current().table, version=base.version)
+        held = sorted(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id))
+        if not held:
+            return _fill(base, opened, new, mark)
+        # Two that insert do not meet in any row. That they meet at all makes the second one look again, so that no
+        # key is inserted twice: each changes the first fragment, to what it is.
+        if held[0].fragment_id not in {*removed, *(fragment.id for fragment in fragments)}:
+            fragments.append(held[0].metadata)
+    operation = lance.LanceOperation.Update(removed, fragments, staging.read(new))
+    return committing.commit(base.plan, operation, mark)
+
+
+def _fill(base: Base, opened: lance.LanceDataset, new: list[str], mark: Mark) -> int:
+    """Fill an empty table, if nobody else has."""
+    import lance
+
+    operation = lance.LanceOperation.Overwrite(opened.lance_schema, staging.read(new))
+    return committing.commit(replace(base.plan, kind=OVERWRITE), operation, mark, strict=True)

@@ -1,0 +1,105 @@
+"""A Spark session with everything set: `format("lance")` with filters pushed down, and catalogs for SQL."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lanceway import config as configuration
+from lanceway.errors import UnsupportedOperationError
+from lanceway.spark import environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger("lanceway.spark")
+# What may be set while a session runs.
+_SETTINGS = {"spark.sql.python.filterPushdown.enabled": "true"}
+
+
+def session(
+    master: str | None = None,
+    *,
+    app_name: str = "lanceway",
+    conf: Mapping[str, str] | None = None,
+    catalogs: Mapping[str, Mapping[str, str]] | None = None,
+    config: str | Path | None = None,
+) -> SparkSession:
+    """The running session, or a new one, with everything that Lanceway needs.
+
+    A new one is local, with a task for each core, unless `master` says otherwise; `conf` has further
+    settings of Spark. `catalogs` and `config` mean what they do for `install`.
+
+    Raises InvalidInputError where Java or a package is missing, too old or too new, here or on the workers.
+    """
+    environment.check_packages()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None and master is None:
+        for key, value in (conf or {}).items():
+            running.conf.set(key, value)
+        return install(running, catalogs=catalogs, config=config)
+    spark = _start(master or "local[*]", app_name, {**_SETTINGS, **(conf or {})})
+    return install(spark, catalogs=catalogs, config=config)
+
+
+def _start(master: str, app_name: str, conf: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    environment.check_java()
+    local = master.startswith("local")
+    if local:
+        configuration.spark_workers_run(sys.executable)
+        configuration.quiet_lance()  # in the workers, which inherit it
+    builder = SparkSession.builder.master(master).appName(app_name)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    if not local:
+        environment.check_workers(spark)
+    return spark
+
+
+def install(
+    spark: SparkSession,
+    *,
+    catalogs: Mapping[str, Mapping[str, str]] | None = None,
+    config: str | Path | None = None,
+) -> SparkSession:
+    """Set up a session that is there, and give it back.
+
+    Every root namespace of `lanceway.toml` becomes a catalog of Spark SQL under its name; `config` is another
+    file of that kind. `catalogs` are further ones: by name, their type and settings, such as
+    `{"lake": {"type": "dir", "path": "./warehouse"}}`. Where the jar that this needs cannot be had, a warning
+    in the log says so, and `format("lance")` works all the same.
+    """
+    environment.check_packages()
+    # Every error of an analysis would be logged as one long line of JSON, besides being raised.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    for key, value in _SETTINGS.items():
+        spark.conf.set(key, value)
+    found = {name: _settings(root) for name, root in configuration.namespaces(config).items()}
+    _register(spark, {**found, **(catalogs or {})}, required=bool(catalogs))
+    return spark
+
+
+def _settings(root: configuration.NamespaceSettings) -> Mapping[str, str]:
+    return {**root.settings, "type": root.type, **({"at": root.at} if root.at else {})}
+
+
+def _register(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]], *, required: bool) -> None:
+    from lanceway.spark import catalog
+
+    try:
+        if catalog.is_configured(spark):
+            catalog.connect(spark)
+        for name, settings in catalogs.items():
+            catalog.register(spark, name, settings)
+    except UnsupportedOperationError as error:
+        if required:
+            raise
+        _log.warning("%s", error)

@@ -1,0 +1,72 @@
+"""`format("lance")`: the data source that Spark finds by itself, in the module `pyspark_lanceway`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import (
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
+    from pyspark.sql.types import StructType
+
+    from lanceway.spark.options import ReadOptions
+
+# Spark imports this module in every process that looks for any data source at all: what is heavy waits.
+
+
+class DefaultSource(DataSource):
+    """A Lance table by its path, or by its identifier in a catalog; `lanceway.spark.options` lists the options."""
+
+    _pinned: ReadOptions | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        return "lance"
+
+    def schema(self) -> StructType:
+        from lanceway.spark import snapshot
+        from lanceway.spark.options import ReadOptions
+        from lanceway.spark.plainly import plainly
+        from lanceway.spark.target import Target
+        from lanceway.spark.types import spark_schema
+
+        with plainly():
+            target = Target.of(self.options)
+            # A data frame stays at the version that it began with, however often it is computed.
+            self._pinned, dataset = snapshot.pin(target, ReadOptions.of(self.options))
+            return spark_schema(snapshot.schema_of(target, self._pinned, dataset))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        from lanceway.spark.options import ReadOptions
+        from lanceway.spark.plainly import plainly
+        from lanceway.spark.reading import LanceReader
+        from lanceway.spark.replacing import Replaced, ReplacingReader
+        from lanceway.spark.target import Target
+
+        with plainly():
+            replaced, options = Replaced.taken_from(self.options)
+            target, read = Target.of(options), self._pinned or ReadOptions.of(options)
+            return ReplacingReader(target, read, schema, replaced) if replaced else LanceReader(target, read, schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        from lanceway.spark.replacing import Replaced, ReplacingWriter
+        from lanceway.spark.sink import Writer
+
+        replaced, options = Replaced.taken_from(self.options)
+        return ReplacingWriter(options, schema, replaced) if replaced else Writer(options, schema, overwrite=overwrite)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        from lanceway.spark.stream_source import StreamReader
+
+        return StreamReader(dict(self.options), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        from lanceway.spark.stream_sink import StreamWriter
+
+        return StreamWriter(dict(self.options), schema, overwrite=overwrite)

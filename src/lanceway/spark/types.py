@@ -1,0 +1,178 @@
+"""Types between Lance and Spark: what a table's columns are in Spark, and batches brought from one to the other.
+
+Spark has fewer types. What it has no own for is read as the next larger: unsigned integers as signed ones,
+uint64 as decimal(20, 0), float16 as float, vectors as arrays, dictionaries as their values, blobs and UUIDs as
+binary. Times finer than a microsecond lose what is finer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InvalidInputError
+from lanceway.spark.casting import to_lance, to_spark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import DataType, StructType
+
+__all__ = ["arrow_schema", "check_names", "spark_schema", "to_lance", "to_spark"]
+
+ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
+# Columns that Lance counts in 64 unsigned bits and never beyond 63.
+_COUNTERS = frozenset({ROW_ID, ROW_ADDRESS})
+_BLOB = "lance.blob.v2"
+_LARGEST_PRECISION = 38
+
+
+def spark_schema(arrow: pa.Schema) -> StructType:
+    """The schema that Spark sees. Raises InvalidInputError for a type that Spark has nothing for."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    return StructType(
+        [
+            StructField(
+                field.name,
+                LongType() if field.name in _COUNTERS else _spark_type(field.type, field.name),
+                field.nullable,
+            )
+            for field in arrow
+        ]
+    )
+
+
+def arrow_schema(spark: StructType) -> pa.Schema:
+    """The Arrow schema in which Spark takes and gives the rows of such a schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    # In 4.1 it has UTC alone, and no such argument.
+    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(spark, **zone)  # type: ignore[arg-type]
+
+
+def check_names(schema: StructType, table: str, case_sensitive: bool = False) -> None:
+    """Refuse columns that Spark cannot tell apart."""
+    seen: dict[str, str] = {}
+    for name in schema.names:
+        first = seen.setdefault(name if case_sensitive else name.lower(), name)
+        if first is not name:
+            raise InvalidInputError(
+                f"{table} has the columns {first!r} and {name!r}, which Spark does not tell apart. Choose one with "
+                "the option columns, or set spark.sql.caseSensitive to true."
+            )
+
+
+def _spark_type(type_: pa.DataType, path: str) -> DataType:
+    import pyarrow as pa
+    from pyspark.sql import types as spark
+
+    if isinstance(type_, pa.BaseExtensionType):
+        return _of_extension(type_, path)
+    if pa.types.is_uint64(type_):
+        return spark.DecimalType(20, 0)
+    for is_kind, make in _nested().items():
+        if is_kind(type_):
+            return make(type_, path)
+    if pa.types.is_decimal(type_):
+        return _decimal(type_, path)
+    for is_kind, name in _plain().items():
+        if is_kind(type_):
+            found: type[DataType] = getattr(spark, name)
+            return found()
+    if pa.types.is_timestamp(type_):
+        return spark.TimestampNTZType() if type_.tz is None else spark.TimestampType()
+    raise _unsupported(type_, path)
+
+
+def _of_extension(type_: pa.BaseExtensionType, path: str) -> DataType:
+    from pyspark.sql.types import BinaryType
+
+    if type_.extension_name == _BLOB:
+        return BinaryType()
+    if type_.extension_name == "lance.bfloat16":
+        raise _unsupported(type_, path)
+    return _spark_type(type_.storage_type, path)
+
+
+def _nested() -> dict[Callable[[pa.DataType], bool], Callable[[pa.DataType, str], DataType]]:
+    from pyarrow import types
+
+    return {
+        types.is_dictionary: lambda type_, path: _spark_type(type_.value_type, path),
+        types.is_list: _array,
+        types.is_large_list: _array,
+        types.is_fixed_size_list: _array,
+        types.is_struct: _struct,
+        types.is_map: _map,
+    }
+
+
+def _array(type_: pa.DataType, path: str) -> DataType:
+    from pyspark.sql.types import ArrayType
+
+    return ArrayType(_spark_type(type_.value_type, f"{path}.element"), type_.value_field.nullable)
+
+
+def _struct(type_: pa.DataType, path: str) -> DataType:
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType(
+        [StructField(field.name, _spark_type(field.type, f"{path}.{field.name}"), field.nullable) for field in type_]
+    )
+
+
+def _map(type_: pa.DataType, path: str) -> DataType:
+    from pyspark.sql.types import MapType
+
+    return MapType(
+        _spark_type(type_.key_type, f"{path}.key"),
+        _spark_type(type_.item_type, f"{path}.value"),
+        type_.item_field.nullable,
+    )
+
+
+def _decimal(type_: pa.DataType, path: str) -> DataType:
+    from pyspark.sql.types import DecimalType
+
+    # Spark has no negative scale: 1200 is 1200, and not 12 hundreds.
+    precision, scale = type_.precision - min(type_.scale, 0), max(type_.scale, 0)
+    if precision > _LARGEST_PRECISION:
+        raise _unsupported(type_, path)
+    return DecimalType(precision, scale)
+
+
+def _plain() -> dict[Callable[[pa.DataType], bool], str]:
+    from pyarrow import types
+
+    return {
+        types.is_boolean: "BooleanType",
+        types.is_int8: "ByteType",
+        types.is_uint8: "ShortType",
+        types.is_int16: "ShortType",
+        types.is_uint16: "IntegerType",
+        types.is_int32: "IntegerType",
+        types.is_uint32: "LongType",
+        types.is_int64: "LongType",
+        types.is_float16: "FloatType",
+        types.is_float32: "FloatType",
+        types.is_float64: "DoubleType",
+        types.is_string: "StringType",
+        types.is_large_string: "StringType",
+        types.is_string_view: "StringType",
+        types.is_binary: "BinaryType",
+        types.is_large_binary: "BinaryType",
+        types.is_binary_view: "BinaryType",
+        types.is_fixed_size_binary: "BinaryType",
+        types.is_date: "DateType",
+        types.is_time: "TimeType",
+        types.is_duration: "DayTimeIntervalType",
+        types.is_null: "NullType",
+    }
+
+
+def _unsupported(type_: pa.DataType, path: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"Spark has no type for the column {path}, which is {type_}. Leave it out with the option columns."
+    )

@@ -1,0 +1,86 @@
+"""Which table options mean, in any process."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lanceway.errors import InvalidInputError, TableNotFoundError
+from lanceway.spark.target import Target
+
+ROWS = pa.table({"x": [1, 2]})
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with the table `t` in its folder `w`, which lanceway.toml calls `local`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LANCEWAY_CONFIG", raising=False)
+    lance.write_dataset(ROWS, tmp_path / "w" / "t.lance")
+    (tmp_path / "lanceway.toml").write_text('[namespaces.local]\ntype = "dir"\npath = "./w"\n')
+    return tmp_path
+
+
+WAYS = [
+    {"path": "w/t.lance"},
+    {"PATH": "w/t.lance"},
+    {"table": "t", "namespace": "local"},
+    {"table": "t", "namespace.type": "dir", "namespace.path": "w"},
+    {"table": '["t"]', "namespace.type": "dir", "namespace.root": "./w", "storage.region": "eu"},
+]
+
+
+@pytest.mark.parametrize("options", WAYS, ids=json.dumps)
+def test_a_target_means_the_same_table_elsewhere(
+    options: dict[str, str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = Target.of(options)
+    elsewhere = place / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    for same in (target, pickle.loads(pickle.dumps(target)), Target.of(target.to_options())):
+        assert same == target
+        assert same.open().to_table() == ROWS
+        assert same.exists()
+
+
+def test_a_table_that_is_not_there(place: Path) -> None:
+    assert not Target.of({"path": "w/gone"}).exists()
+    assert not Target.of({"table": "gone", "namespace": "local"}).exists()
+    with pytest.raises(TableNotFoundError, match="There is no Lance table at"):
+        Target.of({"path": "w/gone"}).open()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "needs the location of a table"),
+        ({"path": "a", "table": "b"}, "one of the two and not both"),
+        ({"path": "a", "namespace": "local"}, "needs no namespace"),
+        ({"table": "t"}, "needs its root namespace"),
+        ({"table": "", "namespace": "local"}, "it must name a table"),
+        ({"table": "[", "namespace": "local"}, "no valid JSON"),
+        ({"table": "t", "namespace": "gone"}, "No namespace is called 'gone'"),
+        ({"table": "t", "namespace": "local", "namespace.type": "dir"}, "not both"),
+        ({"table": "t", "namespace.type": "dir", "namespace.pth": "w"}, "Did you mean 'path'?"),
+        ({"table": "t", "namespace.type": "nothing"}, "There is no catalog of type 'nothing'"),
+    ],
+)
+def test_options_that_name_no_table(options: dict[str, str], sentence: str, place: Path) -> None:
+    with pytest.raises(InvalidInputError, match=sentence.replace("?", r"\?")):
+        Target.of(options)
+
+
+def test_no_secret_is_shown(place: Path) -> None:
+    options = {"table": "t", "namespace": "local", "namespace.storage.secret_access_key": "PLANTED"}
+    target = Target.of({**options, "storage.session_token": "PLANTED"})
+    assert "PLANTED" not in repr(target) + target.name
+    assert list(target.to_options()) == ["target.secret"]  # a name that Spark hides the value of
+    with pytest.raises(InvalidInputError) as refused:
+        Target.of({**options, "namespace.storag": "PLANTED"})
+    assert "PLANTED" not in str(refused.value)
