@@ -42,6 +42,7 @@ def _run(arguments: tuple[str, ...], folder: str, environment: Mapping[str, str]
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     for number, (file, mode) in enumerate(zip(files, ("rb", "wb", "wb"), strict=True)):
         with open(file, mode) as opened:
             os.dup2(opened.fileno(), number)

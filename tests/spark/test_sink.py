@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import pickle
 import threading
 from collections.abc import Iterator
@@ -26,12 +27,26 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@f.udf(LongType())
-def breaking(number):  # Spark would read annotations as a kind of function that it has not
-    """Fails in the last task, after others have written their files."""
-    if number >= 15:
+def breaking(place: Path):
+    """Numbers that fail in the last task, once another has written its file: one that still writes may leave it."""
+    files = str(place)
+    before = len(glob.glob(f"{files}/**/data/*.lance", recursive=True))
+
+    @f.udf(LongType())
+    def number_or_failure(number):  # Spark would read annotations as a kind of function that it has not
+        import glob
+        import time
+
+        if number < 15:
+            return number
+        for _ in range(600):
+            if len(glob.glob(f"{files}/**/data/*.lance", recursive=True)) > before:
+                break
+            time.sleep(0.1)
+        time.sleep(5)
         raise ValueError("a row that cannot be made")
-    return number
+
+    return number_or_failure("id").alias("id")
 
 
 def numbers(spark: SparkSession, start: int = 0, end: int = 20) -> DataFrame:
@@ -128,9 +143,9 @@ def test_a_vector_of_another_size_is_refused(spark: SparkSession, folder: Path) 
 def test_a_job_that_fails_leaves_neither_rows_nor_files(spark: SparkSession, folder: Path) -> None:
     append(numbers(spark), folder / "t")
     with pytest.raises(PySparkException, match="a row that cannot be made"):
-        append(numbers(spark).select(breaking("id").alias("id")), folder / "t")
+        append(numbers(spark).select(breaking(folder / "t")), folder / "t")
     with pytest.raises(PySparkException, match="a row that cannot be made"):
-        append(numbers(spark).select(breaking("id").alias("id")), folder / "new")
+        append(numbers(spark).select(breaking(folder / "new")), folder / "new")
     assert lance.dataset(folder / "t").version == 1
     assert strays(folder / "t") == set()
     assert not (folder / "new").exists()
@@ -174,7 +189,7 @@ def test_a_table_of_a_catalog_is_made_through_it_or_not_at_all(spark: SparkSessi
     settings = {key.removeprefix("namespace."): value for key, value in options.items() if key.startswith("namespace.")}
     catalog = lanceway.connect(**settings)
     write = numbers(spark).write.format("lance").mode("append").options(**options)
-    failing = numbers(spark).select(breaking("id").alias("id")).write.format("lance").mode("append").options(**options)
+    failing = numbers(spark).select(breaking(folder)).write.format("lance").mode("append").options(**options)
     with pytest.raises(PySparkException, match="a row that cannot be made"):
         failing.save()
     assert catalog.list_tables(ListTablesRequest(id=[])).tables == []
