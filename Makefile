@@ -33,7 +33,7 @@ tour: $(READY)  ## See the library work: tables made, listed, queried and search
 	@$(PY) samples/tour.py
 
 test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
-	@$(PYTEST) -q -n $(JOBS) --dist loadgroup
+	@$(PYTEST) -q -n $(JOBS)
 
 test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JDK of version 21 or later
 	@$(PYTEST) -q -n $(JOBS) -m nessie
@@ -50,7 +50,7 @@ check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/ruff format --check $(SOURCES)
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
-	@$(PYTEST) -q -n $(JOBS) --dist loadgroup -m "$(UNIT)"
+	@$(PYTEST) -q -n $(JOBS) -m "$(UNIT)"
 
 drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
 	@$(PYTEST) -q -m race --rounds $(ROUNDS) --timeout 0

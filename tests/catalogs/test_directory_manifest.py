@@ -318,3 +318,14 @@ def test_a_renamed_table_is_dropped_whole(catalog: DirectoryCatalog, tmp_path: P
     assert own_folders(tmp_path) == []
     create(catalog, "a")
     assert own_folders(tmp_path) == ["a.lance"]
+
+
+def test_a_manifest_that_is_only_being_made_is_none_yet(tmp_path: Path) -> None:
+    # So its folder looks to others between the moment it is made and the commit of its first version.
+    (tmp_path / "__manifest" / "_versions").mkdir(parents=True)
+    catalog = DirectoryCatalog(path=str(tmp_path), layout="manifest")
+    assert tables(catalog) == []
+    with pytest.raises(TableNotFoundError):
+        catalog.drop_table(DropTableRequest(id=["t"]))
+    create(catalog, "t")
+    assert tables(catalog) == ["t"]

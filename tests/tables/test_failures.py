@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,6 +82,18 @@ def _unknown_result(things: Things) -> None:
     lance.write_dataset(samples.rows(), namespace_client=client, table_id=["t"], mode="create")
 
 
+def _vanishing(things: Things) -> None:
+    """A folder that is removed while it is written into."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from samples.rows().to_batches()
+        shutil.rmtree(things.path)
+        yield from samples.rows().to_batches()
+
+    data = pa.RecordBatchReader.from_batches(samples.SCHEMA, batches())
+    lance.fragment.write_fragments(data, things.path, schema=samples.SCHEMA)
+
+
 def _null(nullable: bool) -> pa.Table:
     return pa.table({"a": pa.array([None], pa.int64())}, schema=pa.schema([pa.field("a", pa.int64(), nullable)]))
 
@@ -104,6 +117,7 @@ PROVOKED: dict[str, Callable[[Things], object]] = {
     r"Not found: \S*/_versions/d?\d+\.manifest": lambda t: t.dangle(),
     r"file size is too small": lambda t: t.damage(b"x" * 100),
     r"does not have sufficient data": lambda t: t.damage(b"x"),
+    r"persist temp file .*\(os error 2\)|\(os error 2\) at path \"\S*/\.tmp": _vanishing,
     r"Retryable commit conflict": lambda t: t.behind(lambda d: d.drop_columns(["name"])).drop_columns(["words"]),
     r"Incompatible transaction: ": lambda t: t.behind(lambda d: d.insert(samples.rows(), mode="overwrite")).insert(
         samples.rows()

@@ -69,8 +69,11 @@ class Manifest:
         self._opened: dict[int, DirectoryNamespace] = {}
 
     def exists(self) -> bool:
-        """Whether there is one. It never goes away again, so once seen it is not looked for."""
-        self._seen = self._seen or self._folder.has(MANIFEST)
+        """Whether there is one. It never goes away again, so once seen it is not looked for.
+
+        Its folder alone is none yet: whoever makes the first one commits its first version a little later.
+        """
+        self._seen = self._seen or (self._folder.has(MANIFEST) and self._folder.has_data(MANIFEST))
         return self._seen
 
     @property

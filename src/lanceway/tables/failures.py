@@ -77,6 +77,8 @@ ROWS = (
     Row(r"Not found: \S*/_versions/d?\d+\.manifest", ConcurrentModificationError),
     Row(r"file size is too small", InvalidTableStateError),
     Row(r"does not have sufficient data", InvalidTableStateError),
+    # A folder that somebody removed while a file was written into it.
+    Row(r"persist temp file .*\(os error 2\)|\(os error 2\) at path \"\S*/\.tmp", ConcurrentModificationError),
     Row(r"Retryable commit conflict", ConcurrentModificationError),
     Row(r"Incompatible transaction: ", ConcurrentModificationError),
     Row(r"Too many concurrent writers", ConcurrentModificationError),
