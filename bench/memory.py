@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lance_namespace import InsertIntoTableRequest, QueryTableRequest
 
-from lanceway.tables import ipc, query, write
+from lanceway.tables import creation, ipc, query, write
 from lanceway.tables.dataset import Table
 
 ROWS = 10_000_000
@@ -52,7 +52,7 @@ def nothing(table: Table, rows: int) -> int:
 
 
 def create(table: Table, rows: int) -> int:
-    write.create(table, reader(rows), None)
+    creation.create(table, reader(rows), None)
     return rows
 
 

@@ -33,7 +33,6 @@ hypothesis.settings.load_profile("suite")
 CLIENTS = Path(__file__).with_name("clients")
 SERVER = Path(__file__).with_name("server")
 SPARK = Path(__file__).with_name("spark")
-JOBS = SPARK / "jobs"
 RUNS_SPARK = "test_the_examples_run[docs/guide/spark"
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
@@ -61,6 +60,13 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput |= {"folder": str(run.folder), "owner": run.owner}
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.scheduling import scheduler
+
+    return scheduler(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test by what it needs, so that `make check` and `make drill` can choose."""
@@ -80,8 +86,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("race")
         if SPARK in item.path.parents or item.name.startswith(RUNS_SPARK):
             item.add_marker("spark")
-            if "spark" in asked or JOBS not in item.path.parents:
-                item.add_marker(pytest.mark.xdist_group("spark"))  # they share a session, which takes long to start
         if CLIENTS in item.path.parents:
             item.add_marker("clients")
         if "CatalogTests" in (base.__name__ for base in getattr(getattr(item, "cls", None), "__mro__", ())):
@@ -91,8 +95,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "nessie" not in config.option.markexpr:  # it needs what not every machine has: `make test-nessie`
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nessie")])
         items[:] = [item for item in items if not item.get_closest_marker("nessie")]
-    # One worker has them all, and they take long: it had better begin with them.
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    # They take long, and most of Spark's are one worker's: it had better begin with them.
+    items.sort(key=lambda item: not any(item.iter_markers("spark")) and not any(item.iter_markers("docs")))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -19,7 +19,6 @@ from tests.servers.run import Run
 from tests.servers.seaweedfs import KEY, S3, TABLE_BUCKET
 from tests.servers.unity import Unity
 
-pytestmark = pytest.mark.xdist_group("foreign")
 ARROW = "application/vnd.apache.arrow.stream"
 SECRETS = (seaweedfs.SECRET, moto.SECRET, KEY)
 

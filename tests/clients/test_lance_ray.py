@@ -12,9 +12,6 @@ import ray
 
 from tests.clients.conftest import Place
 
-# One worker runs them all, so that Ray is started once.
-pytestmark = pytest.mark.xdist_group("ray")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:

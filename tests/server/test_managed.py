@@ -20,9 +20,6 @@ from tests.server.appending import Appender
 from tests.server.conftest import Cluster
 from tests.servers.cutting import Cutting
 
-# One worker runs them all, so that the servers are started once.
-pytestmark = pytest.mark.xdist_group("cluster")
-
 # Two that open the table for each append, and two that open it once.
 WRITERS = ("pylance", "open_dataset", "pylance", "open_dataset")
 EACH = 8

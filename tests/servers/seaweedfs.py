@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import httpx
 import obstore
@@ -121,35 +122,17 @@ class S3:
 
 def start(run: Run) -> S3:
     """The run's S3 server, started if it is not there yet."""
-
-    def started(home: Path) -> dict[str, str]:
-        server = _start(run, home)
-        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
-
-    return S3(**run.once("seaweedfs", started))
+    return _once(run, "seaweedfs")
 
 
 def start_vending(run: Run) -> S3:
     """Another one, whose Iceberg catalog gives out credentials for each table alone; started if it is not there yet."""
-
-    def started(home: Path) -> dict[str, str]:
-        (home / "iam.json").write_text(json.dumps(IAM))
-        options = (f"-s3.iam.config={home / 'iam.json'}", f"-s3.iceberg.credentialRole={ROLE}")
-        server = _start(run, home, "seaweedfs-vending", options)
-        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
-
-    return S3(**run.once("seaweedfs-vending", started))
+    return _once(run, "seaweedfs-vending", IAM, f"-s3.iceberg.credentialRole={ROLE}")
 
 
 def start_sts(run: Run) -> S3:
     """Another one, which gives credentials that end to whoever has any: `sts:AssumeRole` on its own address."""
-
-    def started(home: Path) -> dict[str, str]:
-        (home / "iam.json").write_text(json.dumps(_open_to_all(IAM)))
-        server = _start(run, home, "seaweedfs-sts", (f"-s3.iam.config={home / 'iam.json'}",))
-        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
-
-    return S3(**run.once("seaweedfs-sts", started))
+    return _once(run, "seaweedfs-sts", _open_to_all(IAM))
 
 
 def _open_to_all(iam: dict[str, Any]) -> dict[str, Any]:
@@ -158,19 +141,62 @@ def _open_to_all(iam: dict[str, Any]) -> dict[str, Any]:
     return {**iam, "roles": [role]}
 
 
-def _start(run: Run, home: Path, name: str = "seaweedfs", options: tuple[str, ...] = ()) -> S3:
+def _once(run: Run, name: str, iam: dict[str, Any] | None = None, *options: str) -> S3:
+    def started(home: Path) -> dict[str, str]:
+        rights = home / "iam.json"
+        if iam is not None:
+            rights.write_text(json.dumps(iam))
+        server = launch(
+            run,
+            home,
+            name,
+            lambda port: (
+                f"-bucket={BUCKET}",
+                f"-tableBucket={TABLE_BUCKET}",
+                f"-s3.port.iceberg={port}",
+                "-s3.port.lance=0",
+                *(() if iam is None else (f"-s3.iam.config={rights}",)),
+                *options,
+            ),
+            lambda s3, iceberg: S3(s3, iceberg=iceberg),
+            {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET},
+        )
+        return {"endpoint": server.endpoint, "iceberg": server.iceberg}
+
+    return S3(**run.once(name, started))
+
+
+# -- any of its servers --------------------------------------------------------------------------
+
+
+class Server(Protocol):
+    def is_ready(self) -> bool: ...
+
+
+AnyServer = TypeVar("AnyServer", bound=Server)
+
+
+def launch(
+    run: Run,
+    home: Path,
+    name: str,
+    options: Callable[[int], Sequence[str]],
+    server: Callable[[str, str], AnyServer],
+    environment: Mapping[str, str],
+) -> AnyServer:
+    """Start SeaweedFS with one more API than S3. `options` get that one's port, `server` the addresses of both."""
     for _ in range(ATTEMPTS):  # another process may take a port between the look and the start
-        iceberg, *ports = free_ports(1 + 2 * len(COMPONENTS))
-        process = _spawn(run, home, ports, iceberg, name, options)
+        other, *ports = free_ports(1 + 2 * len(COMPONENTS))
+        process = _spawn(run, home, name, ports, options(other), environment)
         s3 = ports[COMPONENTS.index("s3")]
-        server = S3(f"http://127.0.0.1:{s3}", iceberg=f"http://127.0.0.1:{iceberg}")
-        if wait_until(server.is_ready, process, READY_SECONDS):
-            return server
+        started = server(f"http://127.0.0.1:{s3}", f"http://127.0.0.1:{other}")
+        if wait_until(started.is_ready, process, READY_SECONDS):
+            return started
     raise RuntimeError(f"SeaweedFS does not start:\n{(run.folder / f'{name}.log').read_text()[-2000:]}")
 
 
 def _spawn(
-    run: Run, home: Path, ports: list[int], iceberg: int, name: str, options: tuple[str, ...]
+    run: Run, home: Path, name: str, ports: list[int], options: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     listen = [f"-{part}.port={port}" for part, port in zip(COMPONENTS, ports, strict=False)]
     grpc = [f"-{part}.port.grpc={port}" for part, port in zip(COMPONENTS, ports[len(COMPONENTS) :], strict=True)]
@@ -180,12 +206,8 @@ def _spawn(
         f"-dir={home}",
         "-ip=127.0.0.1",
         "-ip.bind=127.0.0.1",
-        f"-bucket={BUCKET}",
         *listen,
         *grpc,
-        f"-tableBucket={TABLE_BUCKET}",
-        f"-s3.port.iceberg={iceberg}",
-        "-s3.port.lance=0",
         f"-s3.localSocket={home / 's3.sock'}",
         f"-filer.localSocket={home / 'filer.sock'}",
         "-admin.ui=false",
@@ -194,8 +216,7 @@ def _spawn(
         *options,
     ]
     # Its sockets go to the temporary folder, and are forgotten there.
-    environment = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "TMPDIR": str(home)}
-    return run.spawn(name, command, environment)
+    return run.spawn(name, command, {**environment, "TMPDIR": str(home)})
 
 
 def program() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import lance
 import lance_ray
 import pyarrow as pa
-import pytest
 import ray
 
 import lanceway
@@ -13,9 +12,6 @@ from lanceway.catalogs import LakeCatalog
 from tests.clients.served.conftest import Served
 from tests.clients.test_lance_ray import address, cluster  # noqa: F401 - a fixture, which is used by being here
 from tests.servers.lanceway import Lanceway
-
-# One worker runs them all, so that Ray is started once for a file.
-pytestmark = pytest.mark.xdist_group("ray")
 
 
 def test_a_table_is_created_appended_to_overwritten_and_read(stored: Served, fruit: pa.Table) -> None:

@@ -16,9 +16,6 @@ from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run
 from tests.servers.seaweedfs import KEY, S3, SECRET
 
-# One worker runs them all, so that the server is started once.
-pytestmark = pytest.mark.xdist_group("bucket-server")
-
 
 @dataclass(frozen=True)
 class Bucket:

@@ -1,0 +1,15 @@
+"""Benchmarks that say something of the library must at least run; here with next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).parents[1] / "bench"
+
+
+def test_the_memory_of_rows_is_measured() -> None:
+    done = subprocess.run([sys.executable, BENCH / "memory.py", "1000"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["nothing", "create", "insert", "query", "send"]
