@@ -7,6 +7,7 @@ room for the whole; and a footer that is missing tells of an answer that was cut
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError
@@ -68,15 +69,14 @@ def reader(download: Download) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     source = _Source(iter(download))
-    try:
-        is_file = _skip_magic(source)
-        stream = pa.ipc.open_stream(pa.PythonFile(source, "r"))
-    except (pa.ArrowException, OSError, EOFError) as error:
-        download.close()
-        raise _broken(download.what, str(error)) from error
-    except BaseException:
-        download.close()
-        raise
+    with ExitStack() as failed:
+        failed.callback(download.close)
+        try:
+            is_file = _skip_magic(source)
+            stream = pa.ipc.open_stream(pa.PythonFile(source, "r"))
+        except (pa.ArrowException, OSError, EOFError) as error:
+            raise _broken(download.what, str(error)) from error
+        failed.pop_all()
     return pa.RecordBatchReader.from_batches(stream.schema, _batches(download, source, stream, is_file))
 
 

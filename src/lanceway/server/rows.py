@@ -124,10 +124,9 @@ async def send_rows(outflow: Outflow, work: Work, mount: str | None, receive: Re
             ahead = asyncio.ensure_future(work.run(mount, next, outflow.rest, None))
             try:
                 await _sent(send, pieces, gone)
-            except BaseException:
+                pieces = await ahead
+            finally:
                 ahead.cancel()
-                raise
-            pieces = await ahead
         if pieces is None:
             await send({"type": "http.response.body", "body": b""})
     finally:
