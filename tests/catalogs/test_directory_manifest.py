@@ -329,3 +329,17 @@ def test_a_manifest_that_is_only_being_made_is_none_yet(tmp_path: Path) -> None:
         catalog.drop_table(DropTableRequest(id=["t"]))
     create(catalog, "t")
     assert tables(catalog) == ["t"]
+
+
+def test_a_list_at_the_root_shows_what_others_change_meanwhile(catalog: DirectoryCatalog, tmp_path: Path) -> None:
+    other = DirectoryCatalog(path=str(tmp_path), layout="manifest")
+    for name in ("b", "a", "c"):
+        create(other, "n", name)
+        rename(other, ["n", name], [name])
+        assert name in tables(catalog)
+    assert tables(catalog) == ["a", "b", "c"]
+    page = catalog.list_tables(ListTablesRequest(id=[], limit=2))
+    assert page.tables == ["a", "b"]
+    other.drop_table(DropTableRequest(id=["c"]))
+    assert catalog.list_tables(ListTablesRequest(id=[], limit=2, page_token=page.page_token)).tables == []
+    assert tables(catalog) == ["a", "b"]

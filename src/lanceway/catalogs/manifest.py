@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,9 @@ class Manifest:
         # By process: one that a fork left here would wait for threads that are not there, and must not
         # even be let go of, as its end would touch them too.
         self._opened: dict[int, DirectoryNamespace] = {}
+        self._watched: dict[int, lance.LanceDataset] = {}
+        # The version of the manifest at which these were the tables at the root.
+        self._root: tuple[int, list[str]] = (0, [])
 
     def exists(self) -> bool:
         """Whether there is one. It never goes away again, so once seen it is not looked for.
@@ -95,6 +99,7 @@ class Manifest:
 
     def close(self) -> None:
         self._opened.pop(os.getpid(), None)
+        self._watched.pop(os.getpid(), None)
 
     # -- namespaces ------------------------------------------------------------------------------
 
@@ -167,12 +172,33 @@ class Manifest:
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
     ) -> Sequence[str]:
         _check_namespace(namespace)
+        if namespace.is_root and include_declared:  # which of them hold data is not the manifest's to know
+            return self._at_root(after, limit)
         request = ListTablesRequest(
             id=list(namespace), page_token=after, limit=limit, include_declared=include_declared
         )
         with self._translated("list"):
             names = self._namespace.list_tables(request).tables
         return names or self._nothing_in(namespace)
+
+    def _at_root(self, after: str | None, limit: int | None) -> Sequence[str]:
+        """The tables at the root: they are asked for with every list of folders, and read anew after a change alone."""
+        with self._translated("list"):
+            version, names = self._latest_version(), self._root[1]
+            if version != self._root[0]:
+                # The version was asked for first: names may be newer than it and are then read again, never older.
+                request = ListTablesRequest(id=[], include_declared=True)
+                names = sorted(self._namespace.list_tables(request).tables)
+                self._root = (version, names)
+        first = 0 if after is None else bisect_right(names, after)
+        return names[first : None if limit is None else first + limit]
+
+    def _latest_version(self) -> int:
+        pid = os.getpid()
+        opened = self._watched.get(pid)
+        if opened is None:
+            opened = self._watched.setdefault(pid, self._dataset())
+        return int(opened.latest_version)
 
     def find(self, table: Identifier) -> Row:
         """Raises TableNotFoundError, or NamespaceNotFoundError for its parent."""
