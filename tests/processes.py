@@ -15,9 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 WARM = multiprocessing.get_context("forkserver")
-WARM.set_forkserver_preload(
-    ["lance", "psycopg", "alembic.command", "httpx", "typer", "rich.console", "lanceway.catalogs.lake"]
-)
+WARM.set_forkserver_preload(["lance", "psycopg", "alembic.command", "typer", "rich.console", "lanceway.catalogs.lake"])
 
 
 def lanceway(

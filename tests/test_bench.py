@@ -12,4 +12,5 @@ BENCH = Path(__file__).parents[1] / "bench"
 def test_the_memory_of_rows_is_measured() -> None:
     done = subprocess.run([sys.executable, BENCH / "memory.py", "1000"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["nothing", "create", "insert", "query", "send"]
+    steps = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    assert steps == ["nothing", "create", "insert", "query", "send"]

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).parents[1]
 HEAVY = (
     "alembic",
     "boto3",
-    "httpx",
+    "http.client",
     "lance",
     "lance_namespace",
     "numpy",
@@ -60,7 +60,7 @@ def test_the_count_would_notice_something_heavy() -> None:
 
 def test_connecting_loads_no_optional_package() -> None:
     loaded = loaded_by("import lanceway; lanceway.connect('dir', path='nowhere')")
-    assert loaded.isdisjoint({"alembic", "boto3", "httpx", "pandas", "pyspark", "sqlalchemy", "starlette", "tenacity"})
+    assert loaded.isdisjoint({"alembic", "boto3", "pandas", "pyspark", "sqlalchemy", "starlette", "tenacity"})
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:

@@ -65,6 +65,21 @@ def test_a_read_is_asked_again(catalog: IcebergCatalog, proxy: Proxy, fault: Fau
     assert proxy.waiting == []
 
 
+def test_a_server_that_trips_over_a_table_is_asked_once_more(catalog: IcebergCatalog, proxy: Proxy) -> None:
+    # So it does when somebody drops the table at that very moment.
+    table = [*namespace(catalog), "t"]
+    proxy.next(Refuse(500))
+    create(catalog, table)
+    before = len(proxy.requests)
+    proxy.next(Refuse(500))
+    assert catalog.describe_table({"id": table}).location
+    assert len(proxy.requests) - before == 2
+    proxy.next(Refuse(500), Refuse(500))
+    with pytest.raises(InternalError):
+        catalog.describe_table({"id": table})
+    assert proxy.waiting == []
+
+
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
@@ -133,7 +148,7 @@ def test_nobody_listens() -> None:
 )
 def test_what_an_answer_means(catalog: IcebergCatalog, proxy: Proxy, fault: Fault, code: int) -> None:
     table = create(catalog, [*namespace(catalog), "t"])
-    proxy.next(fault)
+    proxy.next(*[fault] * (2 if code == 18 else 1))  # a server that broke down is asked once more
     with pytest.raises(LanceNamespaceError) as refused:
         catalog.describe_table({"id": table})
     assert refused.value.code == ErrorCode(code)
@@ -207,8 +222,13 @@ def test_a_list_is_never_shorter_than_it_should_be(catalog: IcebergCatalog, prox
     space = namespace(catalog)
     for name in ("a", "b", "c"):
         catalog.declare_table({"id": [*space, name]})
-    for fault in (Refuse(500, path="/tables/b"), Refuse(403, path="/tables/b"), Halve(honest=True, path="/tables/b")):
-        proxy.next(fault)
+    broken, denied, cut = (
+        Refuse(500, path="/tables/b"),
+        Refuse(403, path="/tables/b"),
+        Halve(honest=True, path="/tables/b"),
+    )
+    for faults in ((broken, broken), (denied,), (cut,)):
+        proxy.next(*faults)
         with pytest.raises(LanceNamespaceError):
             catalog.list_tables({"id": space})
     proxy.next(Refuse(404, path="/tables/b"))  # dropped between the list and the look

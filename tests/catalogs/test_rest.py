@@ -241,11 +241,9 @@ def test_what_cannot_be_read_is_not_repeated(catalog: Any, faults: Faults) -> No
 
 
 def refused(status: int, content: bytes | object, *, path: str = "/v1/table/t/describe", **headers: str) -> Any:
-    import httpx
-
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    given = {name.replace("_", "-").lower(): value for name, value in headers.items()}
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return refuse(Request("describe_table of t", "POST", path), Answer(status, httpx.Headers(given), body))
+    return refuse(Request("describe_table of t", "POST", path), Answer(status, given, body))
 
 
 @pytest.mark.parametrize("code", sorted(protocol.STATUS))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tenacity.nap
 
+from lanceway.wire.http import Client
 from tests.servers import faults as fake
 from tests.servers.faults import Faults
+from tests.wire.clients import connected
 
 
 @pytest.fixture
@@ -24,3 +27,16 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     taken: list[float] = []
     monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=taken.append))
     return taken
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Client]]:
+    clients: list[Client] = []
+
+    def make(*args: Any, **given: Any) -> Client:
+        clients.append(connected(*args, **given))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()

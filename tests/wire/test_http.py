@@ -19,45 +19,18 @@ import pytest
 import tenacity.nap
 import trustme
 
-from lanceway.config import read_settings
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
-    LanceNamespaceError,
     ServiceUnavailableError,
     UnauthenticatedError,
-    from_error_code,
 )
-from lanceway.wire import http, retries
-from lanceway.wire.authentication import Beside, ClientCredentials, Credentials, Fixed, TokenFile, bearer
-from lanceway.wire.http import Answer, Client, Request
-from lanceway.wire.retries import Repeat
+from lanceway.wire import retries
+from lanceway.wire.authentication import Beside, ClientCredentials, Credentials, TokenFile, bearer
+from lanceway.wire.http import Client, Request
 from tests.servers import faults as fake
 from tests.servers.faults import Faults, Seen, answer
-
-TOKEN = "open-sesame"
-READ = Request("describe", "POST", "/v1/x", content=b"{}", repeat=Repeat.SAFE)
-CHANGE = Request("create", "POST", "/v1/x", content=b"{}")
-OK = answer(200, {"ok": True})
-
-
-def refuse(request: Request, refused: Answer) -> LanceNamespaceError:
-    """As simple a protocol as can be."""
-    return from_error_code(16 if refused.status == 401 else 17, f"{request.what}: {refused.content.decode()}")
-
-
-@pytest.fixture
-def connect() -> Iterator[Callable[..., Client]]:
-    clients: list[Client] = []
-
-    def make(uri: str, credentials: Callable[[], Credentials] = lambda: Fixed(bearer(TOKEN)), **given: Any) -> Client:
-        settings = read_settings("A client", http.SETTINGS, given)
-        clients.append(Client(uri, settings, credentials, refuse))
-        return clients[-1]
-
-    yield make
-    for client in clients:
-        client.close()
+from tests.wire.clients import CHANGE, OK, READ, TOKEN, Parts, sending
 
 
 @pytest.fixture
@@ -197,24 +170,6 @@ def test_a_server_that_stalls_is_left(faults: Faults, connect: Callable[..., Cli
 
 
 # -- bodies --------------------------------------------------------------------------------------
-
-
-class Parts:
-    """A body that is sent once."""
-
-    def __init__(self, *parts: bytes, failure: Exception | None = None) -> None:
-        self.started = False
-        self._parts, self._failure = parts, failure
-
-    def __iter__(self) -> Iterator[bytes]:
-        self.started = True
-        yield from self._parts
-        if self._failure is not None:
-            raise self._failure
-
-
-def sending(parts: Parts) -> Request:
-    return Request("insert", "POST", "/v1/x", content=parts)
 
 
 def test_a_body_streams_in(client: Client, faults: Faults) -> None:

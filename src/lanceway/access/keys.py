@@ -7,12 +7,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
-import httpx
-
-from lanceway.errors import ServiceUnavailableError, UnauthenticatedError
+from lanceway.config import read_settings
+from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
+from lanceway.wire.connections import SETTINGS, read_address
+from lanceway.wire.failures import Lost
+from lanceway.wire.transport import Transport
 
 FRESH = 300.0  # seconds for which keys are used without another look
 KEPT = 3600.0  # seconds for which they are used while the issuer does not answer
@@ -86,7 +90,7 @@ class SigningKeys:
         try:
             self._known = _Keys(_read(self._fetch()), self._clock())
             self._failed = False
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        except (Lost, InvalidInputError, ValueError) as error:
             self._failed = True
             _LOG.warning("The keys at %s cannot be had: %s", self._uri, str(error) or type(error).__name__)
         finally:
@@ -94,11 +98,16 @@ class SigningKeys:
 
     def _fetch(self) -> bytes:
         deadline = time.monotonic() + self._patience
-        body = bytearray()
-        with httpx.stream("GET", self._uri, timeout=self._patience) as answer:
-            if answer.status_code != httpx.codes.OK:
-                raise ValueError(f"the answer has status {answer.status_code}")
-            for part in answer.iter_bytes():
+        patience = {"timeout": self._patience, "connect_timeout": self._patience}
+        address, body = read_address(self._uri), bytearray()
+        with (
+            # Looks lie so far apart that no connection would still be there for the next.
+            closing(Transport(read_settings("The issuer's keys", SETTINGS, patience))) as http,
+            closing(http.open("GET", address, address.target, {"accept": "application/json"})) as answer,
+        ):
+            if answer.status != HTTPStatus.OK:
+                raise ValueError(f"the answer has status {answer.status}")
+            for part in answer:
                 body += part
                 if len(body) > _LARGEST or time.monotonic() > deadline:
                     raise ValueError("the answer is too large or too slow")

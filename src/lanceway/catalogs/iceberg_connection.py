@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 JSON = "application/json"
 _MILLISECONDS = 1000
+_BROKE_DOWN = 500
 _SHARED = ("header.*", "headers.*", "tls.ssl_ca_cert", "tls.cert_file", "tls.key_file", "tls.assert_hostname")
 
 
@@ -165,6 +166,18 @@ class IcebergConnection(Catalog):
             route=route,
         )
         return read(call, warehouse.client.send(call))
+
+    def _ask_twice(self, *args: Any, **options: Any) -> Any:
+        """As `_ask`, for what may be asked again: servers trip over a table that is dropped at that very moment.
+
+        Asked again, they know whether it is there.
+        """
+        try:
+            return self._ask(*args, **options)
+        except InternalError as error:
+            if getattr(error, "status", None) != _BROKE_DOWN:
+                raise
+            return self._ask(*args, **options)
 
     def _pages(
         self,

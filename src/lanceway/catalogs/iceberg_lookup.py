@@ -61,7 +61,7 @@ class IcebergLookup(IcebergNamespaces):
     def _load(self, table: Identifier, *, to_read: bool = False) -> LoadedTable:
         """What the server knows of a table, Lance or not; with credentials `to_read` it. Raises TableNotFoundError."""
         warehouse, names = self._inside(table.parent)
-        answer = self._ask(
+        answer = self._ask_twice(
             warehouse,
             "load_table",
             f"Loading the table {table}",

@@ -59,7 +59,7 @@ class IcebergTables(IcebergLookup):
         body = iceberg.create_table_body(table.name, location, {**properties, CLAIM: claim})
         what = f"Declaring the table {table}"
         try:
-            answer = self._ask(
+            answer = self._ask_twice(
                 warehouse, "create_table", what, names, body=body, headers=self._delegation, repeat=Repeat.SAFE
             )
             made = iceberg.read_table(answer)

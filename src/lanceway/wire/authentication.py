@@ -5,17 +5,21 @@ An object of this room belongs to one process, whose threads share it.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import threading
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Protocol
-
-import httpx
+from urllib.parse import urlencode
 
 from lanceway.errors import InternalError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.wire.failures import lost
+from lanceway.wire.connections import read_address
+from lanceway.wire.failures import Lost, lost
+from lanceway.wire.transport import Transport
 
 AUTHORIZATION, API_KEY = "authorization", "x-api-key"
 # A token is renewed this long before its end, or after three quarters of a short life.
@@ -30,11 +34,11 @@ def bearer(token: str) -> dict[str, str]:
 class Credentials(Protocol):
     """The headers that say who asks."""
 
-    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+    def headers(self, http: Transport) -> Mapping[str, str]:
         """As they are now; `http` is there to fetch what is missing."""
         ...
 
-    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+    def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
         """Called after a 401: whether there are other headers than those `refused`."""
         ...
 
@@ -45,10 +49,10 @@ class Fixed:
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = dict(headers)
 
-    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+    def headers(self, http: Transport) -> Mapping[str, str]:
         return self._headers
 
-    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+    def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
         return False
 
 
@@ -58,10 +62,10 @@ class Beside:
     def __init__(self, headers: Mapping[str, str], inner: Credentials) -> None:
         self._headers, self._inner = dict(headers), inner
 
-    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+    def headers(self, http: Transport) -> Mapping[str, str]:
         return {**self._headers, **self._inner.headers(http)}
 
-    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+    def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
         return self._inner.renew(http, {name: refused[name] for name in refused if name not in self._headers})
 
 
@@ -72,7 +76,7 @@ class TokenFile:
         self._path = Path(path)
         self._kept: tuple[tuple[int, int, int], dict[str, str]] | None = None
 
-    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+    def headers(self, http: Transport) -> Mapping[str, str]:
         try:
             found = os.stat(self._path)
             state = (found.st_mtime_ns, found.st_size, found.st_ino)
@@ -88,7 +92,7 @@ class TokenFile:
             raise UnauthenticatedError(f"The token_file {self._path} holds no token: one line of plain characters.")
         return bearer(token)
 
-    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+    def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
         self._kept = None
         return self.headers(http) != refused
 
@@ -100,45 +104,49 @@ class ClientCredentials:
         self, token_uri: str, client: str, secret: str, scope: str | None = None, *, in_form: bool = False
     ) -> None:
         """`in_form`: id and secret are sent in the form, where Iceberg catalogs look for them, and not in a header."""
-        self._uri, self._client = token_uri, None if in_form else (client, secret)
-        self._form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
+        self._uri, self._address = token_uri, read_address(token_uri)
+        form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
+        self._sent = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
         if in_form:
-            self._form |= {"client_id": client, "client_secret": secret}
+            form |= {"client_id": client, "client_secret": secret}
+        else:
+            self._sent[AUTHORIZATION] = f"Basic {base64.b64encode(f'{client}:{secret}'.encode()).decode()}"
+        self._form = urlencode(form).encode()
         self._lock = threading.Lock()
         self._headers: dict[str, str] = {}
         self._until: float | None = 0.0  # by the monotonic clock; None: until it is refused
 
-    def headers(self, http: httpx.Client) -> Mapping[str, str]:
+    def headers(self, http: Transport) -> Mapping[str, str]:
         with self._lock:
             if self._until is not None and time.monotonic() >= self._until:
                 self._fetch(http)
             return self._headers
 
-    def renew(self, http: httpx.Client, refused: Mapping[str, str]) -> bool:
+    def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
         with self._lock:
             if self._headers == refused:  # else another thread was here first
                 self._fetch(http)
             return self._headers != refused
 
-    def _fetch(self, http: httpx.Client) -> None:
+    def _fetch(self, http: Transport) -> None:
         what = "Fetching a token"
         try:
-            accept = {"accept": "application/json"}
-            answer = http.request("POST", self._uri, data=self._form, auth=self._client, headers=accept)
-        except httpx.RequestError as error:
-            raise lost(what, self._uri, error, changes=False).error from error
-        if answer.status_code >= _SERVER_TROUBLE:
-            raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {answer.status_code}.")
-        if answer.status_code != httpx.codes.OK:
+            answer = http.open("POST", self._address, self._address.target, self._sent, self._form)
+            content = answer.read()
+        except Lost as error:
+            raise lost(what, self._uri, error, changes=False).error from error.__cause__
+        if answer.status >= _SERVER_TROUBLE:
+            raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {answer.status}.")
+        if answer.status != HTTPStatus.OK:
             # Its words stay out: they may repeat what was sent.
             raise UnauthenticatedError(
-                f"{what} failed: {self._uri} answers {answer.status_code}. Are credential and token_uri right?"
+                f"{what} failed: {self._uri} answers {answer.status}. Are credential and token_uri right?"
             )
-        self._keep(answer)
+        self._keep(content)
 
-    def _keep(self, answer: httpx.Response) -> None:
+    def _keep(self, content: bytes) -> None:
         try:
-            found = answer.json()
+            found = json.loads(content)
             token, seconds = found["access_token"], found.get("expires_in")
             life = None if seconds is None else float(seconds)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

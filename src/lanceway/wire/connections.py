@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-import httpx
+from urllib.parse import quote, urlsplit
 
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# What may stand in an address as it is; a percent sign because it is encoded already.
+_PLAIN = "%/:@!$&'()*+,;=~?"
+_UNPRINTABLE, _BLANK = re.compile(r"[\x00-\x1f\x7f]"), re.compile(r"\s")
+_PORTS = {"http": 80, "https": 443}
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 # What every catalog behind HTTP may set, beside its address and its credentials.
@@ -29,17 +33,46 @@ SETTINGS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server, and the target that an address names there."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str  # path and query, as they are sent
+
+    @property
+    def netloc(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+
+def read_address(uri: str) -> Address:
+    """Where an address leads. Raises ValueError for what is none, and does not repeat it."""
+    if _UNPRINTABLE.search(uri):
+        raise ValueError("An address is one line of printable characters.")
+    parts = urlsplit(uri)
+    if parts.scheme not in _PORTS or not parts.hostname or _BLANK.search(parts.netloc):
+        raise ValueError("An address is http://host:port/path.")
+    port = _PORTS[parts.scheme] if parts.port is None else parts.port
+    target = quote(parts.path, safe=_PLAIN) + (f"?{quote(parts.query, safe=_PLAIN)}" if parts.query else "")
+    return Address(parts.scheme, parts.hostname, port, target)
+
+
 def checked_uri(uri: str) -> str:
     """A server's address without a slash at its end. What is wrong with it is said without repeating a password."""
     try:
-        url = httpx.URL(uri)
-    except httpx.InvalidURL:
-        raise InvalidInputError("uri is no address. Give it as http://host:port/path.") from None
-    if url.userinfo:
-        raise InvalidInputError("uri holds a user or a password. Leave them out, and give a token in its own setting.")
-    if url.scheme not in ("http", "https") or not url.host:
-        raise InvalidInputError(f"uri is {uri!r}, but must be an address such as http://host:port/path.")
-    if url.query or url.fragment:
+        parts = urlsplit(uri)
+        if "@" in parts.netloc:
+            raise InvalidInputError(
+                "uri holds a user or a password. Leave them out, and give a token in its own setting."
+            )
+        read_address(uri)
+    except ValueError:
+        said = "no address" if "@" in uri else f"{uri!r}, which is no address"
+        raise InvalidInputError(f"uri is {said}. Give it as http://host:port/path.") from None
+    if parts.query or parts.fragment:
         raise InvalidInputError("uri has a query or a fragment. Give it as http://host:port/path.")
     return uri.rstrip("/")
 
@@ -67,11 +100,9 @@ def check(settings: Mapping[str, Any]) -> None:
         raise InvalidInputError("tls.key_file is set without tls.cert_file, the certificate it is for.")
 
 
-def tls(settings: Mapping[str, Any]) -> ssl.SSLContext | bool:
-    """What a server's certificate is checked by, and the client's own; True for what is usual."""
+def tls(settings: Mapping[str, Any]) -> ssl.SSLContext:
+    """What a server's certificate is checked by, the system's authorities unless others are set; the client's own."""
     authorities, certificate = settings["tls.ssl_ca_cert"], settings["tls.cert_file"]
-    if not authorities and not certificate and settings["tls.assert_hostname"]:
-        return True
     try:
         context = ssl.create_default_context(cafile=authorities)
         if certificate:
@@ -82,4 +113,5 @@ def tls(settings: Mapping[str, Any]) -> ssl.SSLContext | bool:
         )
         raise InvalidInputError(f"The files for TLS cannot be used ({files}): {error.strerror or error}.") from error
     context.check_hostname = settings["tls.assert_hostname"]
+    context.set_alpn_protocols(["http/1.1"])
     return context

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-import httpx
+from enum import Enum
+from http.client import HTTPException
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, ServiceUnavailableError
 
+_LONGEST = 200  # characters of what the system or a server says
+
+
+class Reason(Enum):
+    """Why an exchange broke off. `{0}` is the server's address, `{1}` what the system said."""
+
+    BUSY = "all connections to {0} are in use, and none came free in time."
+    FAR = "{0} cannot be reached in time. Is the address right, and the server up?"
+    UNREACHABLE = "{0} cannot be reached{1}. Is the address right, and the server up?"
+    SILENT = "{0} did not answer in time. The setting timeout says how long to wait."
+    CUT = "the connection to {0} broke off{1}."
+    UNWRITABLE = "HTTP has no way to write it."
+    COMPRESSED = "the answer of {0} is compressed and cannot be read."
+
+
 # The request had no connection to travel on. All others may have arrived, as far as anybody here can tell.
-_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_UNSENT = frozenset({Reason.BUSY, Reason.FAR, Reason.UNREACHABLE, Reason.UNWRITABLE})
+
+
+class Lost(Exception):  # noqa: N818 - never leaves this room: `lost` makes an error of it
+    """An exchange that broke off."""
+
+    def __init__(self, reason: Reason, said: str = "") -> None:
+        self.reason, self.said = reason, f" ({said})" if said else ""
+        super().__init__(self.text("the server"))
+
+    def text(self, uri: str) -> str:
+        return self.reason.value.format(uri, self.said)
 
 
 class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised to a caller is `error`
@@ -23,27 +50,27 @@ class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised 
         self.after = after  # how many seconds the server asks to wait
 
 
-def lost(what: str, uri: str, error: httpx.RequestError | httpx.StreamError, *, changes: bool) -> Failed:
-    """An exchange that broke off. `changes`: the request was to change something."""
-    arrived = not isinstance(error, _UNSENT)
-    if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
-        # Its text may repeat a header, and with it a token.
-        refused = InvalidInputError(f"{what} cannot be sent to {uri}: HTTP has no way to write it.")
-        return Failed(refused, arrived=False, status=0)
-    if isinstance(error, httpx.DecodingError):
-        return Failed(InternalError(f"{what}: the answer of {uri} is compressed and cannot be read."), arrived=True)
+def unreached(error: OSError | HTTPException) -> Lost:
+    """There was no connection."""
+    return Lost(Reason.FAR) if isinstance(error, TimeoutError) else Lost(Reason.UNREACHABLE, _said(error))
+
+
+def broken(error: OSError | HTTPException) -> Lost:
+    """There was a connection."""
+    return Lost(Reason.SILENT) if isinstance(error, TimeoutError) else Lost(Reason.CUT, _said(error))
+
+
+def lost(what: str, uri: str, error: Lost, *, changes: bool) -> Failed:
+    """What an exchange that broke off ends in. `changes`: the request was to change something."""
+    reason, arrived = error.reason, error.reason not in _UNSENT
+    text = error.text(uri)
+    if reason is Reason.UNWRITABLE:
+        return Failed(InvalidInputError(f"{what} cannot be sent to {uri}: {text}"), arrived=False, status=0)
+    if reason is Reason.COMPRESSED:
+        return Failed(InternalError(f"{what}: {text}"), arrived=True)
     doubt = " It is not known whether it was carried out: look before asking again." if arrived and changes else ""
-    return Failed(ServiceUnavailableError(f"{what} failed: {_reason(uri, error)}{doubt}"), arrived=arrived)
+    return Failed(ServiceUnavailableError(f"{what} failed: {text}{doubt}"), arrived=arrived)
 
 
-def _reason(uri: str, error: Exception) -> str:
-    if isinstance(error, httpx.PoolTimeout):
-        return f"all connections to {uri} are in use, and none came free in time."
-    if isinstance(error, httpx.ConnectTimeout):
-        return f"{uri} cannot be reached in time. Is the address right, and the server up?"
-    if isinstance(error, httpx.TimeoutException):
-        return f"{uri} did not answer in time. The setting timeout says how long to wait."
-    said = str(error).rstrip(".")
-    if isinstance(error, httpx.ConnectError):
-        return f"{uri} cannot be reached ({said}). Is the address right, and the server up?"
-    return f"the connection to {uri} broke off{f' ({said})' if said else ''}."
+def _said(error: OSError | HTTPException) -> str:
+    return " ".join(str(error).split())[:_LONGEST].rstrip(".")

@@ -12,20 +12,17 @@ import os
 import weakref
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from importlib.metadata import version
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-import httpx
-
-from lanceway.errors import InternalError, LanceNamespaceError, ServiceUnavailableError
+from lanceway.errors import InternalError, LanceNamespaceError
 from lanceway.wire import retries
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, Credentials
-from lanceway.wire.connections import SETTINGS, check, check_headers, checked_uri, tls
-from lanceway.wire.failures import Failed, lost
+from lanceway.wire.connections import SETTINGS, check, check_headers, checked_uri, read_address
+from lanceway.wire.failures import Failed, Lost, lost
 from lanceway.wire.messages import Answer, Download, Once, Request
 from lanceway.wire.retries import Repeat
+from lanceway.wire.transport import Response, Transport
 
 __all__ = ["SETTINGS", "Answer", "Client", "Download", "Once", "Request", "check_headers", "checked_uri"]
 
@@ -35,9 +32,6 @@ log = logging.getLogger(__name__)
 
 # Of an answer that is no success, this much is looked at.
 _LARGEST_ERROR = 64 * 1024
-_CONNECTIONS, _IDLE = 100, 32
-# Servers close an idle connection after five seconds or more: it must not be used in that very moment.
-_IDLE_SECONDS = 4.0
 _SHORTEST_SECRET = 4
 _WHO = frozenset({AUTHORIZATION, API_KEY})
 # Iceberg catalogs answer 419 where a token has run out.
@@ -53,7 +47,7 @@ class Client:
         self, uri: str, settings: Mapping[str, Any], credentials: Callable[[], Credentials], refuse: Refuse
     ) -> None:
         self.uri = checked_uri(uri)
-        self._base = httpx.URL(self.uri)
+        self._address = read_address(self.uri)
         self._settings = settings
         check(settings)
         given = {**settings["header"], **settings["headers"]}
@@ -86,28 +80,24 @@ class Client:
     def _whole(self, request: Request) -> Answer:
         response = self._opened(request)
         try:
-            return Answer(response.status_code, response.headers, response.read())
-        except (httpx.RequestError, httpx.StreamError) as error:
-            raise self._lost(request, error) from error
-        finally:
-            response.close()
+            return Answer(response.status, response.headers, response.read())
+        except Lost as error:
+            raise self._lost(request, error) from error.__cause__
 
-    def _opened(self, request: Request) -> httpx.Response:
+    def _opened(self, request: Request) -> Response:
         """An answer that is a success, with its body still to be read."""
         pool = self._pool()
         # A request that says who asks is not sent with the catalog's own credentials.
         who = {} if _WHO & request.headers.keys() else pool.credentials.headers(pool.http)
         response = self._exchange(pool, request, who)
-        if response.status_code in _UNAUTHENTICATED and who:
+        if response.status in _UNAUTHENTICATED and who:
             response = self._renewed(pool, request, who, response)
-        log.debug("%s %s: %s", request.method, request.path, response.status_code)
+        log.debug("%s %s: %s", request.method, request.path, response.status)
         if not response.is_success:
             raise self._refused(request, response)
         return response
 
-    def _renewed(
-        self, pool: _Pool, request: Request, who: Mapping[str, str], refused: httpx.Response
-    ) -> httpx.Response:
+    def _renewed(self, pool: _Pool, request: Request, who: Mapping[str, str], refused: Response) -> Response:
         """The answer to other credentials, if there are any: what was refused so was not carried out."""
         try:
             # Renewed for the next request too, where this one's rows are gone.
@@ -120,42 +110,31 @@ class Client:
         refused.close()
         return self._exchange(pool, request, pool.credentials.headers(pool.http))
 
-    def _exchange(self, pool: _Pool, request: Request, who: Mapping[str, str]) -> httpx.Response:
-        own = self._headers if not _WHO & request.headers.keys() else _without(self._headers, _WHO)
-        headers = {**own, **who, **request.headers}
-        built = pool.http.build_request(
-            request.method,
-            self._base,
-            headers=[(name.encode(), value.encode("latin-1")) for name, value in headers.items()],
-            content=request.content,
-            # The target is sent as it stands: httpx would take `..` out of a path, and writes its query to the log.
-            extensions={"target": self._target(request)},
-        )
+    def _exchange(self, pool: _Pool, request: Request, who: Mapping[str, str]) -> Response:
+        headers = self._all_headers(request, who)
         try:
-            return pool.http.send(built, stream=True)
-        except (httpx.RequestError, httpx.StreamError) as error:
-            failed = self._lost(request, error)
-            raise failed from (error if failed.status is None else None)
-        except RuntimeError as error:
-            if not pool.http.is_closed:
-                raise
-            closed = ServiceUnavailableError(f"{request.what} failed: the catalog was closed at the same time.")
-            raise Failed(closed, arrived=True) from error
+            return pool.http.open(request.method, self._address, self._target(request), headers, request.content)
+        except Lost as error:
+            raise self._lost(request, error) from error.__cause__
 
-    def _target(self, request: Request) -> bytes:
-        base = self._base.raw_path.rstrip(b"/")
+    def _all_headers(self, request: Request, who: Mapping[str, str]) -> dict[str, str]:
+        own = self._headers if not _WHO & request.headers.keys() else _without(self._headers, _WHO)
+        return {**own, **who, **request.headers}
+
+    def _target(self, request: Request) -> str:
         query = f"?{urlencode(request.query)}" if request.query else ""
-        return base + f"{request.path}{query}".encode("ascii")
+        return f"{self._address.target}{request.path}{query}"
 
-    def _lost(self, request: Request, error: httpx.RequestError | httpx.StreamError) -> Failed:
+    def _lost(self, request: Request, error: Lost) -> Failed:
         return lost(request.what, self.uri, error, changes=request.repeat is not Repeat.SAFE)
 
-    def _refused(self, request: Request, response: httpx.Response) -> Failed:
-        answer = Answer(response.status_code, response.headers, _hidden(_beginning(response), response.request.headers))
+    def _refused(self, request: Request, response: Response) -> Failed:
+        answer = Answer(response.status, response.headers, _hidden(_beginning(response), response.sent))
         after = retries.retry_after(answer.headers.get("retry-after"))
         error = self._redirected(request, answer) if response.is_redirect else self._refuse(request, answer)
         error.request_id = getattr(error, "request_id", None) or answer.request_id  # type: ignore[attr-defined]
         error.retry_after = after  # type: ignore[attr-defined]
+        error.status = answer.status  # type: ignore[attr-defined]
         return Failed(error, arrived=True, status=answer.status, after=after)
 
     def _redirected(self, request: Request, answer: Answer) -> LanceNamespaceError:
@@ -171,32 +150,19 @@ class Client:
         mine = os.getpid()
         pool = self._pools.get(mine)
         if pool is None:
-            made = _Pool(self._open(), self._credentials())
+            made = _Pool(Transport(self._settings), self._credentials())
             # No lock, which a fork could copy while it is held: of two that come at once, one gives way.
             pool = self._pools.setdefault(mine, made)
             if pool is not made:
                 made.http.close()
         return pool
 
-    def _open(self) -> httpx.Client:
-        given = self._settings
-        return httpx.Client(
-            headers={"user-agent": f"lanceway/{version('lanceway')}"},
-            timeout=httpx.Timeout(given["timeout"], connect=given["connect_timeout"]),
-            limits=httpx.Limits(
-                max_connections=_CONNECTIONS, max_keepalive_connections=_IDLE, keepalive_expiry=_IDLE_SECONDS
-            ),
-            verify=tls(given),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # one user's must not go out with another's
-            follow_redirects=False,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
     """What one process holds."""
 
-    http: httpx.Client
+    http: Transport
     credentials: Credentials
 
 
@@ -210,22 +176,22 @@ def _close(pools: dict[int, _Pool]) -> None:
         pool.http.close()
 
 
-def _beginning(response: httpx.Response) -> bytes:
+def _beginning(response: Response) -> bytes:
     """As much of an error's body as is looked at, and as came."""
     found = bytearray()
     try:
-        for chunk in response.iter_bytes():
+        for chunk in response:
             found += chunk
             if len(found) >= _LARGEST_ERROR:
                 break
-    except (httpx.RequestError, httpx.StreamError):
+    except Lost:
         pass  # the status says enough
     finally:
         response.close()
     return bytes(found[:_LARGEST_ERROR])
 
 
-def _hidden(content: bytes, sent: httpx.Headers) -> bytes:
+def _hidden(content: bytes, sent: Mapping[str, str]) -> bytes:
     """What a server says, without the credentials that it may repeat."""
     for name in _WHO:
         secret = sent.get(name, "").rpartition(" ")[2].encode()

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import httpx
-
-from lanceway.wire.failures import lost
+from lanceway.wire.failures import Lost, lost
 from lanceway.wire.lance import REQUEST_ID
 from lanceway.wire.retries import Repeat
+from lanceway.wire.transport import Response
 
 
 class Once(Protocol):
@@ -40,13 +39,12 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
-    headers: httpx.Headers = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)  # names in lower case
     content: bytes = field(repr=False)
 
     @property
     def request_id(self) -> str | None:
-        found: str | None = self.headers.get(REQUEST_ID)
-        return found
+        return self.headers.get(REQUEST_ID)
 
     def json(self) -> Any:
         """What it holds, read. Raises ValueError where that is no JSON, or nested too deep to be read."""
@@ -59,16 +57,16 @@ class Answer:
 class Download:
     """The body of an answer on its way. It holds a connection until it is read to its end or closed."""
 
-    def __init__(self, what: str, uri: str, response: httpx.Response) -> None:
+    def __init__(self, what: str, uri: str, response: Response) -> None:
         self.what, self.uri = what, uri
         self.headers = response.headers
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            yield from self._response.iter_bytes()
-        except (httpx.RequestError, httpx.StreamError) as error:
-            raise lost(self.what, self.uri, error, changes=False).error from error
+            yield from self._response
+        except Lost as error:
+            raise lost(self.what, self.uri, error, changes=False).error from error.__cause__
         finally:
             self.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import email.utils
 import random
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum
@@ -39,14 +40,26 @@ def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: fl
 
     Raises the error of the last attempt.
     """
+    began = time.monotonic()
+    try:
+        return attempt()  # mostly that is all: what follows takes longer than a request
+    except Failed as failed:
+        ended = [failed]
+
+    def counted() -> Result:
+        """The first attempt as it ended, then others."""
+        if ended:
+            raise ended.pop()
+        return attempt()
+
     attempts = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, Failed) and may_repeat(error, repeat)),
-        stop=stop_after_attempt(retries + 1) | stop_after_delay(seconds),
+        stop=stop_after_attempt(retries + 1) | stop_after_delay(seconds - (time.monotonic() - began)),
         wait=_Wait(),
         reraise=True,
     )
     try:
-        return attempts(attempt)
+        return attempts(counted)
     except Failed as failed:
         raise failed.error from failed.__cause__
 
