@@ -1,117 +1,108 @@
 """Lance beside Parquet in one Spark session: `make bench-spark`.
 
-The same rows are written by Spark to both, each with an id, a number, a word and a vector of 64 floats, and read
-back: through `format("lance")` (the data source), through the SQL catalog, and from Parquet. A ratio below 1 means
-that Lance takes less time. Each figure is the best of several, in seconds. Then a table of few rows is read at up to
-10,000 fragments, to see what planning costs. Smaller: `--rows 200000 --fragments 1 100`.
+The same rows are written by Spark to both: some with a vector of 64 floats each, more without. They are read back
+through `format("lance")` (the data source), through the SQL catalog, and from Parquet. Each figure is the best of
+several, in seconds, and a ratio below 1 means that Lance takes less time. The parts:
+
+  write      all rows as a new table               scan       full scan, one column, filter, count, group by
+  append     many small batches                    lookup     one row by its id, without and with an index
+  merge      one key in a hundred changed          gaps       what a scan's time is made of
+  stream     all rows through a stream             fragments  the same rows in up to 10,000 fragments
+  peer       the JVM connector for Lance, on the version of Spark that it runs on
+
+Some of them alone, and what they read kept for the next time: `--only scan,lookup --home FOLDER`. Smaller:
+`--rows 200000 --narrow 1000000 --appends 50 --fragments 1 100`.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 os.environ.setdefault("LANCE_LOG", "error")
 
-import lance
-import pyarrow as pa
 from rich.console import Console
-from rich.table import Table
 
 import lanceway.spark
+import spark_fragments
+import spark_peer
+import spark_reading
+import spark_writing
+from spark_tables import CATALOG, Pair
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-RUNS = 3
-SIZE = 64
+PARTS = ("write", "append", "merge", "stream", "scan", "lookup", "gaps", "fragments", "peer")
 FRAGMENTS = (1, 10, 100, 1_000, 10_000)
-# What is asked of each; `{}` is the table.
-QUERIES = {
-    "full scan": "SELECT max(hash(*)) FROM {}",
-    "one column": "SELECT sum(x) FROM {}",
-    "two columns, filter": "SELECT sum(x) FROM {} WHERE word = 'word 7'",
-    "point look-up": "SELECT word FROM {} WHERE id = 12345",
-    "count": "SELECT count(*) FROM {}",
-    "group by": "SELECT word, avg(x) FROM {} GROUP BY word",
-}
-
-
-def rows(spark: SparkSession, count: int) -> DataFrame:
-    made = spark.range(count).selectExpr("id", "rand(7) AS x", "concat('word ', id % 100) AS word")
-    return made.selectExpr("*", f"transform(sequence(1, {SIZE}), n -> float(x * n)) AS v")
-
-
-def best(work: Callable[[], object], runs: int = RUNS) -> float:
-    """Seconds of the fastest run: what the machine can do when nothing disturbs it."""
-    took = []
-    for _ in range(runs):
-        began = time.perf_counter()
-        work()
-        took.append(time.perf_counter() - began)
-    return min(took)
-
-
-def write(frame: DataFrame, form: str, path: Path) -> float:
-    options = {"vector_columns": f'{{"v": {SIZE}}}'} if form == "lance" else {}
-    return best(lambda: frame.write.format(form).options(**options).mode("overwrite").save(str(path)), 2)
-
-
-def compare(spark: SparkSession, home: Path, count: int, console: Console) -> None:
-    table = Table("", "data source", "SQL catalog", "Parquet", "ratio", title=f"{count:,} rows, vectors of {SIZE}")
-    frame = rows(spark, count)
-    warehouse, parquet = home / "warehouse", home / "parquet"
-    ours, theirs = write(frame, "lance", warehouse / "t.lance"), write(frame, "parquet", parquet)
-    table.add_row("write", f"{ours:.2f}", "", f"{theirs:.2f}", f"{ours / theirs:.2f}")
-    spark.read.format("parquet").load(str(parquet)).createOrReplaceTempView("parquet_t")
-    measure(spark, warehouse, QUERIES, table)
-    lance.dataset(str(warehouse / "t.lance")).create_scalar_index("id", "BTREE")
-    measure(spark, warehouse, {"point look-up, index": QUERIES["point look-up"]}, table)
-    console.print(table)
-
-
-def measure(spark: SparkSession, warehouse: Path, queries: dict[str, str], table: Table) -> None:
-    spark.read.format("lance").load(str(warehouse / "t.lance")).createOrReplaceTempView("lance_t")
-    for name, query in queries.items():
-        took = [best(spark.sql(query.format(place)).collect) for place in ("lance_t", "bench.t", "parquet_t")]
-        table.add_row(name, *(f"{seconds:.2f}" for seconds in took), f"{min(took[:2]) / took[2]:.2f}")
-
-
-def grow(spark: SparkSession, home: Path, counts: list[int], console: Console) -> None:
-    table = Table("fragments", "planned", "read", title="The same rows in more fragments, seconds")
-    for count in counts:
-        path = home / f"in_{count}"
-        lance.write_dataset(pa.table({"x": range(max(counts))}), path, max_rows_per_file=-(-max(counts) // count))
-
-        def load(path: Path = path) -> DataFrame:
-            return spark.read.format("lance").load(str(path))
-
-        planned = best(lambda load=load: load().rdd.getNumPartitions())
-        read = best(lambda load=load: load().selectExpr("sum(x)").collect())
-        table.add_row(f"{count:,}", f"{planned:.2f}", f"{read:.2f}")
-    console.print(table)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--fragments", type=int, nargs="*", default=list(FRAGMENTS))
-    given = parser.parse_args()
-    console = Console()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        catalogs = {"bench": {"type": "dir", "path": str(home / "warehouse")}}
+    given = arguments()
+    console = Console(width=120)
+    with folder(given.home) as home:
+        (home / "warehouse").mkdir(parents=True, exist_ok=True)
+        catalogs = {CATALOG: {"type": "dir", "path": str(home / "warehouse")}}
         conf = {"spark.driver.memory": "3g", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
         spark = lanceway.spark.session(conf=conf, catalogs=catalogs)
         spark.sparkContext.setLogLevel("ERROR")
-        compare(spark, home, given.rows, console)
-        grow(spark, home, given.fragments, console)
+        wide = Pair(spark, home, f"wide_{given.rows}", given.rows, wide=True)
+        narrow = Pair(spark, home, f"narrow_{given.narrow}", given.narrow, wide=False)
+        pairs = [pair for pair in (wide, narrow) if pair.rows]
+        on_each: dict[str, Callable[[Pair, Console], None]] = {
+            "write": spark_writing.write,
+            "merge": spark_writing.merge,
+            "stream": spark_writing.stream,
+            "scan": spark_reading.scan,
+            "lookup": spark_reading.lookup,
+            "gaps": spark_reading.gaps,
+        }
+        for part in given.only:
+            if part == "append":
+                spark_writing.append(narrow, console, given.appends)
+            elif part == "fragments":
+                spark_fragments.fragments(spark, home, given.fragments, console)
+            elif part == "peer":
+                spark_peer.peer(wide, console)
+            else:
+                for pair in pairs:
+                    if part != "write":
+                        pair.fill()
+                    on_each[part](pair, console)
         spark.stop()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", type=parts, default=PARTS, metavar="PART,…", help="these parts, in this order")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows with vectors; 0 leaves them out")
+    parser.add_argument("--narrow", type=int, default=20_000_000, help="rows without; 0 leaves them out")
+    parser.add_argument("--appends", type=int, default=1_000)
+    parser.add_argument("--fragments", type=int, nargs="*", default=list(FRAGMENTS))
+    parser.add_argument("--home", type=Path, help="where tables are kept, and found the next time")
+    return parser.parse_args()
+
+
+def parts(text: str) -> tuple[str, ...]:
+    chosen = tuple(text.split(","))
+    unknown = [part for part in chosen if part not in PARTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}, but: {', '.join(PARTS)}")
+    return chosen
+
+
+@contextmanager
+def folder(given: Path | None) -> Iterator[Path]:
+    if given is not None:
+        yield given.absolute()
+        return
+    made = Path(tempfile.mkdtemp(prefix="lanceway-bench-"))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 if __name__ == "__main__":

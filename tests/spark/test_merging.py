@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import lance
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import InvalidInputError, InvalidTableStateError, LanceNamespaceError, TableNotFoundError
 from lanceway.spark.rewriting import Changed
-from tests.spark.writes import ids, strays
+from tests.spark.writes import ids, settle, strays
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,6 +92,23 @@ def test_keys_given_twice_are_refused_and_leave_nothing(spark: SparkSession, fol
             lanceway.spark.merge(
                 spark, twice, folder / "t", on="id", when_matched_update=True, when_not_matched_insert=True
             )
+    assert lance.dataset(folder / "t").version == 1
+    assert strays(folder / "t") == set()
+
+
+def test_a_merge_whose_job_fails_leaves_nothing(spark: SparkSession, folder: Path) -> None:
+    make(folder / "t")
+    broken = "if(source.id = 45, raise_error('a row that cannot be made'), 'new')"
+    with pytest.raises(PySparkException, match="a row that cannot be made"):
+        lanceway.spark.merge(
+            spark,
+            source(spark, 30, 50),
+            folder / "t",
+            on="id",
+            when_matched_update={"n": "source.n"},
+            when_not_matched_insert={"id": "source.id", "name": broken, "n": "source.n"},
+        )
+    settle(spark)
     assert lance.dataset(folder / "t").version == 1
     assert strays(folder / "t") == set()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import glob
+import json
 import pickle
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,41 +13,36 @@ from typing import TYPE_CHECKING
 import lance
 import pyarrow as pa
 import pytest
-from lance_namespace import DeclareTableRequest, ListTablesRequest, ListTableVersionsRequest
+from lance_namespace import DeclareTableRequest, LanceNamespace, ListTablesRequest, ListTableVersionsRequest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
-from pyspark.sql.types import LongType, StructType
+from pyspark.sql.types import BinaryType, LongType, StructType
 
 import lanceway
-from lanceway.errors import TableAlreadyExistsError
+from lanceway.catalogs import LakeCatalog
+from lanceway.cli import stored
+from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
+from lanceway.lake import checks
 from lanceway.spark.sink import Writer
 from lanceway.spark.stream_sink import StreamWriter
-from tests.spark.writes import append, ids, strays
+from tests.spark.writes import append, ids, settle, strays
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.servers.lanceway import Lanceway
 
-def breaking(place: Path):
-    """Numbers that fail in the last task, once another has written its file: one that still writes may leave it."""
-    files = str(place)
-    before = len(glob.glob(f"{files}/**/data/*.lance", recursive=True))
 
-    @f.udf(LongType())
-    def number_or_failure(number):  # Spark would read annotations as a kind of function that it has not
-        import glob
-        import time
+@f.udf(LongType())
+def breaking(number):  # Spark would read annotations as a kind of function that it has not
+    """Fails in the last task at once, while the first still has something to write."""
+    import time
 
-        if number < 15:
-            return number
-        for _ in range(600):
-            if len(glob.glob(f"{files}/**/data/*.lance", recursive=True)) > before:
-                break
-            time.sleep(0.1)
-        time.sleep(5)
+    if number >= 15:
         raise ValueError("a row that cannot be made")
-
-    return number_or_failure("id").alias("id")
+    if number == 0:
+        time.sleep(1)
+    return number
 
 
 def numbers(spark: SparkSession, start: int = 0, end: int = 20) -> DataFrame:
@@ -143,9 +139,10 @@ def test_a_vector_of_another_size_is_refused(spark: SparkSession, folder: Path) 
 def test_a_job_that_fails_leaves_neither_rows_nor_files(spark: SparkSession, folder: Path) -> None:
     append(numbers(spark), folder / "t")
     with pytest.raises(PySparkException, match="a row that cannot be made"):
-        append(numbers(spark).select(breaking(folder / "t")), folder / "t")
+        append(numbers(spark).select(breaking("id").alias("id")), folder / "t")
     with pytest.raises(PySparkException, match="a row that cannot be made"):
-        append(numbers(spark).select(breaking(folder / "new")), folder / "new")
+        append(numbers(spark).select(breaking("id").alias("id")), folder / "new")
+    settle(spark)
     assert lance.dataset(folder / "t").version == 1
     assert strays(folder / "t") == set()
     assert not (folder / "new").exists()
@@ -186,12 +183,13 @@ def catalogs(folder: Path) -> dict[str, dict[str, str]]:
 def test_a_table_of_a_catalog_is_made_through_it_or_not_at_all(spark: SparkSession, folder: Path, type_: str) -> None:
     (folder / "warehouse").mkdir()
     options = {**catalogs(folder)[type_], "table": "orders"}
-    settings = {key.removeprefix("namespace."): value for key, value in options.items() if key.startswith("namespace.")}
-    catalog = lanceway.connect(**settings)
+    catalog = connect(catalogs(folder)[type_])
     write = numbers(spark).write.format("lance").mode("append").options(**options)
-    failing = numbers(spark).select(breaking(folder)).write.format("lance").mode("append").options(**options)
+    failing = numbers(spark).select(breaking("id").alias("id")).write.format("lance").mode("append").options(**options)
     with pytest.raises(PySparkException, match="a row that cannot be made"):
         failing.save()
+    settle(spark)
+    assert not list((folder / "warehouse").rglob("*.lance"))
     assert catalog.list_tables(ListTablesRequest(id=[])).tables == []
     write.save()
     write.save()
@@ -200,10 +198,18 @@ def test_a_table_of_a_catalog_is_made_through_it_or_not_at_all(spark: SparkSessi
     assert table.version == 2
 
 
-def test_a_managed_table_has_each_of_many_jobs_versions_claimed(spark: SparkSession, folder: Path) -> None:
-    options = {**catalogs(folder)["lake"], "table": "orders"}
-    catalog = lanceway.connect("lake", uri=f"sqlite:///{folder}/lake.db", root=str(folder / "warehouse"))
-    catalog.declare_table(DeclareTableRequest(id=["orders"]))
+@pytest.mark.parametrize("through", ["lake", "server"])
+def test_a_managed_table_has_each_of_many_jobs_versions_claimed(
+    spark: SparkSession, folder: Path, server: Lanceway, through: str
+) -> None:
+    """Fifty tasks make one version, and of jobs at once each makes its own: none is lost, none is there twice."""
+    name, options = ["orders"], catalogs(folder)["lake"]
+    if through == "server":
+        name = ["lake", f"orders_{uuid.uuid4().hex}"]
+        options = {"namespace.type": "rest", "namespace.uri": server.uri, "namespace.token": server.token}
+    catalog = connect(options)
+    catalog.declare_table(DeclareTableRequest(id=name))
+    options = {**options, "table": json.dumps(name)}
     spark.range(0, 50, numPartitions=50).write.format("lance").mode("append").options(**options).save()
     failures: list[BaseException] = []
 
@@ -221,10 +227,28 @@ def test_a_managed_table_has_each_of_many_jobs_versions_claimed(spark: SparkSess
     for thread in threads:
         thread.join()
     assert failures == []
-    table = lance.dataset(namespace_client=catalog, table_id=["orders"])
+    table = lance.dataset(namespace_client=catalog, table_id=name)
     assert sorted(table.to_table()["id"].to_pylist()) == list(range(80))
-    claimed = catalog.list_table_versions(ListTableVersionsRequest(id=["orders"]))
+    claimed = catalog.list_table_versions(ListTableVersionsRequest(id=name))
     assert sorted(version.version for version in claimed.versions) == [1, 2, 3, 4]
+    assert len(table.checkout_version(1).get_fragments()) == 50
+    assert len({job_of(table, version) for version in range(1, 5)}) == 4
+    assert strays(Path(table.uri)) == set()
+    if through == "lake":
+        assert isinstance(catalog, LakeCatalog)
+        found = [*catalog._lake.look(checks.check), *stored.check(catalog._lake, {}, None)]
+        assert [finding for finding in found if finding.wrong] == []
+
+
+def job_of(table: lance.LanceDataset, version: int) -> str:
+    transaction = table.read_transaction(version)
+    assert transaction is not None
+    assert transaction.transaction_properties is not None
+    return transaction.transaction_properties["lanceway.spark.job"]
+
+
+def connect(options: dict[str, str]) -> LanceNamespace:
+    return lanceway.connect(**{key.removeprefix("namespace."): value for key, value in options.items()})
 
 
 # -- attempts, without Spark ---------------------------------------------------------------------
@@ -247,7 +271,42 @@ def test_only_the_attempt_that_spark_reports_counts(folder: Path) -> None:
     lost, told, other = (job.write(rows(*span)) for span in ((0, 5), (0, 5), (5, 10)))
     job.commit([told, other, None])
     assert ids(folder / "t") == list(range(10))
-    assert len(strays(folder / "t")) == len(lost.fragments)
+    assert lost.fragments
+    assert strays(folder / "t") == set()
+
+
+def test_large_blobs_go_with_the_file_that_they_belong_to(folder: Path) -> None:
+    schema = StructType().add("b", BinaryType())
+    options = {"path": str(folder / "t"), "blob_columns": "b", "data_storage_version": "2.2"}
+    job = Writer(options, schema, overwrite=False)
+    rows = pa.record_batch({"b": [b"x" * 200_000]})
+    told, _ = job.write(iter([rows])), job.write(iter([rows]))
+    assert len(list(folder.rglob("*.blob"))) == 2
+    job.commit([told])
+    assert len(list(folder.rglob("*.blob"))) == 1
+    assert lance.dataset(folder / "t").count_rows() == 1
+
+
+@pytest.mark.parametrize("has_table", [False, True])
+def test_a_task_that_ends_after_its_job_leaves_nothing(folder: Path, has_table: bool) -> None:
+    if has_table:
+        first = writer(folder / "t")
+        first.commit([first.write(rows(0, 5))])
+    given_up = writer(folder / "t")
+    told = given_up.write(rows(5, 10))
+    given_up.abort([None])  # the driver does not know of it yet
+    with pytest.raises(ConcurrentModificationError, match="has ended while this task still wrote for it"):
+        given_up.write(rows(5, 10))
+    assert told.fragments
+    if not has_table:
+        assert not (folder / "t").exists()
+        return
+    done = writer(folder / "t")
+    done.commit([done.write(rows(5, 10))])
+    with pytest.raises(ConcurrentModificationError, match="what it wrote was removed"):
+        done.write(rows(5, 10))
+    assert ids(folder / "t") == list(range(10))
+    assert strays(folder / "t") == set()
 
 
 def test_an_abort_after_a_commit_that_went_through_removes_nothing(folder: Path) -> None:

@@ -222,7 +222,8 @@ def test_every_row_is_there_once_after_kills(folder: Path, rounds: int) -> None:
         finally:
             os.killpg(query.pid, signal.SIGKILL)
             query.wait()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    last = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert last.returncode == 0, last.stderr[-4000:]
     assert ids(sink) == list(range(batches * ROWS))
     assert versions(sink) == batches
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import Row
 from lanceway.errors import InvalidInputError, TableSchemaValidationError
 from lanceway.spark.types import arrow_schema, spark_schema, to_lance, to_spark
 from tests.spark.conftest import lance as read
+from tests.spark.edges import array
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,14 +60,6 @@ TYPES: dict[str, tuple[pa.DataType, Any, str, Any]] = {
     "list of structs": (pa.list_(pa.struct([("a", pa.int8())])), [{"a": 1}], "array<struct<a:tinyint>>", [Row(a=1)]),
     "map": (pa.map_(pa.string(), pa.float16()), [("a", 0.5)], "map<string,float>", {"a": 0.5}),
 }
-
-
-def array(values: list[Any], type_: pa.DataType) -> pa.Array:
-    if isinstance(type_, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type_, pa.array(values, type_.storage_type))
-    if pa.types.is_dictionary(type_):
-        return pa.array(values, type_.value_type).cast(type_)
-    return pa.array(values, type_)
 
 
 def all_types() -> pa.Table:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lance
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def append(frame: DataFrame, path: Path | str, **options: str) -> None:
@@ -29,5 +30,17 @@ def strays(path: Path) -> set[str]:
             known |= {f"data/{file.path}" for file in fragment.metadata.files}
             if fragment.metadata.deletion_file is not None:
                 known.add(fragment.metadata.deletion_file.path(fragment.fragment_id))
-    found = [file for folder in ("data", "_deletions") for file in (path / folder).rglob("*") if file.is_file()]
+    found = [
+        file for folder in ("data", "_deletions", ".lanceway") for file in (path / folder).rglob("*") if file.is_file()
+    ]
     return {file.relative_to(path).as_posix() for file in found} - known
+
+
+def settle(spark: SparkSession) -> None:
+    """Wait for tasks that go on although their job has failed."""
+    tracker = spark.sparkContext._jsc.sc().statusTracker()
+    for _ in range(600):
+        if not any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
+            return
+        time.sleep(0.1)
+    raise AssertionError("a task still runs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from lanceway.tables.storage import EXPIRES
 from lanceway.wire.iceberg import LoadedTable
 
 PREFIX = "storage."
@@ -17,9 +18,9 @@ _NAMES: Mapping[str, str] = MappingProxyType(
         "s3.region": "aws_region",
         "client.region": "aws_region",
         "s3.endpoint": "aws_endpoint",
-        "s3.session-token-expires-at-ms": "expires_at_millis",
+        "s3.session-token-expires-at-ms": EXPIRES,
         "gcs.oauth2.token": "google_bearer_token",
-        "gcs.oauth2.token-expires-at": "expires_at_millis",
+        "gcs.oauth2.token-expires-at": EXPIRES,
     }
 )
 _SAS = "adls.sas-token."
@@ -48,7 +49,7 @@ def _translated(config: Mapping[str, str]) -> dict[str, str]:
     found = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
     for key, value in config.items():
         if key.startswith(_SAS_EXPIRES):
-            found["expires_at_millis"] = value
+            found[EXPIRES] = value
         elif key.startswith(_SAS):
             found["azure_storage_sas_token"] = value
             found["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from lanceway.tables.storage import EXPIRES
 from lanceway.wire.unity import Vended
 
 # By what Unity calls each kind of credentials: its fields, and what pylance calls them.
@@ -30,5 +31,5 @@ def options_of(vended: Vended) -> dict[str, str]:
         if vended.credentials.get(kind, {}).get(field)
     }
     if found and vended.expires_at_millis is not None:
-        found["expires_at_millis"] = str(vended.expires_at_millis)
+        found[EXPIRES] = str(vended.expires_at_millis)
     return found

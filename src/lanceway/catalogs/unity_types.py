@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from lanceway.tables.blobs import is_blob_type
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -22,7 +24,6 @@ VECTOR_SIZE = "arrow.fixed-size-list.size"
 # For a type that Spark has no word for.
 OPAQUE = "string"
 _INTERVAL = "interval day to second"
-_BLOB = "lance.blob.v2"
 
 # By the name that pyarrow prints. Unsigned ones take the next larger word.
 _WORDS: Mapping[str, str] = MappingProxyType(
@@ -141,7 +142,7 @@ def _plain(type_: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     if isinstance(type_, pa.BaseExtensionType):
-        if type_.extension_name == _BLOB:
+        if is_blob_type(type_):
             return pa.large_binary()
         return _plain(type_.storage_type)
     return _plain(type_.value_type) if pa.types.is_dictionary(type_) else type_

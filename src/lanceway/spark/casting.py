@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lanceway.errors import TableSchemaValidationError
+from lanceway.tables.blobs import is_blob_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +89,7 @@ def _stored(type_: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
     if isinstance(type_, pa.BaseExtensionType):
-        return pa.large_binary() if type_.extension_name == "lance.blob.v2" else _stored(type_.storage_type)
+        return pa.large_binary() if is_blob_type(type_) else _stored(type_.storage_type)
     return _stored(type_.value_type) if pa.types.is_dictionary(type_) else type_
 
 
@@ -150,7 +151,7 @@ def _is_hollow(column: pa.Array) -> bool:
 def _extended(column: pa.Array, type_: pa.BaseExtensionType) -> pa.Array:
     import pyarrow as pa
 
-    if type_.extension_name == "lance.blob.v2":
+    if is_blob_type(type_):
         from lance.blob import blob_array
 
         return blob_array(column.to_pylist())

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.spark import marks, staging
+from lanceway.spark import attempts, marks, staging
 from lanceway.spark.marks import Mark
-from lanceway.spark.planning import APPEND, CREATE, Plan
-from lanceway.tables import creation
+from lanceway.spark.planning import APPEND, CREATE, OVERWRITE, Plan
+from lanceway.tables import commits, creation, dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
     from lance.dataset import LanceOperation
+    from lance.fragment import FragmentMetadata
 
 # What pylance tries by itself.
 _RETRIES = 20
 
 
 def publish(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
-    """Commit what a write has staged. Nothing is committed where there is nothing to add."""
+    """Commit what a write has staged, and end it. Nothing is committed where there is nothing to add."""
     import lance
 
     if plan.kind == CREATE:
@@ -31,6 +33,13 @@ def publish(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
             commit(plan, lance.LanceOperation.Append(staging.read(fragments)), mark)
     else:
         commit(plan, lance.LanceOperation.Overwrite(plan.schema, staging.read(fragments)), mark)
+    finish(plan, fragments)
+
+
+def finish(plan: Plan, fragments: Sequence[str]) -> None:
+    """End a write whose fragments are part of the table. What other attempts of its tasks have written goes."""
+    if plan.write is not None:
+        attempts.finish(plan.destination, plan.write, staging.files(fragments))
 
 
 def _create(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
@@ -58,28 +67,58 @@ def commit(plan: Plan, operation: LanceOperation.BaseOperation, mark: Mark, *, s
         return landed
 
 
-def _commit(table: Table, operation: LanceOperation.BaseOperation, version: int, mark: Mark, *, strict: bool) -> int:
+def update(
+    plan: Plan,
+    removed: Sequence[int],
+    changed: Sequence[FragmentMetadata],
+    new: Sequence[FragmentMetadata],
+    mark: Mark,
+    *,
+    inserts: bool,
+) -> int:
+    """One transaction that removes fragments, changes some and adds others; answers the version that it made.
+
+    Two that insert need not meet in any row. That they meet at all makes the second one fail, so that no key is
+    inserted twice: each changes the first fragment, if only to what it is, or is the first to fill an empty table.
+
+    Raises ConcurrentModificationError where somebody else changed what it builds on.
+    """
     import lance
+
+    same: list[FragmentMetadata] = []
+    if inserts:
+        opened = dataset.open_at(plan.destination.current().table, version=plan.version)
+        first = min(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id), default=None)
+        if first is None:
+            filled = lance.LanceOperation.Overwrite(opened.lance_schema, new)
+            return commit(replace(plan, kind=OVERWRITE), filled, mark, strict=True)
+        if first.fragment_id not in {*removed, *(fragment.id for fragment in changed)}:
+            same.append(first.metadata)
+    return commit(plan, lance.LanceOperation.Update(list(removed), [*changed, *same], list(new)), mark)
+
+
+def _commit(table: Table, operation: LanceOperation.BaseOperation, version: int, mark: Mark, *, strict: bool) -> int:
     from lance.dataset import Transaction
 
+    made = Transaction(version, operation, uuid=mark.transaction(), transaction_properties=mark.properties)
     with translated(table, "Committing rows"):
-        made = lance.LanceDataset.commit(
-            table.path,
-            Transaction(version, operation, uuid=mark.transaction(), transaction_properties=mark.properties),
-            storage_options=table.options,
-            max_retries=0 if strict else _RETRIES,
-            namespace_client=table.client,
-            table_id=list(table.id) if table.client else None,
-            namespace_client_managed_versioning=table.client is not None,
-        )
-        return int(made.version)
+        return commits.commit(table, made, retries=0 if strict else _RETRIES)
+
+
+def drop(plan: Plan, fragments: Sequence[str]) -> None:
+    """End a write of which nothing becomes part of the table: all that its tasks have written goes."""
+    if plan.write is None:
+        staging.discard(plan.destination, fragments)
+    else:
+        attempts.end(plan.destination, plan.write)
 
 
 def give_up(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
     """Remove what was staged, and the name if it was declared for it; unless it was committed after all."""
     place = plan.destination.current()
     if place.has_data() and marks.version_of(place.table, mark, after=plan.version) is not None:
+        finish(plan, fragments)
         return
-    staging.discard(place, fragments)
+    drop(plan, fragments)
     if plan.kind == CREATE:
         place.withdraw()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateTableRequest
 
-from lanceway.catalogs.wrapper import Wrapper
+from lanceway.catalogs.wrapper import carry_out
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.spark.planning import new_schema
 from lanceway.spark.target import Target
@@ -51,11 +51,11 @@ def create(target: Target, table: NewTable, mode: str) -> None:
     """Make a table without rows; mode `overwrite` puts it in the place of one that is there."""
     import pyarrow as pa
 
-    rows = pa.RecordBatchReader.from_batches(table.schema, [])
+    # A batch of no rows, since pylance's own server takes no batch for no data at all.
+    none = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in table.schema], schema=table.schema)
+    rows = pa.RecordBatchReader.from_batches(table.schema, [none])
     request = CreateTableRequest(id=list(target.id), mode=mode)
-    catalog: Any = target.catalog()
-    streaming: Any = catalog if hasattr(catalog, "create_table_stream") else Wrapper(catalog)
-    streaming.create_table_stream(request, rows)
+    carry_out(target.catalog(), "create_table_stream", request, rows)
 
 
 def vector_sizes(properties: Mapping[str, str]) -> dict[str, int]:

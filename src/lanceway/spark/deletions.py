@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lanceway.spark import staging
-from lanceway.spark.destination import Destination
+from lanceway.spark import attempts, staging
 from lanceway.spark.planning import Plan
 from lanceway.tables import dataset
 from lanceway.tables.failures import translated
@@ -75,16 +74,17 @@ def _write(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
                 fragment = opened.get_fragment(row["fragment"])
                 assert fragment is not None, "a version keeps its fragments"
                 rest = fragment.delete_rows(np.frombuffer(row["offsets"], np.uint32))
-            left.append(None if rest is None else staging.written(rest))
+            told = None if rest is None else staging.written(rest)
+            if told is not None and plan.write is not None:
+                attempts.note(plan.destination, plan.write, files([told]))
+            left.append(told)
         yield pa.RecordBatch.from_arrays([batch.column("fragment"), pa.array(left, pa.string())], ["fragment", "left"])
 
 
-def discard(place: Destination, fragments: Iterable[str]) -> None:
-    """Remove the files of deletions that were not committed."""
-    files = [
+def files(fragments: Iterable[str]) -> list[str]:
+    """The files in which rows of fragments are written down as deleted, as paths in the table's folder."""
+    return [
         fragment.deletion_file.path(fragment.id)
         for fragment in staging.read(fragments)
         if fragment.deletion_file is not None
     ]
-    if files:
-        place.current().table.store().delete(*files)

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lance_namespace import DeclareTableRequest, DescribeTableRequest, DropTableRequest
+from lance_namespace import DeclareTableRequest, DescribeTableRequest
 
-from lanceway.errors import NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError
+from lanceway.catalogs import withdrawal
+from lanceway.errors import TableAlreadyExistsError, TableNotFoundError
 from lanceway.spark.target import Target
 from lanceway.tables import dataset
 from lanceway.tables.dataset import RESERVED, Table
-
-# What a catalog says of credentials that end.
-_EXPIRES = "expires_at_millis"
+from lanceway.tables.storage import EXPIRES
 
 
 @dataclass(frozen=True)
 class Destination:
     """A table's place, as it was when the write was planned. Picklable: workers write to it.
 
-    `declared` says that the name was declared for this write, and has to go again if the write fails.
+    `declared` says that the name was declared for this write, and has to go again if the write fails; `claim` tells
+    that declaration from others, where the catalog can.
     """
 
     target: Target
@@ -30,6 +29,7 @@ class Destination:
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
     managed: bool = False
     declared: bool = False
+    claim: str | None = None
 
     @property
     def table(self) -> Table:
@@ -47,7 +47,7 @@ class Destination:
 
     @property
     def _ends(self) -> bool:
-        return _EXPIRES in (self.storage_options or {})
+        return EXPIRES in (self.storage_options or {})
 
     def current(self) -> Destination:
         """The same place, with credentials of now if those of the plan end."""
@@ -76,13 +76,8 @@ class Destination:
     def withdraw(self) -> None:
         """Undo the declaration, unless somebody has filled the name meanwhile."""
         self.table.store().remove_empty_folders(unless=RESERVED)
-        if not self.declared:
-            return
-        asked = DescribeTableRequest(id=list(self.target.id), check_declared=True)
-        with suppress(TableNotFoundError, NamespaceNotFoundError):
-            found = self.target.catalog().describe_table(asked)
-            if found.is_only_declared and found.location == self.location:
-                self.target.catalog().drop_table(DropTableRequest(id=list(self.target.id)))
+        if self.declared:
+            withdrawal.withdraw(self.target.catalog(), self.target.id, self.location, self.claim)
 
 
 def find(target: Target) -> Destination | None:
@@ -100,7 +95,8 @@ def declare(target: Target, properties: Mapping[str, str]) -> Destination:
     """Claim the name of a table that is to be written. Somebody else's claim is as good as one's own."""
     request = DeclareTableRequest(id=list(target.id), properties=dict(properties), vend_credentials=True)
     try:
-        return _destination(target, target.catalog().declare_table(request), declared=True)
+        made = _destination(target, target.catalog().declare_table(request), declared=True)
+        return replace(made, claim=withdrawal.claim_of(target.catalog(), target.id))
     except TableAlreadyExistsError:
         found = find(target)
         if found is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.spark.literals import is_text, literal
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID
+from lanceway.tables.blobs import is_blob
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,7 +87,7 @@ def _is_stored_otherwise(field: pa.Field) -> bool:
     """Whether Lance compares something else than what Spark sees: what a blob or another extension is stored as."""
     import pyarrow as pa
 
-    return isinstance(field.type, pa.BaseExtensionType) or b"lance-encoding:blob" in (field.metadata or {})
+    return isinstance(field.type, pa.BaseExtensionType) or is_blob(field)
 
 
 def _negation(child: Filter, schema: pa.Schema) -> str | None:

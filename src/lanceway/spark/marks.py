@@ -36,8 +36,9 @@ class Mark:
     batch: int | None = None
 
     @classmethod
-    def of_job(cls) -> Mark:
-        return cls(job=str(uuid.uuid4()))
+    def of_job(cls, name: str | None = None) -> Mark:
+        """Of a write by its name, or of one that needs none."""
+        return cls(job=name or str(uuid.uuid4()))
 
     @property
     def properties(self) -> dict[str, str]:

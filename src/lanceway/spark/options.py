@@ -50,6 +50,7 @@ WRITING = (
     Setting("vector_columns", 'The sizes of vector columns as JSON: {"v": 64}.'),
     Setting("blob_columns", "The binary columns that are stored as blobs: a JSON list, or names separated by commas."),
     Setting("data_storage_version", "The version of Lance's file format."),
+    Setting("job", "A name for the write, by which its commit can be told; one is made up without it."),
 )
 STREAMING = (
     Setting("start", "Where a stream begins: earliest (all that is there), now, or the version to begin with."),
@@ -93,10 +94,8 @@ class ReadOptions:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> ReadOptions:
         values = read(options)
-        for name in ("limit", "partition_limit"):
-            _at_least(name, values[name], 0)
-        for name in ("partitions", "batch_rows"):
-            _at_least(name, values[name], 1)
+        at_least(0, values, "limit", "partition_limit")
+        at_least(1, values, "partitions", "batch_rows")
         chosen = [name for name in ("version", "tag", "asof") if values[name] is not None]
         if len(chosen) > 1:
             raise InvalidInputError(f"{OWNER}: give one of {' and '.join(chosen)}, not both.")
@@ -120,9 +119,11 @@ class ReadOptions:
 _AS_THEY_ARE = ("limit", "with_row_id", "with_row_address", "partitions", "batch_rows", "partition_limit")
 
 
-def _at_least(name: str, value: int | None, least: int) -> None:
-    if value is not None and value < least:
-        raise InvalidInputError(f"{OWNER}: {name} is {value}, but must be at least {least}.")
+def at_least(least: int, values: Mapping[str, Any], *names: str) -> None:
+    """Refuse options that are smaller than they may be."""
+    for name in names:
+        if values[name] is not None and values[name] < least:
+            raise InvalidInputError(f"{OWNER}: {name} is {values[name]}, but must be at least {least}.")
 
 
 def column_names(text: str | None) -> tuple[str, ...] | None:

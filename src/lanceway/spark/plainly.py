@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from lanceway import config
 from lanceway.errors import LanceNamespaceError
+
+_IN_DRIVER = ContextVar("in_driver", default=False)
 
 
 @contextmanager
@@ -18,5 +21,16 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except LanceNamespaceError:
-        config.hide_spark_traceback()
+        if not _IN_DRIVER.get():
+            config.hide_spark_traceback()
         raise
+
+
+@contextmanager
+def in_driver() -> Iterator[None]:
+    """Around what Spark calls in a worker, where it is called in the driver: that goes on after an error."""
+    token = _IN_DRIVER.set(True)
+    try:
+        yield
+    finally:
+        _IN_DRIVER.reset(token)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError, TableSchemaValidationError
-from lanceway.spark import destination, options
+from lanceway.spark import attempts, destination, options
 from lanceway.spark.casting import differences
 from lanceway.spark.destination import Destination
 from lanceway.spark.target import Target
@@ -27,7 +27,8 @@ _MODES = {"append": APPEND, "overwrite": OVERWRITE, "error": CREATE, "errorifexi
 class Plan:
     """A write to one table: `kind` is append, overwrite, create (there is no version yet) or ignore.
 
-    `version` is the one that the write builds on, `schema` the table's own once the write is done.
+    `version` is the one that the write builds on, `schema` the table's own once the write is done. `write` is the name
+    under which tasks note what they have written, None where they do not.
     """
 
     kind: str
@@ -35,13 +36,25 @@ class Plan:
     schema: pa.Schema
     version: int = 0
     files: Mapping[str, Any] = field(default_factory=dict)
+    write: str | None = None
+
+    def begun(self) -> Plan:
+        """The same, with the write under way: it has to be ended."""
+        return replace(self, write=attempts.begin(self.destination))
 
 
-def plan(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> Plan:
+def plan(given: Mapping[str, str], schema: StructType, *, overwrite: bool, noted: bool = True) -> Plan:
     """Choose by the mode and by what is there. A name that is free, or only declared, is filled.
+
+    The write is under way then, unless its tasks are not to note what they write.
 
     Raises TableAlreadyExistsError for mode error, and TableSchemaValidationError where rows do not fit.
     """
+    chosen = _choose(given, schema, overwrite=overwrite)
+    return chosen.begun() if noted and chosen.kind != IGNORE else chosen
+
+
+def _choose(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> Plan:
     values = options.read(given)
     mode, files = _mode(values["mode"], overwrite=overwrite), _file_settings(values)
     target = Target.of(given)
@@ -107,9 +120,7 @@ def _mode(given: str | None, *, overwrite: bool) -> str:
 
 def _file_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     names = ("max_rows_per_file", "max_bytes_per_file", "data_storage_version")
-    for name in names[:2]:
-        if values[name] is not None and values[name] < 1:
-            raise InvalidInputError(f"{options.OWNER}: {name} is {values[name]}, but must be at least 1.")
+    options.at_least(1, values, *names[:2])
     return {name: values[name] for name in names if values[name] is not None}
 
 

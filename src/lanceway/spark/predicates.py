@@ -74,10 +74,6 @@ def _value(described: Mapping[str, str]) -> Any:
     return read(described.get("value", ""))
 
 
-def _float(text: str) -> float:
-    return float(text)
-
-
 def _moment(text: str) -> datetime:
     # Java writes as many digits of a second as there are, up to nine; Spark's times end at the sixth.
     return datetime.fromisoformat(text).astimezone(UTC)
@@ -88,8 +84,8 @@ _VALUES: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "null": lambda _: None,
         "bool": lambda value: value,
         "int": int,
-        "float": _float,
-        "double": _float,
+        "float": float,
+        "double": float,
         "decimal": Decimal,
         "string": str,
         "binary": base64.b64decode,

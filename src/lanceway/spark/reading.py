@@ -18,7 +18,7 @@ from lanceway.errors import (
     TableNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.spark import filters, partitions, searching, snapshot
+from lanceway.spark import filters, indexed, partitions, searching, snapshot
 from lanceway.spark.options import OWNER, ReadOptions
 from lanceway.spark.plainly import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
@@ -86,6 +86,11 @@ class LanceReader(DataSourceReader):
         read, dataset = self._plan()
         if read.searches or read.limit is not None:
             return [Share(read, None)]
+        if read.partitions is None:
+            with translated(snapshot.named(self._target), "Looking for rows by an index"):
+                few = indexed.fragments(dataset, filters.both(read.filter, *self._pushed))
+            if few is not None:
+                return [Share(read, few)]
         return [Share(read, ids) for ids in partitions.shares(dataset, read.partitions)]
 
     def _plan(self) -> tuple[ReadOptions, lance.LanceDataset]:

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InternalError
 from lanceway.spark import committing, partitions, staging
 from lanceway.spark.plainly import plainly
-from lanceway.spark.planning import OVERWRITE, Plan
 from lanceway.spark.reading import LanceReader, Share
 from lanceway.spark.sink import Writer, fragments_of
 from lanceway.tables.dataset import open_at
 
 if TYPE_CHECKING:
     import lance
-    from lance.dataset import LanceOperation
-    from lance.fragment import FragmentMetadata
     from pyspark.sql.datasource import InputPartition, WriterCommitMessage
     from pyspark.sql.types import StructType
 
@@ -92,31 +89,19 @@ class ReplacingWriter(Writer):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         new = staging.read(fragments_of(messages))
         if not new and not self._replaced.fragments:
+            committing.finish(self._plan, ())
             return
         self._check(sum(fragment.physical_rows for fragment in new))
-        plan, operation = self._operation(new)
-        committing.commit(plan, operation, self._mark, strict=plan.kind == OVERWRITE)
-
-    def _operation(self, new: list[FragmentMetadata]) -> tuple[Plan, LanceOperation.BaseOperation]:
-        """Two that insert need not meet in a fragment. So each MERGE changes the first one, if only to what it is."""
-        import lance
-
-        removed = list(self._replaced.fragments)
-        held = self._fragments() if self._replaced.command == _MERGE else []
-        if self._replaced.command == _MERGE and not held:
-            schema = open_at(self._plan.destination.table, version=self._replaced.version).lance_schema
-            return replace(self._plan, kind=OVERWRITE), lance.LanceOperation.Overwrite(schema, new)
-        same = [fragment.metadata for fragment in held[:1] if fragment.fragment_id not in removed]
-        return self._plan, lance.LanceOperation.Update(removed, same, new)
-
-    def _fragments(self) -> list[lance.LanceFragment]:
-        opened = open_at(self._plan.destination.table, version=self._replaced.version)
-        return sorted(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id))
+        inserts = self._replaced.command == _MERGE
+        committing.update(self._plan, self._replaced.fragments, [], new, self._mark, inserts=inserts)
+        committing.finish(self._plan, fragments_of(messages))
 
     def _check(self, written: int) -> None:
         """An UPDATE keeps every row. Were some lost on their way, nothing is committed."""
         if self._replaced.command != _UPDATE:
             return
-        read = sum(each.count_rows() for each in self._fragments() if each.fragment_id in self._replaced.fragments)
+        opened = open_at(self._plan.destination.current().table, version=self._replaced.version)
+        chosen = (each for each in opened.get_fragments() if each.fragment_id in self._replaced.fragments)
+        read = sum(each.count_rows() for each in chosen)
         if read != written:
             raise InternalError(f"UPDATE {self._plan.destination.target.name} read {read} rows and wrote {written}.")

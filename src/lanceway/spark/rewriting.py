@@ -14,16 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError, TableNotFoundError
-from lanceway.spark import changed_rows, committing, deletions, destination, staging
+from lanceway.spark import attempts, changed_rows, committing, deletions, destination, staging
 from lanceway.spark.changed_rows import ANSWER, COUNT, DELETE, GONE, INSERT, NEW, TWICE, UPDATE
 from lanceway.spark.destination import Destination
 from lanceway.spark.marks import Mark
-from lanceway.spark.planning import APPEND, OVERWRITE, Plan
+from lanceway.spark.planning import APPEND, Plan
 from lanceway.spark.types import ROW_ID
 from lanceway.tables import dataset
 
 if TYPE_CHECKING:
-    import lance
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
@@ -86,30 +85,52 @@ def rewrite(spark: SparkSession, target: Target, changes: Callable[[Base], DataF
     raise AssertionError("the last attempt answers or raises")
 
 
+@dataclass(frozen=True)
+class _Staged:
+    """What tasks have written for a change: fragments with new rows, and others without the rows that go."""
+
+    new: list[str]
+    updated: list[str]
+    removed: list[int]
+    counts: Counter[str]
+
+    @property
+    def files(self) -> list[str]:
+        return [*staging.files(self.new), *deletions.files(self.updated)]
+
+
 def _attempt(spark: SparkSession, base: Base, changes: DataFrame, mark: Mark) -> Changed:
+    write, staged = attempts.begin(base.place), None
+    try:
+        staged = _stage(spark, base, replace(base.plan, write=write), changes)
+    finally:
+        if staged is None:
+            attempts.end(base.place, write)
+    try:
+        version = _commit(base, staged, mark)
+    except LanceNamespaceError:
+        attempts.end(base.place, write)
+        raise
+    attempts.finish(base.place, write, staged.files)
+    return Changed(version, staged.counts[INSERT], staged.counts[UPDATE], staged.counts[DELETE])
+
+
+def _stage(spark: SparkSession, base: Base, plan: Plan, changes: DataFrame) -> _Staged:
     if base.stable and ROW_ID in changes.columns:  # rows that keep their ids come before those that get new ones
         changes = changes.sortWithinPartitions(changes[ROW_ID].isNull())
-    answers = changes.mapInArrow(partial(changed_rows.stage, base.plan, base.stable), ANSWER).collect()
-    new = [bytes(row.payload).decode() for row in answers if row.kind == NEW]
-    updated: list[str] = []
-    try:
-        twins = sorted(row.name for row in answers if row.kind == TWICE)
-        if twins:
-            raise _twice(base, twins[0])
-        gone = deletions.united((row.fragment, bytes(row.payload)) for row in answers if row.kind == GONE)
-        if gone.twice:
-            raise _twice(base, None)
-        updated, removed = deletions.write(spark, base.plan, gone.offsets)
-        counts: Counter[str] = Counter()
-        for row in answers:
-            if row.kind == COUNT:
-                counts[row.name] += row.fragment
-        version = _commit(base, new, updated, removed, mark, inserts=counts[INSERT] > 0)
-    except LanceNamespaceError:
-        staging.discard(base.place, new)
-        deletions.discard(base.place, updated)
-        raise
-    return Changed(version, counts[INSERT], counts[UPDATE], counts[DELETE])
+    answers = changes.mapInArrow(partial(changed_rows.stage, plan, base.stable), ANSWER).collect()
+    twins = sorted(row.name for row in answers if row.kind == TWICE)
+    if twins:
+        raise _twice(base, twins[0])
+    gone = deletions.united((row.fragment, bytes(row.payload)) for row in answers if row.kind == GONE)
+    if gone.twice:
+        raise _twice(base, None)
+    counts: Counter[str] = Counter()
+    for row in answers:
+        if row.kind == COUNT:
+            counts[row.name] += row.fragment
+    updated, removed = deletions.write(spark, plan, gone.offsets)
+    return _Staged([bytes(row.payload).decode() for row in answers if row.kind == NEW], updated, removed, counts)
 
 
 def _twice(base: Base, keys: str | None) -> InvalidInputError:
@@ -120,32 +141,14 @@ def _twice(base: Base, keys: str | None) -> InvalidInputError:
     )
 
 
-def _commit(base: Base, new: list[str], updated: list[str], removed: list[int], mark: Mark, *, inserts: bool) -> int:
+def _commit(base: Base, staged: _Staged, mark: Mark) -> int:
     import lance
 
-    if not new and not updated and not removed:
+    updated, new = staging.read(staged.updated), staging.read(staged.new)
+    if not new and not updated and not staged.removed:
         return base.version
-    fragments = staging.read(updated)
     if not new:
-        return committing.commit(
-            base.plan, lance.LanceOperation.Delete(fragments, removed, "rows chosen by Spark"), mark
-        )
-    if inserts:
-        opened = dataset.open_at(base.place.current().table, version=base.version)
-        held = sorted(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id))
-        if not held:
-            return _fill(base, opened, new, mark)
-        # Two that insert do not meet in any row. That they meet at all makes the second one look again, so that no
-        # key is inserted twice: each changes the first fragment, to what it is.
-        if held[0].fragment_id not in {*removed, *(fragment.id for fragment in fragments)}:
-            fragments.append(held[0].metadata)
-    operation = lance.LanceOperation.Update(removed, fragments, staging.read(new))
-    return committing.commit(base.plan, operation, mark)
-
-
-def _fill(base: Base, opened: lance.LanceDataset, new: list[str], mark: Mark) -> int:
-    """Fill an empty table, if nobody else has."""
-    import lance
-
-    operation = lance.LanceOperation.Overwrite(opened.lance_schema, staging.read(new))
-    return committing.commit(replace(base.plan, kind=OVERWRITE), operation, mark, strict=True)
+        deletion = lance.LanceOperation.Delete(updated, staged.removed, "rows chosen by Spark")
+        return committing.commit(base.plan, deletion, mark)
+    inserts = staged.counts[INSERT] > 0
+    return committing.update(base.plan, staged.removed, updated, new, mark, inserts=inserts)

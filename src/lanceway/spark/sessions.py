@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger("lanceway.spark")
+# Spark shuffles into 200 parts unless told, each of which costs a task: too many for one machine.
+_SHUFFLE, _ROUNDS = "spark.sql.shuffle.partitions", 4
 # What may be set while a session runs.
 _SETTINGS = {"spark.sql.python.filterPushdown.enabled": "true"}
 
@@ -61,6 +63,8 @@ def _start(master: str, app_name: str, conf: Mapping[str, str]) -> SparkSession:
     spark = builder.getOrCreate()
     if not local:
         environment.check_workers(spark)
+    elif not spark.sparkContext.getConf().contains(_SHUFFLE):
+        spark.conf.set(_SHUFFLE, str(_ROUNDS * spark.sparkContext.defaultParallelism))
     return spark
 
 

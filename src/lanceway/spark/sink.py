@@ -37,7 +37,7 @@ class Writer(DataSourceArrowWriter):
     @plainly()
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
         self._plan: Plan = planning.plan(options, schema, overwrite=overwrite)
-        self._mark = Mark.of_job()
+        self._mark = Mark.of_job(options.get("job"))
 
     @plainly()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:

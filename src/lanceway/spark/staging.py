@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lanceway.errors import ConcurrentModificationError
+from lanceway.spark import attempts
 from lanceway.spark.casting import to_lance
 from lanceway.spark.destination import Destination
 from lanceway.spark.planning import APPEND, CREATE, Plan
-from lanceway.tables import dataset
+from lanceway.tables import datafiles, dataset
 from lanceway.tables.source import Source
 
 if TYPE_CHECKING:
@@ -29,12 +30,23 @@ def stage(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
         return ()
     fitted = (_aligned(to_lance(batch, plan.schema)) for batch in _chain(first, rows))
     done = tuple(written(fragment) for fragment in write(plan, pa.RecordBatchReader.from_batches(plan.schema, fitted)))
-    if plan.kind == CREATE and not plan.destination.stands():
-        # The job was given up while this task went on, and the name that was declared for it is gone.
-        discard(plan.destination, done)
-        plan.destination.withdraw()
-        raise ConcurrentModificationError(f"{plan.destination.target.name} was dropped while rows were written to it.")
+    try:
+        _report(plan, done)
+    except ConcurrentModificationError:
+        if plan.kind == CREATE:  # what was made for the table goes as well
+            plan.destination.withdraw()
+        raise
     return done
+
+
+def _report(plan: Plan, done: tuple[str, ...]) -> None:
+    """Note what was written. Raises ConcurrentModificationError where nobody waits for it, and it is gone then."""
+    if plan.write is not None:
+        attempts.note(plan.destination, plan.write, files(done))
+    elif plan.kind == CREATE and not plan.destination.stands():
+        # Whoever gave the write up has dropped the name that was declared for it.
+        discard(plan.destination, done)
+        raise ConcurrentModificationError(f"{plan.destination.target.name} was dropped while rows were written to it.")
 
 
 def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -88,6 +100,9 @@ def read(fragments: Iterable[str]) -> list[FragmentMetadata]:
 
 def discard(place: Destination, fragments: Iterable[str]) -> None:
     """Remove the files of fragments that will never be part of the table."""
-    files = [f"data/{file['path']}" for fragment in fragments for file in json.loads(fragment)["files"]]
-    if files:
-        place.current().table.store().delete(*files)
+    datafiles.remove(place.current().table.store(), files(fragments))
+
+
+def files(fragments: Iterable[str]) -> list[str]:
+    """The files of fragments, as paths in the table's folder."""
+    return [f"data/{file['path']}" for fragment in fragments for file in json.loads(fragment)["files"]]

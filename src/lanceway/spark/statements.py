@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -15,32 +15,20 @@ from lanceway.errors import (
     TableNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.spark import altering, creating, loading, predicates, replacing
+from lanceway.spark import altering, creating, loading, paging, predicates, replacing, scans
 from lanceway.spark.loading import Asked
 from lanceway.tables.failures import translated
-
-_PAGE = 1000
 
 
 def _ask(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Any:
     return getattr(catalog, operation)(REQUESTS[operation].model_validate({"id": id_, **fields}))
 
 
-def _pages(asked: Asked, operation: str, field: str) -> Iterator[str]:
-    catalog, token = loading.target_of(asked).catalog(), None
-    while True:
-        answer = _ask(catalog, operation, asked["id"], limit=_PAGE, page_token=token)
-        yield from getattr(answer, field)
-        token = answer.page_token
-        if not token:
-            return
-
-
 # -- namespaces ------------------------------------------------------------------------------------
 
 
 def _list_namespaces(asked: Asked) -> list[str]:
-    return list(_pages(asked, "list_namespaces", "namespaces"))
+    return list(paging.names(loading.target_of(asked).catalog(), "list_namespaces", asked["id"]))
 
 
 def _describe_namespace(asked: Asked) -> dict[str, str]:
@@ -63,7 +51,7 @@ def _drop_namespace(asked: Asked) -> None:
 
 
 def _list_tables(asked: Asked) -> list[str]:
-    return list(_pages(asked, "list_tables", "tables"))
+    return list(paging.names(loading.target_of(asked).catalog(), "list_tables", asked["id"]))
 
 
 def _table_exists(asked: Asked) -> bool:
@@ -140,6 +128,12 @@ def _push_filters(asked: Asked) -> dict[str, Any]:
     return {"taken": taken, "filter": condition or ""}
 
 
+def _plan_scan(asked: Asked) -> str | None:
+    from pyspark.sql.types import StructType
+
+    return scans.plan(asked["options"], StructType.fromJson(asked["schema"]))
+
+
 def _can_delete(asked: Asked) -> bool:
     taken, _ = predicates.conjunction(asked["filters"], loading.arrow_of(asked))
     return all(taken)
@@ -177,6 +171,7 @@ STATEMENTS: Mapping[str, Callable[[Asked], Any]] = MappingProxyType(
         "rename_table": _rename_table,
         "alter_table": _alter_table,
         "push_filters": _push_filters,
+        "plan_scan": _plan_scan,
         "can_delete": _can_delete,
         "delete": _delete,
         "choose_fragments": _choose_fragments,

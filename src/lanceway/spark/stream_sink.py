@@ -31,7 +31,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     @plainly()
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
-        self._plan: Plan = planning.plan(options, schema, overwrite=overwrite)
+        # What commits a batch is another instance than the one whose tasks have written it: they share no notes.
+        self._plan: Plan = planning.plan(options, schema, overwrite=overwrite, noted=False)
         self._checkpoint = options.get("checkpointlocation")
 
     @plainly()

@@ -79,9 +79,7 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
         for name in _FIXED:
             if values[name] is not None:
                 raise InvalidInputError(f"{OWNER}: {name} is for reading at once and has no meaning for a stream.")
-        for name in ("max_versions_per_trigger", "max_rows_per_trigger"):
-            if values[name] is not None and values[name] < 1:
-                raise InvalidInputError(f"{OWNER}: {name} is {values[name]}, but must be at least 1.")
+        known.at_least(1, values, "max_versions_per_trigger", "max_rows_per_trigger")
         self._target, self._schema = Target.of(options), schema
         self._read = ReadOptions.of(options)
         self._start = _start(values["start"])

@@ -27,13 +27,11 @@ from lanceway.spark import options as known
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.failures import translated
+from lanceway.tables.storage import EXPIRES
 
 if TYPE_CHECKING:
     import lance
     from lance_namespace import LanceNamespace
-
-# What a catalog says of credentials that end: only a dataset opened through the catalog renews them.
-_EXPIRES = "expires_at_millis"
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,8 @@ class Target:
         # What the catalog says wins, as it does where pylance opens a table by its catalog.
         storage = {**self.storage_options, **(found.storage_options or {})}
         location = found.location or ""
-        if found.managed_versioning or _EXPIRES in storage:
+        # Credentials that end are renewed by a dataset that was opened through the catalog, and by no other.
+        if found.managed_versioning or EXPIRES in storage:
             return Table(self.name, location, storage or None, client=catalog, id=self.id)
         return Table(self.name, location, storage or None)
 

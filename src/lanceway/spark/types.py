@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
 from lanceway.spark.casting import to_lance, to_spark
+from lanceway.tables.blobs import is_blob_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,6 @@ __all__ = ["arrow_schema", "check_names", "spark_schema", "to_lance", "to_spark"
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 # Columns that Lance counts in 64 unsigned bits and never beyond 63.
 _COUNTERS = frozenset({ROW_ID, ROW_ADDRESS})
-_BLOB = "lance.blob.v2"
 _LARGEST_PRECISION = 38
 
 
@@ -89,7 +89,7 @@ def _spark_type(type_: pa.DataType, path: str) -> DataType:
 def _of_extension(type_: pa.BaseExtensionType, path: str) -> DataType:
     from pyspark.sql.types import BinaryType
 
-    if type_.extension_name == _BLOB:
+    if is_blob_type(type_):
         return BinaryType()
     if type_.extension_name == "lance.bfloat16":
         raise _unsupported(type_, path)

@@ -25,7 +25,7 @@ from lanceway.errors import (
     TableNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import manifests
+from lanceway.tables import commits, datafiles, manifests
 from lanceway.tables.dataset import RESERVED, Table, has_data
 from lanceway.tables.failures import translated
 from lanceway.tables.source import Source
@@ -223,20 +223,13 @@ def _commit(
     from lance.dataset import Transaction
 
     with translated(table, "create_table"):
-        lance.LanceDataset.commit(
-            table.path,
-            Transaction(
-                0,
-                lance.LanceOperation.Overwrite(schema, fragments),
-                uuid=transaction,
-                transaction_properties=dict(properties or {}),
-            ),
-            max_retries=0,
-            storage_options=table.options,
-            namespace_client=table.client,
-            table_id=list(table.id) if table.client else None,
-            namespace_client_managed_versioning=table.client is not None,
+        first = Transaction(
+            0,
+            lance.LanceOperation.Overwrite(schema, fragments),
+            uuid=transaction,
+            transaction_properties=dict(properties or {}),
         )
+        commits.commit(table, first, retries=0)
 
 
 # -- whose version it is -------------------------------------------------------------------------
@@ -285,7 +278,8 @@ def discard(written: Written) -> None:
         store.delete_if(manifests.key(written.version), lambda manifest: mark in manifest)
     if written.table.client is not None:
         store.delete(*_staged(store, written.transaction))
-    store.delete(*written.files, f"_transactions/0-{written.transaction}.txn")
+    store.delete(f"_transactions/0-{written.transaction}.txn")
+    datafiles.remove(store, written.files)
     # Not where a name is declared: another writer may be about to put a file into a folder that is empty now.
     store.remove_empty_folders(unless=RESERVED)
 

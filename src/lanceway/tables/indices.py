@@ -7,7 +7,7 @@ clients send their defaults along.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from lance_namespace import (
     CreateTableIndexRequest,
@@ -62,18 +62,47 @@ def create_scalar(table: Table, request: CreateTableIndexRequest) -> None:
 
 
 def _create(table: Table, request: CreateTableIndexRequest, operation: str, known: tuple[str, ...]) -> None:
-    kind = _kind(request.index_type, operation, known)
     dataset = open_at(table, branch=request.branch)
+    made = prepare(table, dataset, request, operation, known)
+    with translated(table, operation):
+        if made.is_vector:
+            dataset.create_index(request.column, made.kind, name=made.name, **made.options)
+        else:
+            kind = cast("Any", made.kind)
+            dataset.create_scalar_index(request.column, kind, name=made.name, replace=False, **made.options)
+
+
+class Prepared(NamedTuple):
+    """An index that can be made: its type and name, and the options as pylance has them."""
+
+    kind: str
+    name: str
+    options: dict[str, Any]
+
+    @property
+    def is_vector(self) -> bool:
+        return self.kind in _VECTOR
+
+
+def prepare(
+    table: Table,
+    dataset: lance.LanceDataset,
+    request: CreateTableIndexRequest,
+    operation: str,
+    known: tuple[str, ...] = (*_VECTOR, *_TEXT, *_SCALAR),
+    *,
+    replace: bool = False,
+) -> Prepared:
+    """Refuse what cannot be made, before anything is. A name that is taken is refused unless it is to be replaced."""
+    kind = _kind(request.index_type, operation, known)
     field = fields.require(table, dataset.schema, request.column, operation)
     name = request.name or f"{request.column}_idx"
-    _check_free(table, dataset, name, operation)
-    with translated(table, operation):
-        if kind in _VECTOR:
-            options = _vector_options(request, kind, vectors.size(field.type))
-            dataset.create_index(request.column, kind, name=name, **options)
-        else:
-            options = _given(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
-            dataset.create_scalar_index(request.column, cast("Any", kind), name=name, replace=False, **options)
+    if not replace:
+        _check_free(table, dataset, name, operation)
+    if kind in _VECTOR:
+        return Prepared(kind, name, _vector_options(request, kind, vectors.size(field.type)))
+    options = _given(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
+    return Prepared(kind, name, options)
 
 
 def _kind(given: str, operation: str, known: tuple[str, ...]) -> str:

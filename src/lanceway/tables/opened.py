@@ -18,6 +18,7 @@ from lance_namespace import ListTableVersionsRequest
 
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.failures import FOREIGN
+from lanceway.tables.storage import EXPIRES
 
 if TYPE_CHECKING:
     import lance
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 # How many are kept, and how much each may remember of its indices and files.
 _MOST = 32
 _INDEX_BYTES, _METADATA_BYTES = 32 * 2**20, 8 * 2**20
-# Keys that end soon are not worth keeping, neither for speed nor for anybody's peace.
-_EXPIRES = "expires_at_millis"
 
 
 class _Kept:
@@ -72,7 +71,8 @@ def read_at(table: Table, *, version: int | None = None, branch: str | None = No
 
     Raises what `open_at` raises.
     """
-    if version is not None or not is_main(branch) or _EXPIRES in (table.storage_options or {}):
+    # Keys that end soon are not worth keeping, neither for speed nor for anybody's peace.
+    if version is not None or not is_main(branch) or EXPIRES in (table.storage_options or {}):
         return open_at(table, version=version, branch=branch)
     return _of_storage(table) if table.client is None else _of_catalog(table)
 

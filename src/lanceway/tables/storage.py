@@ -22,6 +22,8 @@ from lanceway.errors import InternalError, InvalidInputError, PermissionDeniedEr
 # What absence looks like to the operating system: no such entry, or a file where a folder is asked for.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+# The storage option that says when credentials end, in epoch milliseconds.
+EXPIRES = "expires_at_millis"
 
 
 @dataclass(frozen=True, slots=True)

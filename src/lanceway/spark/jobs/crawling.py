@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from lance_namespace import LanceNamespace
 
 from lanceway.catalogs import shapes
+from lanceway.catalogs.folder import DEREGISTERED, VERSIONS
 from lanceway.catalogs.naming import MANIFEST, SUFFIX
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
@@ -23,8 +24,6 @@ from lanceway.spark.jobs.registering import Registrar, find, is_same_place, loca
 from lanceway.spark.jobs.running import Listener, Stop
 from lanceway.tables.storage import Store, local_path, open_store
 
-_VERSIONS = "_versions"
-_DEREGISTERED = ".lance-deregistered"
 # Deeper than any warehouse, and an end for folders that lead into themselves.
 _DEEPEST = 32
 # In the URI of a bucket these must not be taken for an escape, a fragment or a query.
@@ -151,8 +150,8 @@ class _Walk:
     def _look(self, folder: str) -> _Level:
         """What a folder is: a table, a directory catalog with its own names, or a place where others may lie."""
         folders, files = self._store.level(folder)
-        if _VERSIONS in folders:
-            return _Level(() if _DEREGISTERED in files else (self._found(folder),))
+        if VERSIONS in folders:
+            return _Level(() if DEREGISTERED in files else (self._found(folder),))
         if MANIFEST in folders:
             return _Level(tuple(self._named(folder)))
         if folder.count("/") >= _DEEPEST:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Any
 
-from lance_namespace import LanceNamespace, ListNamespacesRequest, ListTablesRequest
+from lance_namespace import LanceNamespace
 
 from lanceway.errors import NamespaceNotFoundError
 from lanceway.identifiers import ROOT, Identifier
-
-_PAGE = 1000
+from lanceway.spark import paging
 
 
 def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifier = ROOT) -> Iterator[Identifier]:
@@ -20,9 +18,9 @@ def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifi
 
     Namespaces are walked one by one, since `list_all_tables` joins names and so cannot tell every name.
     """
-    names = _pages(lambda token: _tables_page(catalog, below, token), "tables")
+    names = paging.names(catalog, "list_tables", list(below), include_declared=True)
     yield from (below.child(name) for name in names if is_wanted(below.child(name), only))
-    for name in _pages(lambda token: _namespaces_page(catalog, below, token), "namespaces"):
+    for name in paging.names(catalog, "list_namespaces", list(below)):
         with suppress(NamespaceNotFoundError):  # dropped meanwhile
             yield from tables(catalog, only=only, below=below.child(name))
 
@@ -30,25 +28,6 @@ def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifi
 def is_wanted(table: Identifier, only: Sequence[str]) -> bool:
     """Whether a pattern such as `team.sales.*` matches the identifier; without any, all are wanted."""
     return not only or any(fnmatchcase(".".join(table), pattern) for pattern in only)
-
-
-def _tables_page(catalog: LanceNamespace, namespace: Identifier, token: str | None) -> Any:
-    request = ListTablesRequest(id=list(namespace), page_token=token, limit=_PAGE, include_declared=True)
-    return catalog.list_tables(request)
-
-
-def _namespaces_page(catalog: LanceNamespace, namespace: Identifier, token: str | None) -> Any:
-    return catalog.list_namespaces(ListNamespacesRequest(id=list(namespace), page_token=token, limit=_PAGE))
-
-
-def _pages(page: Callable[[str | None], Any], key: str) -> Iterator[str]:
-    token: str | None = None
-    while True:
-        answer = page(token)
-        yield from getattr(answer, key) or ()
-        token = answer.page_token
-        if not token:
-            return
 
 
 def everything(catalog: LanceNamespace) -> Iterator[Identifier]:

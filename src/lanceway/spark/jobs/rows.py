@@ -15,6 +15,7 @@ from lanceway.identifiers import Identifier
 from lanceway.spark.jobs.checksums import Checksum
 from lanceway.spark.jobs.registering import location_of
 from lanceway.spark.jobs.running import Stop
+from lanceway.tables import blobs
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.failures import translated
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
-_BLOB = b"lance-encoding:blob"
-_BLOB_TYPE = "lance.blob.v2"
 _READ_AHEAD = 64 * 2**20
 
 
@@ -74,7 +73,7 @@ def _scanned(handle: Table, dataset: lance.LanceDataset) -> pa.RecordBatchReader
 
     with translated(handle, "Reading the table"):
         reader = dataset.scanner(blob_handling="all_binary", io_buffer_size=_READ_AHEAD).to_reader()
-    fields = [_as_blob(field) if _is_blob(dataset.schema.field(field.name)) else field for field in reader.schema]
+    fields = [_as_blob(field) if blobs.is_blob(dataset.schema.field(field.name)) else field for field in reader.schema]
     schema = pa.schema(fields, reader.schema.metadata)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -85,13 +84,9 @@ def _scanned(handle: Table, dataset: lance.LanceDataset) -> pa.RecordBatchReader
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _is_blob(field: pa.Field) -> bool:
-    return getattr(field.type, "extension_name", None) == _BLOB_TYPE or _BLOB in (field.metadata or {})
-
-
 def _as_blob(field: pa.Field) -> pa.Field:
     """A column of bytes that are to be stored as blobs again."""
-    return field.with_metadata({**(field.metadata or {}), _BLOB: b"true"})
+    return field.with_metadata({**(field.metadata or {}), blobs.ENCODING: b"true"})
 
 
 def _through(catalog: LanceNamespace, table: Identifier, version: int | None) -> Rows:
@@ -107,10 +102,10 @@ def _through(catalog: LanceNamespace, table: Identifier, version: int | None) ->
     def read() -> pa.RecordBatchReader:
         query = QueryTableRequest.model_validate({"id": list(table), "version": pinned, "k": 0, "vector": {}})
         reader: pa.RecordBatchReader = carry_out(catalog, "query_table_stream", query)
-        blobs = [field.name for field in reader.schema if _is_blob(field)]
-        if blobs:
+        unread = [field.name for field in reader.schema if blobs.is_blob(field)]
+        if unread:
             raise InvalidInputError(
-                f"{table} cannot be copied through a server: {', '.join(blobs)} holds blobs, which a query does not "
+                f"{table} cannot be copied through a server: {', '.join(unread)} holds blobs, which a query does not "
                 "bring. Connect to the catalog behind the server."
             )
         return reader

@@ -1,11 +1,17 @@
 package io.lanceway.spark;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.OptionalLong;
@@ -36,6 +42,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
@@ -44,6 +51,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Map.Map1;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** Every use of what Spark calls its own: nothing else in this folder knows more than Spark's public interfaces. */
 final class Internals {
@@ -249,7 +257,9 @@ final class Internals {
   }
 
   static Scan scan(LanceTable table, StructType columns, Map<String, String> options, Filter[] pushed, int limit) {
-    PythonScan scan = pythonScan(columns, options, pushed);
+    PythonDataSourceV2 source = new PythonDataSourceV2();
+    source.setShortName(FORMAT);
+    PythonScan scan = pythonScan(source, columns, options, pushed);
     StringBuilder told = new StringBuilder("lance ").append(table.name());
     told.append(" PushedFilters: ").append(Arrays.toString(pushed));
     if (limit >= 0) {
@@ -257,17 +267,34 @@ final class Internals {
     }
     told.append(", ReadSchema: ").append(columns.simpleString());
     long rows = limit >= 0 ? Math.min(limit, table.rows()) : table.rows();
-    return new LanceScan(scan, told.toString(), rows, options);
+    return new LanceScan(table, source, scan, told.toString(), rows, options);
   }
 
-  private static PythonScan pythonScan(StructType columns, Map<String, String> options, Filter[] pushed) {
-    return new PythonScan(
-        source(options, columns), FORMAT, columns, new CaseInsensitiveStringMap(options), pushed);
+  private static PythonScan pythonScan(
+      PythonDataSourceV2 source, StructType columns, Map<String, String> options, Filter[] pushed) {
+    return new PythonScan(source, FORMAT, columns, new CaseInsensitiveStringMap(options), pushed);
+  }
+
+  /** What the driver's Python process has planned, in the form in which Spark's own worker would answer it. */
+  private static PythonDataSourceReadInfo planned(byte[] answer) {
+    ByteBuffer left = ByteBuffer.wrap(answer);
+    byte[] function = next(left);
+    List<byte[]> partitions = new ArrayList<>();
+    for (int count = left.getInt(); count > 0; count--) {
+      partitions.add(next(left));
+    }
+    return new PythonDataSourceReadInfo(function, CollectionConverters.asScala(partitions).toSeq());
+  }
+
+  private static byte[] next(ByteBuffer left) {
+    byte[] found = new byte[left.getInt()];
+    left.get(found);
+    return found;
   }
 
   /** Spark's own scan of a Python source, which knows neither how much it reads nor what to show of it. */
-  private record LanceScan(PythonScan scan, String description, long rows, Map<String, String> options)
-      implements SupportsReportStatistics {
+  private record LanceScan(LanceTable table, PythonDataSourceV2 source, PythonScan scan, String description, long rows,
+      Map<String, String> options) implements SupportsReportStatistics {
     @Override
     public StructType readSchema() {
       return scan.readSchema();
@@ -275,6 +302,20 @@ final class Internals {
 
     @Override
     public Batch toBatch() {
+      ObjectNode arguments = Bridge.object();
+      arguments.set("options", Bridge.JSON.valueToTree(options));
+      arguments.set("schema", Columns.describe(readSchema()));
+      try {
+        JsonNode answer = table.ask("plan_scan", arguments);
+        if (answer.isTextual()) {
+          source.setReadInfo(planned(Base64.getDecoder().decode(answer.asText())));
+        } else {
+          source.getOrCreateDataSourceInPython(
+              FORMAT, new CaseInsensitiveStringMap(options), scala.Some.apply(readSchema()));
+        }
+      } catch (Refusal refusal) {
+        throw refusal.plain();
+      }
       return scan.toBatch();
     }
 
@@ -283,7 +324,8 @@ final class Internals {
       // A stream follows the table: the version that a query would read is none of its options.
       Map<String, String> following = new HashMap<>(options);
       following.remove("version");
-      return pythonScan(readSchema(), following, new Filter[0]).toMicroBatchStream(checkpoint);
+      return pythonScan(Internals.source(following, readSchema()), readSchema(), following, new Filter[0])
+          .toMicroBatchStream(checkpoint);
     }
 
     @Override
