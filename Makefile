@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-catalogs bench-dir bench-jobs bench-lake bench-memory bench-server bench-spark docs wheel pins clean
+.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-catalogs bench-dir bench-jobs bench-lake bench-maintenance bench-memory bench-server bench-spark docs wheel pins clean
 
 JOBS ?= auto
 ROUNDS ?= 2000
@@ -26,7 +26,7 @@ $(JVM): $(READY) tests/servers/jvm.py $(wildcard tests/servers/jvm/*)
 	@$(PY) -m tests.servers.jvm
 	@touch $@
 
-run: $(READY)  ## Start the server with sample tables (more options: ARGS="--port 8401")
+run: $(READY)  ## Start the server with a lake that a Spark pipeline fills (more options: ARGS="--port 8401")
 	@$(PY) samples/serve.py $(ARGS)
 
 tour: $(READY)  ## See the library work: tables made, listed, queried and searched
@@ -66,6 +66,9 @@ bench-jobs: $(READY)  ## Time jobs between catalogs with 10,000 tables, and thei
 
 bench-lake: $(READY)  ## Time the lake with up to a million tables, on both databases
 	@$(PY) bench/lake.py
+
+bench-maintenance: $(READY)  ## Time jobs on one table beside one process that does the same
+	@$(PY) bench/maintenance.py
 
 bench-memory: $(READY)  ## Peak memory of inserting and querying ten million rows
 	@$(PY) bench/memory.py

@@ -1,8 +1,8 @@
-"""A server with something in it: `lanceway up`, filled with the tables of the tour through its own interface.
+"""A server with something in it: `lanceway up`, filled with the tables of the tour and by the sample pipeline on Spark.
 
-    python samples/serve.py [--home FOLDER] [options of lanceway up]
+    python samples/serve.py [--home FOLDER] [--without-pipeline] [options of lanceway up]
 
-Ctrl-C ends it. What was made stays in the home, and is there at the next start.
+Ctrl-C ends it. What was made stays in the home, and is there at the next start, which takes seconds.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 os.environ.setdefault("LANCE_LOG", "error")
 
+from pipeline import build
 from rich.console import Console
 from rich.panel import Panel
 from tour import books, loans
@@ -31,6 +32,7 @@ LIBRARY = ["lake", "library"]
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--home", type=Path, default=HOME, help="where the server keeps its state")
+    parser.add_argument("--without-pipeline", action="store_true", help="start no Spark")
     given, others = parser.parse_known_args()
     given.home.parent.mkdir(parents=True, exist_ok=True)
     log = given.home.parent / "server.log"
@@ -42,26 +44,50 @@ def main() -> int:
         assert server.stdout is not None
         started = server.stdout.readline()
         if started:
-            show(json.loads(started), log)
+            show(json.loads(started), log, with_pipeline=not given.without_pipeline)
         else:
             sys.stderr.write(log.read_text().splitlines()[-1] + "\n")
         return server.wait()
 
 
-def show(facts: dict[str, str], log: Path) -> None:
+def show(facts: dict[str, str], log: Path, *, with_pipeline: bool) -> None:
     uri, token_file = facts["lance"], Path(os.path.relpath(facts["admin_token"]))
+    console = Console()
+    fill(uri, token_file)
+    served = f"[bold]{uri}[/], with the token in {token_file}\nCtrl-C ends it. Its log is in {log}"
+    console.print(Panel.fit(served, title="Lanceway"))
+    steps = next_steps(uri, token_file)
+    if with_pipeline and has_built(console, uri, token_file):
+        steps += ["", *build.next_steps(uri, token_file)]
+    console.print("\n[bold cyan]Try next[/], in another terminal")
+    for line in steps:
+        # Not wrapped and not in a box, so that it can be copied whole.
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
+    sys.stdout.flush()
+
+
+def fill(uri: str, token_file: Path) -> None:
+    """The tables of the tour, through the server's own interface."""
     ns: Any = lanceway.connect("rest", uri=uri, token_file=str(token_file))
     ns.create_namespace({"id": LIBRARY, "mode": "exist_ok"})
     for name, data in (("books", books()), ("loans", loans())):
         ns.create_table_stream({"id": [*LIBRARY, name], "mode": "exist_ok"}, data.to_reader())
-    console = Console()
-    tables = ", ".join(f"{'.'.join(LIBRARY)}.{name}" for name in ns.list_tables({"id": LIBRARY}).tables)
-    console.print(Panel.fit(f"[bold]{uri}[/] serves {tables}\nCtrl-C ends it. Its log is in {log}", title="Lanceway"))
-    console.print("\n[bold cyan]Try next[/], in another terminal")
-    for line in next_steps(uri, token_file):
-        # Not wrapped and not in a box, so that it can be copied whole.
-        console.print(line, soft_wrap=True, markup=False, highlight=False)
-    sys.stdout.flush()
+
+
+def has_built(console: Console, uri: str, token_file: Path) -> bool:
+    """Run the sample pipeline. The server goes on without it where Spark cannot be started, and says why."""
+    with console.status("The sample pipeline runs on Spark: texts become a table that can be searched"):
+        try:
+            report = build.build(uri, token_file)
+        except RuntimeError as error:
+            console.print(f"[yellow]The sample pipeline did not run:[/] {error}", soft_wrap=True, highlight=False)
+            return False
+    if report["rows"]:
+        done = f"{report['rows']:,} rows in {report['seconds']:.1f} s"
+    else:
+        done = "nothing is new since the last run"
+    console.print(f"The sample pipeline (samples/pipeline/documents.yaml): {done}", highlight=False)
+    return True
 
 
 def next_steps(uri: str, token_file: Path) -> list[str]:

@@ -33,7 +33,7 @@ hypothesis.settings.load_profile("suite")
 CLIENTS = Path(__file__).with_name("clients")
 SERVER = Path(__file__).with_name("server")
 SPARK = Path(__file__).with_name("spark")
-RUNS_SPARK = "test_the_examples_run[docs/guide/spark"
+RUNS_SPARK = ("test_the_examples_run[docs/guide/spark", "test_the_examples_run[docs/guide/pipeline")
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)

@@ -11,6 +11,7 @@ _SHARED = (
     ("tests/spark/jobs/", None),
     ("tests/spark/", "spark"),
     ("tests/test_docs.py::test_the_examples_run[docs/guide/spark", "spark"),
+    ("tests/test_docs.py::test_the_examples_run[docs/guide/pipeline", "spark"),
     ("tests/clients/test_lance_ray.py", "ray"),
     ("tests/clients/served/test_lance_ray.py", "ray"),
 )

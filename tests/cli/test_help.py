@@ -53,7 +53,11 @@ def test_the_verbs_are_all_there() -> None:
         families.setdefault(" ".join(family), set()).add(verb)
     assert families == {
         "": {"check", "doctor", "up"},
-        "jobs": {"crawl", "sync", "migrate"},
+        "jobs": {
+            *("crawl", "sync", "migrate"),
+            *("compact", "clean", "index", "refresh-index", "backfill", "dedupe", "export", "import"),
+        },
+        "pipeline": {"check", "run", "status", "history", "graph", "lineage"},
         "namespaces": {"list", "tree", "describe", "exists", "create", "drop"},
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),

@@ -1,4 +1,4 @@
-"""`make run`: a server with sample tables, and what it proposes to try."""
+"""`make run`: a server with sample tables, filled by a pipeline on Spark, and what it proposes to try."""
 
 from __future__ import annotations
 
@@ -27,28 +27,47 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], str]:
     )
     assert process.stdout is not None
     shown = ""
-    while "count_rows()" not in shown:
+    while "$ curl" not in shown:
         line = process.stdout.readline()
         assert line, shown
         shown += line
     return process, shown
 
 
+def blocks(shown: str) -> list[list[str]]:
+    """The lines for Python, by what stands together."""
+    return [lines for part in shown.split("\n\n") if (lines := re.findall(r"^>>> (.+)$", part, re.MULTILINE))]
+
+
+@pytest.mark.timeout(900)  # Spark starts twice
 def test_it_runs_twice_and_what_it_proposes_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for _ in range(2):
+    for first in (True, False):
         process, shown = started(tmp_path)
         with process:
-            proposed = re.findall(r"^\$ \.venv/bin/lanceway (.+)$", shown, re.MULTILINE)
-            lines = re.findall(r"^>>> (.+)$", shown, re.MULTILINE)
-            assert (len(proposed), len(lines)) == (3, 4)
-            for command in proposed:
+            assert ("600 rows in" if first else "nothing is new") in shown
+            for command in re.findall(r"^\$ \.venv/bin/lanceway (.+)$", shown, re.MULTILINE):
                 done = lanceway(*shlex.split(command))
                 assert done.returncode == 0, done.stderr
+            books, documents, sql, lancedb = blocks(shown)
             session: dict[str, object] = {}
-            exec("\n".join(lines[:2]), session)
-            assert eval(lines[2], session) == ["lake$library$books", "lake$library$loans"]
-            assert eval(lines[3], session) == 8
+            exec("\n".join(books[:2]), session)
+            names = ("books", "documents", "loans", "rejected", "topics")
+            assert eval(books[2], session) == [f"lake$library${name}" for name in names]
+            assert eval(books[3], session) == 8
+            exec("\n".join(documents[:3]), session)
+            assert len(eval(documents[3], session)) == 3
+            exec("\n".join(lancedb[:3]), session)
+            assert len(eval(lancedb[3], session)) == 3
+            if first:
+                assert "astronomy" in output([sys.executable, "-c", "\n".join(sql)])
+            assert output(re.findall(r"^\$ (curl .+)$", shown, re.MULTILINE)[0]) == "594"
             process.send_signal(signal.SIGINT)
         assert process.returncode == 0
     assert os.stat(tmp_path / ".sample" / "home").st_mode & 0o777 == 0o700
+
+
+def output(command: str | list[str]) -> str:
+    done = subprocess.run(command, shell=isinstance(command, str), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

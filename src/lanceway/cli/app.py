@@ -11,13 +11,16 @@ from lanceway import __version__
 from lanceway.cli import (
     check,
     columns,
+    contents,
     doctor,
     indices,
     jobs,
     lake,
+    maintenance,
     managed,
     metadata,
     namespaces,
+    pipeline,
     query,
     refs,
     rows,
@@ -48,6 +51,8 @@ tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
 tables.app.add_typer(metadata.metadata, name="metadata")
 tables.app.add_typer(metadata.transactions, name="transactions")
+for _family in (maintenance, contents):
+    jobs.app.add_typer(_family.app)
 lake.app.add_typer(separators.nested)
 lake.app.add_typer(separators.app, name="separator")
 lake.app.add_typer(soundness.app)
@@ -55,6 +60,7 @@ app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(lake.app, name="lake")
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(up.app)
 app.add_typer(check.app)

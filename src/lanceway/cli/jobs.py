@@ -16,7 +16,7 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
-app = group("Jobs over many tables: find them in storage, make them known elsewhere, move them.")
+app = group("Jobs: find tables in storage, make them known elsewhere, move them; compact, index and fill one.")
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="How many tables are worked on at a time.")]

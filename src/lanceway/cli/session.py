@@ -66,6 +66,19 @@ class Session:
         streaming = found if hasattr(found, "query_table_stream") else Wrapper(found)
         return cast("Catalog", streaming)
 
+    @property
+    def root(self) -> tuple[str, Mapping[str, str]]:
+        """The type and the settings of the catalog that the options choose, for another process to open it."""
+        from lanceway import config
+
+        config.quiet_lance()
+        type_, name = self._chosen()
+        if type_ is not None:
+            return type_, self.settings
+        found = config.namespace(str(name), self.config)
+        at = {"at": found.at} if found.at else {}
+        return found.type, {**found.settings, **at, **self.settings}
+
     def _chosen(self) -> tuple[str | None, str | None]:
         """The type, or the name in the configuration. Exactly one of them is given or can be told."""
         if self.type is not None:

@@ -24,6 +24,7 @@ from lanceway.config.sources import (
     spark_workers_run,
     user_cache_folder,
     user_config_folder,
+    variable,
 )
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "spark_workers_run",
     "user_cache_folder",
     "user_config_folder",
+    "variable",
 ]

@@ -138,6 +138,11 @@ def lake() -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
+def variable(name: str) -> str | None:
+    """A variable that a file of the user's refers to by its name."""
+    return os.environ.get(name)
+
+
 def quiet_lance() -> None:
     """Keep pylance's warnings off the terminal, unless `LANCE_LOG` is set. It reads this when first imported."""
     os.environ.setdefault("LANCE_LOG", "error")

@@ -3,6 +3,8 @@
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
                                 └─< versions, strays (of tables)
     users ─< tokens
+    pipelines ─< runs ─< run_steps ─< run_reads
+        └─< run_files
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -30,7 +32,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 2
+VERSION = 3
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -229,5 +231,97 @@ tokens = Table(
     Column("last_used_at", BigInteger),
     ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
     Index(None, "user_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Pipelines and what their runs did. Whoever runs one holds it, until the lease ends or is given back.
+pipelines = Table(
+    "pipelines",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    Column("holder", Name),  # a key that only the holder knows
+    Column("held_by", Text),  # who that is, for people
+    Column("held_since", BigInteger),
+    Column("held_until", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("pipeline_id", Id, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("key", Name, nullable=False, unique=True),  # what marks the commits of the run, in any table
+    Column("state", Name, nullable=False),
+    Column("full", Boolean, nullable=False),
+    Column("attempts", BigInteger, nullable=False),
+    Column("started_by", Name, nullable=False),
+    Column("graph", JSON, nullable=False),
+    Column("pins", JSON),  # what it reads of each source; null until that is decided
+    Column("error", Text),
+    Column("began_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    ForeignKeyConstraint(["pipeline_id"], ["pipelines.id"], ondelete="CASCADE"),
+    UniqueConstraint("pipeline_id", "number"),
+    sqlite_autoincrement=True,
+)
+
+run_steps = Table(
+    "run_steps",
+    metadata,
+    Column("run_id", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("kind", Name, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("base", BigInteger),  # the version of the table before the step; 0 if there was none
+    Column("table_name", Text),
+    Column("location", Name),
+    Column("version", BigInteger),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger),
+    Column("details", JSON, nullable=False),
+    Column("error", Text),
+    Column("began_at", BigInteger),
+    Column("ended_at", BigInteger),
+    PrimaryKeyConstraint("run_id", "name"),
+    ForeignKeyConstraint(["run_id"], ["runs.id"], ondelete="CASCADE"),
+    Index(None, "location", "version"),
+)
+
+# Which versions of its sources a table's version was made from.
+run_reads = Table(
+    "run_reads",
+    metadata,
+    Column("run_id", Id, nullable=False),
+    Column("step", Name, nullable=False),
+    Column("source", Name, nullable=False),
+    Column("kind", Name, nullable=False),
+    Column("table_name", Text),
+    Column("location", Name),
+    Column("after", BigInteger, nullable=False),  # only what is later was read; 0 for all
+    Column("version", BigInteger, nullable=False),
+    PrimaryKeyConstraint("run_id", "step", "source"),
+    ForeignKeyConstraint(["run_id", "step"], ["run_steps.run_id", "run_steps.name"], ondelete="CASCADE"),
+    Index(None, "location"),
+)
+
+# The files of a source, by the numbers of the runs that first saw them and first missed them.
+run_files = Table(
+    "run_files",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("pipeline_id", Id, nullable=False),
+    Column("source", Name, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("modified", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("gone", BigInteger),
+    ForeignKeyConstraint(["pipeline_id"], ["pipelines.id"], ondelete="CASCADE"),
+    Index(None, "pipeline_id", "source", "since"),
     sqlite_autoincrement=True,
 )

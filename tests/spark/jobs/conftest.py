@@ -32,6 +32,12 @@ def source(tmp_path: Path) -> Iterator[DirectoryCatalog]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def lakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a lake's database, in which tests have catalogs of their own."""
+    return tmp_path_factory.mktemp("lakes")
+
+
 @pytest.fixture
 def rest(server: Lanceway) -> Iterator[LanceNamespace]:
     yield from moves.scratch(server.uri, server.token)

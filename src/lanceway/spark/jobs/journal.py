@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanceway import config
-from lanceway.errors import ConcurrentModificationError, InternalError
 from lanceway.identifiers import Identifier
+from lanceway.spark.jobs.state import StateFile
 
-_SECONDS = 30.0
 _SCHEMA = """
 create table if not exists copies (
     pair text not null, source text not null, target text not null, location text, version integer,
@@ -43,25 +38,12 @@ class Journal:
     """The entries of one pair of catalogs, in a file. Threads may share it."""
 
     def __init__(self, source: str, target: str, file: str | Path | None = None) -> None:
-        self._file = Path(file) if file is not None else config.user_cache_folder() / "jobs.sqlite"
+        self._state = StateFile(file, _SCHEMA)
         self._pair = hashlib.sha256(json.dumps([source, target]).encode()).hexdigest()[:24]
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """For as long as one run lasts. Raises ConcurrentModificationError while another has it."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        lock, holder = (self._file.with_name(f"{self._file.name}.{self._pair}.{kind}") for kind in ("lock", "holder"))
-        # The operating system lets go of it whichever way the process ends.
-        with closing(sqlite3.connect(lock, isolation_level=None, timeout=0)) as connection:
-            try:
-                connection.execute("begin exclusive")
-            except sqlite3.OperationalError:
-                who = holder.read_text() if holder.exists() else "another process"
-                raise ConcurrentModificationError(
-                    f"These two catalogs are being migrated by {who} already. Wait until it ends."
-                ) from None
-            holder.write_text(f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S UTC', time.gmtime())}")
-            yield
+        return self._state.held(self._pair, "These two catalogs are being migrated")
 
     def get(self, table: Identifier) -> Entry | None:
         question = "select target, location, version, marked from copies where pair = ? and source = ?"
@@ -86,14 +68,5 @@ class Journal:
                 (self._pair, json.dumps(table), *values),
             )
 
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self._file, timeout=_SECONDS)) as connection, connection:
-                connection.execute(_SCHEMA)
-                yield connection
-        except sqlite3.Error as error:
-            raise InternalError(
-                f"The journal {self._file} cannot be used: {error}. Name another with --state, or delete it: tables "
-                "that are there are then compared again."
-            ) from error
+    def _opened(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._state.opened("tables that are there are then compared again")

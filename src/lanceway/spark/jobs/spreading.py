@@ -30,7 +30,8 @@ def carried_out(
         given = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
         if given:
             parts = spark.createDataFrame(given, "task binary").repartition(min(tasks, len(given)))
-            for row in parts.mapInArrow(_worker(pickle.dumps(copier)), "done binary").toLocalIterator():
+            # Not `toLocalIterator`, with which Spark begins a partition when the one before has been read.
+            for row in parts.mapInArrow(_worker(pickle.dumps(copier)), "done binary").collect():
                 yield pickle.loads(row.done)
 
 

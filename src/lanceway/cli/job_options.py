@@ -1,0 +1,83 @@
+"""What the verbs for jobs on one table share: options, the table as workers reach it, and a Spark session."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from lanceway.spark.target import Target
+
+_VECTOR = re.compile(r"(\w+)\[(\d+)\]")
+Tables = Annotated[
+    str,
+    typer.Argument(metavar="TABLE", help="A table, such as team.sales.orders, or all that match, as team.* does."),
+]
+Threads = Annotated[
+    int, typer.Option("--threads", min=1, help="How many parts are worked on at a time, here or by Spark.")
+]
+Master = Annotated[
+    str | None, typer.Option("--master", help="Let a Spark session with this master work, such as local[4].")
+]
+State = Annotated[
+    str | None,
+    typer.Option("--state", metavar="FILE", help="Where finished parts are remembered, if not in the cache."),
+]
+
+
+def is_pattern(table: str) -> bool:
+    return bool(set(table) & set("*?"))
+
+
+def matching(session: Session, pattern: str) -> Iterator[Target]:
+    """Every table with data that a pattern matches."""
+    from lanceway.spark.jobs import listing
+    from lanceway.spark.jobs.registering import is_declared
+
+    catalog = session.catalog
+    for table in listing.tables(catalog, only=[pattern.replace(session.delimiter, ".")]):
+        if not is_declared(catalog, table):
+            yield target(session, table.format(session.delimiter))
+
+
+def target(session: Session, table: str) -> Target:
+    """The table in a form that workers can reach it from."""
+    type_, settings = session.root
+    from lanceway.spark.target import Target
+
+    given = {f"namespace.{key}": value for key, value in settings.items()}
+    return Target.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **given})
+
+
+def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:
+    """A session where one is asked for; a plan needs none."""
+    if master is None or dry_run:
+        return None
+    from lanceway.spark.sessions import session
+
+    return session(master)
+
+
+def data_type(text: str) -> pa.DataType:
+    """A word such as `int64`, `float32[384]` for vectors, or JSON as the contract writes types."""
+    from lanceway.tables import arrow_json
+
+    vector = _VECTOR.fullmatch(text.strip())
+    if vector is not None:
+        item = {"name": "item", "nullable": True, "type": {"type": vector[1]}}
+        return arrow_json.parse_type({"type": "fixed_size_list", "length": int(vector[2]), "fields": [item]})
+    if not text.lstrip().startswith("{"):
+        return arrow_json.parse_type({"type": text.strip()})
+    try:
+        return arrow_json.parse_type(json.loads(text))
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no JSON: {error}.", param_hint="'--type'") from None

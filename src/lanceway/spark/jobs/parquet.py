@@ -1,0 +1,147 @@
+"""Parquet files in a folder or below a prefix of a bucket: listed, opened and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InvalidInputError
+from lanceway.tables.storage import Object, Store, local_path, open_store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+ENDINGS = (".parquet", ".pq")
+# A file is closed once it has so many bytes: it is in memory until then.
+_LARGEST = 128 * 2**20
+
+
+@dataclass(frozen=True)
+class Files:
+    """A place for Parquet files. Picklable: workers open it anew."""
+
+    location: str
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+
+    @classmethod
+    def at(cls, location: str, storage_options: Mapping[str, str] | None = None) -> Files:
+        local = local_path(location)  # a relative path is relative to this process, and to no worker
+        return cls(location.rstrip("/") if local is None else str(local), storage_options)
+
+    def store(self) -> Store:
+        return open_store(self.location, self.storage_options)
+
+    def every(self) -> list[Object]:
+        """The files in the order of their names; those that begin with an underscore or a dot are somebody's notes.
+
+        Raises InvalidInputError where there is none.
+        """
+        if self.location.lower().endswith(ENDINGS):
+            parent, _, name = self.location.rpartition("/")
+            found = open_store(parent or "/", self.storage_options).head(name)
+            if found is not None:
+                return [found]
+        below = [one for one in self.store().objects() if _is_data(one.key)]
+        if not below:
+            raise InvalidInputError(
+                f"There is no Parquet file at {self.location}. Name a file, or a folder of files that end in "
+                f"{' or '.join(ENDINGS)}."
+            )
+        return sorted(below, key=lambda one: one.key)
+
+    def _of(self, key: str) -> tuple[str, str]:
+        """Where the folder of a file is, and the file's key in it."""
+        parent, _, name = self.location.rpartition("/")
+        alone = name == key and self.location.lower().endswith(ENDINGS)
+        return (parent or "/", name) if alone else (self.location, key)
+
+    def open(self, key: str) -> ParquetFile:
+        """One file; its bytes are read as they are needed where it lies on this machine, and at once elsewhere."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+
+        folder, name = self._of(key)
+        local = local_path(folder)
+        try:
+            if local is not None:
+                return ParquetFile(local / name)
+            data = open_store(folder, self.storage_options).read(name)
+            if data is None:
+                raise InvalidInputError(f"{folder}/{name} is gone.")
+            return ParquetFile(pa.BufferReader(data))
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInputError(f"{folder}/{name} cannot be read as Parquet: {error}.") from error
+
+    def rows(self, found: Iterable[Object]) -> int:
+        """How many rows files hold, where that can be told without reading them whole: on this machine."""
+        if local_path(self.location) is None:
+            return 0
+        return sum(int(self.open(one.key).metadata.num_rows) for one in found)
+
+    def batches(self, opened: ParquetFile, key: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, in the schema that `plain` makes of its own."""
+        import pyarrow as pa
+
+        try:
+            for batch in opened.iter_batches():
+                yield batch.cast(plain(batch.schema))
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInputError(f"{key} of {self.location} cannot be read to its end: {error}.") from error
+
+    def write(
+        self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], largest: int = _LARGEST
+    ) -> list[dict[str, Any]]:
+        """Write rows to files `name-0.parquet` and so on, each whole or not at all. What is in each comes back."""
+        import pyarrow as pa
+
+        written: list[dict[str, Any]] = []
+        begin = partial(_Sheet, schema)
+        sheet = begin()
+        try:
+            for batch in batches:
+                sheet.writer.write_batch(batch)
+                sheet.rows += batch.num_rows
+                if sheet.sink.tell() >= largest:
+                    written.append(self._put(f"{name}-{len(written)}{ENDINGS[0]}", sheet))
+                    sheet = begin()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InvalidInputError(f"Parquet cannot hold these rows: {error}. Leave columns out.") from error
+        if sheet.rows or not written:
+            written.append(self._put(f"{name}-{len(written)}{ENDINGS[0]}", sheet))
+        return written
+
+    def _put(self, key: str, sheet: _Sheet) -> dict[str, Any]:
+        sheet.writer.close()
+        data = sheet.sink.getvalue().to_pybytes()
+        self.store().put(key, data)
+        return {"key": key, "rows": sheet.rows, "bytes": len(data)}
+
+
+class _Sheet:
+    """A file that is being written, in memory."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        self.rows = 0
+        self.sink = pa.BufferOutputStream()
+        self.writer = ParquetWriter(self.sink, schema, compression="zstd")
+
+
+def _is_data(key: str) -> bool:
+    hidden = any(name.startswith(("_", ".")) for name in key.split("/"))
+    return not hidden and key.lower().endswith(ENDINGS)
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Values instead of what dictionaries have for them: each batch may bring another dictionary."""
+    import pyarrow as pa
+
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field for field in schema
+    ]
+    return pa.schema(fields, schema.metadata)

@@ -1,0 +1,217 @@
+"""A run of a pipeline: begun or gone on with, step by step, each recorded before and after.
+
+What a run reads is decided once, when it begins, so that one that was killed goes on with the same. A step that wrote
+a table is known by the name in its commit, whether its end was recorded or not.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock, local
+from typing import TYPE_CHECKING
+
+from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.lake import runs
+from lanceway.lake.runs import DONE, FAILED, GIVEN_UP, STOPPED, UNFINISHED, Run
+from lanceway.spark.jobs.running import Stop, check_threads, never
+from lanceway.spark.pipeline import functions, graph, outputs, states, steps, together
+from lanceway.spark.pipeline.file import load
+from lanceway.spark.pipeline.frames import Frames
+from lanceway.spark.pipeline.model import Pipeline
+from lanceway.spark.pipeline.reports import Listener, Report, unheard
+from lanceway.spark.pipeline.sources import Sources
+from lanceway.spark.pipeline.states import LEASE, Held
+from lanceway.spark.pipeline.steps import Chain
+from lanceway.spark.pipeline.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+THREADS = 4
+_LOOK = 0.2  # seconds between two looks whether to stop
+
+
+def run(
+    file: str | Path,
+    *,
+    state: str | None = None,
+    config: str | Path | None = None,
+    full: bool = False,
+    anew: bool = False,
+    threads: int = THREADS,
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    listen: Listener = unheard,
+    stop: Stop = never,
+    lease: float = LEASE,
+) -> Report:
+    """Run the pipeline of a file, or go on with a run of it that was stopped, killed, or has failed.
+
+    Each output gets what is new to it; with `full` all of it, in place of what its table has. `anew` gives up a run
+    that has not come to its end: what it has committed stays, and counts. `threads` outputs are written at a time.
+    Without a session, one is started when it is first needed. Steps that fail are told by the report.
+
+    Raises InvalidPipelineError for what is wrong with the file, and ConcurrentModificationError while somebody else
+    runs the same pipeline.
+    """
+    check_threads(threads)
+    pipeline = load(file)
+    with ExitStack() as leaving:
+        leaving.enter_context(functions.importable(pipeline.folder))
+        store = leaving.enter_context(states.opened(state, config))
+        held = leaving.enter_context(states.held(store, pipeline.name, lease=lease))
+        session = _Session(spark, master, config)
+        begun, continued = _begin(held, pipeline, full=full, anew=anew)
+        finished = False
+        try:
+            end = _carry_out(held, begun, pipeline, session, config, threads, listen, stop)
+            finished = True
+        except LanceNamespaceError as error:
+            message = str(error)
+            held.record(lambda connection: runs.end(connection, begun.id, FAILED, message))
+            finished = True
+            raise
+        finally:
+            if not finished:  # whatever it was, it goes on its way
+                held.record(lambda connection: runs.end(connection, begun.id, STOPPED))
+        held.record(lambda connection: runs.end(connection, begun.id, *end))
+        return report(held, begun, continued=continued)
+
+
+def report(held: Held, begun: Run, *, continued: bool) -> Report:
+    return held.store.look(
+        lambda connection: Report(
+            runs.load(connection, begun.id),
+            list(runs.steps(connection, begun.id)),
+            list(runs.reads(connection, begun.id)),
+            continued,
+        )
+    )
+
+
+def _begin(held: Held, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
+    """The run to go on with, or a new one."""
+    drawn = graph.as_record(pipeline)
+    newest = held.store.read(lambda connection: runs.page(connection, held.pipeline.id, limit=1))
+    open_ = newest[0] if newest and newest[0].state in UNFINISHED else None
+    if open_ is not None and not anew and (open_.full or not full):
+        return held.record(lambda connection: runs.resume(connection, open_, drawn)), True
+    if open_ is not None:
+        held.record(lambda connection: runs.end(connection, open_.id, GIVEN_UP, open_.error))
+    key = str(uuid.uuid4())
+    return (
+        held.record(
+            lambda connection: runs.create(connection, held.pipeline.id, key, by=held.by, full=full, graph=drawn)
+        ),
+        False,
+    )
+
+
+def _carry_out(
+    held: Held,
+    begun: Run,
+    pipeline: Pipeline,
+    session: Callable[[], SparkSession],
+    config: str | Path | None,
+    threads: int,
+    listen: Listener,
+    stop: Stop,
+) -> tuple[str, str | None]:
+    """Do all that is to be done; how the run ends, and why."""
+    sources = Sources(pipeline, held, session, config)
+    pins = begun.pins
+    if pins is None:
+        pins, note = sources.pin(begun.number)
+
+        def keep(connection: object) -> None:
+            note(connection)  # type: ignore[arg-type]
+            runs.change(connection, begun.id, pins=pins)  # type: ignore[arg-type]
+
+        held.record(keep)
+    missing = [name for name in pipeline.sources if name not in pins]
+    if missing:
+        raise InvalidInputError(
+            f"The run {begun.number} of {pipeline.name} did not know the source {missing[0]!r}, which the file has got "
+            "since. Begin a new run with --anew; what was committed stays."
+        )
+    with Frames(pipeline, sources, pins, begun.key) as frames, outputs.Rooms() as rooms:
+        work = Work(held, begun, pipeline, sources, frames, pins, session, config, listen, rooms)
+        chains = steps.plan(work)
+        for chain in chains:  # all is planned before anything is written
+            chain.prepare()
+        if pipeline.together:
+            _gather(work, chains, threads, stop)
+        if not work.stopping:
+            _run_all(work, [chain.run for chain in chains if not chain.failed], threads, stop)
+    found = held.store.read(lambda connection: runs.steps(connection, begun.id))
+    failed = [step for step in found if step.state == FAILED]
+    if failed:
+        return FAILED, " ".join(step.error or "" for step in failed)
+    if stop() or any(step.state in (runs.WAITING, runs.RUNNING) for step in found):
+        return STOPPED, None
+    return DONE, None
+
+
+def _gather(work: Work, chains: list[Chain], threads: int, stop: Stop) -> None:
+    """Write all tables, and make them visible at once; none of them, if one has failed."""
+    writing = [chain for chain in chains if chain.frame is not None]
+    if not writing:
+        return
+    with together.gathering([chain.target for chain in writing], work.run.key) as found:
+        _run_all(work, [chain.gather for chain in writing], threads, stop)
+        if work.stopping or any(chain.failed for chain in writing):
+            for chain in chains:
+                chain.failed = True
+            return
+        found.commit()
+
+
+def _run_all(work: Work, tasks: list[Callable[[], None]], threads: int, stop: Stop) -> None:
+    """Tasks side by side. Asked to stop, what is under way is interrupted and nothing more is begun."""
+    with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-step") as pool:
+        running: set[Future[None]] = {pool.submit(task) for task in tasks}
+        try:
+            while running:
+                done, running = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                if work.listen is not unheard:
+                    work.tell_progress()
+                if stop() or work.held.lost.is_set():
+                    work.interrupt()
+                    running = {future for future in running if not future.cancel()}
+        finally:
+            for future in running:
+                future.cancel()
+
+
+@dataclass
+class _Session:
+    """The session, started when it is first needed; in a thread of its own, so that Ctrl-C stays ours."""
+
+    given: SparkSession | None
+    master: str | None
+    config: str | Path | None
+    _lock: Lock = field(default_factory=Lock)
+    _threads: local = field(default_factory=local)
+
+    def __call__(self) -> SparkSession:
+        with self._lock:
+            if self.given is None:
+                with ThreadPoolExecutor(1) as pool:
+                    self.given = pool.submit(self._start).result()
+        if not getattr(self._threads, "ready", False):
+            # Spark finds data sources in Python only in a thread that has the session for its own, as this makes it.
+            self.given.createDataFrame([], "x INT")
+            self._threads.ready = True
+        return self.given
+
+    def _start(self) -> SparkSession:
+        from lanceway.spark.sessions import session
+
+        return session(self.master, app_name="lanceway pipeline", config=self.config)

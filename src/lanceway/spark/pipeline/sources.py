@@ -1,0 +1,194 @@
+"""Sources: what there is of each when a run begins, and the rows that an output has not had yet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection
+
+from lanceway.errors import InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
+from lanceway.lake import seen_files
+from lanceway.spark.additions import Additions
+from lanceway.spark.casting import to_spark
+from lanceway.spark.changed_rows import DELETE
+from lanceway.spark.changes import CHANGE, read_changes
+from lanceway.spark.pipeline import files, functions, targets
+from lanceway.spark.pipeline.failures import Named, said
+from lanceway.spark.pipeline.model import FILES, JDBC, PYTHON, TABLE, Pipeline, Source
+from lanceway.spark.pipeline.problems import at
+from lanceway.spark.pipeline.states import Held
+from lanceway.spark.plainly import plainly
+from lanceway.spark.types import arrow_schema, spark_schema
+from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lanceway.spark.target import Target
+
+# As of what a source is read: a table's version, the number of the run for files, 0 for all that has none.
+Pins = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The sources of a pipeline in one run."""
+
+    pipeline: Pipeline
+    held: Held
+    spark: Callable[[], SparkSession]
+    config: str | Path | None = None
+
+    # -- before anything is read -----------------------------------------------------------------
+
+    def pin(self, number: int) -> tuple[Pins, Callable[[Connection], None]]:
+        """What there is of each source now, and what is to be recorded together with that."""
+        found = {source.name: files.found(source.where, self.spark) for source in self._of(FILES)}
+        pins: dict[str, dict[str, Any]] = {name: {"version": number} for name in found}
+        for source in self._of(TABLE):
+            pins[source.name] = self._table(source)
+
+        def note(connection: Connection) -> None:
+            for name, listed in found.items():
+                seen_files.note(connection, self.held.pipeline.id, name, listed, number=number)
+
+        return {name: pins.get(name, {"version": 0}) for name in self.pipeline.sources}, note
+
+    def _of(self, kind: str) -> Iterator[Source]:
+        return (source for source in self.pipeline.sources.values() if source.kind == kind)
+
+    def _table(self, source: Source) -> dict[str, Any]:
+        try:
+            target = targets.find(source.where[0], self.config)
+            return {
+                "version": int(target.open().version),
+                "location": target.table().location,
+                "table_name": source.where[0],
+            }
+        except LanceNamespaceError as error:
+            raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
+
+    def has_news(self, source: Source, after: int, version: int) -> bool:
+        """Whether there is more of it, or other, than there was."""
+        if source.kind == FILES:
+            return self.held.store.read(
+                lambda connection: seen_files.has_changed(
+                    connection, self.held.pipeline.id, source.name, after=after, until=version
+                )
+            )
+        return not source.has_versions or version != after
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def rows(self, source: Source, after: int, version: int) -> DataFrame:
+        """What came after `after`, up to `version`; 0 means all. Raises InvalidPipelineError with the source's line."""
+        from pyspark.errors import AnalysisException, ParseException
+
+        try:
+            return self._rows(source, after, version)
+        except (AnalysisException, ParseException) as error:
+            raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
+
+    def _rows(self, source: Source, after: int, version: int) -> DataFrame:
+        if source.kind == FILES:
+            return self._files(source, after, version)
+        if source.kind == TABLE:
+            return self._added(source, after, version)
+        if source.kind == PYTHON:
+            function = functions.find(source.where[0])
+            with Named(source.name, source.where[0]), functions.travelling(function, self.pipeline.folder):
+                return function(self.spark(), **source.arguments)  # type: ignore[no-any-return]
+        reader = self._reader(source).format("jdbc" if source.kind == JDBC else str(source.format))
+        return (reader.option("url", source.where[0]) if source.kind == JDBC else reader).load()
+
+    def _reader(self, source: Source) -> DataFrameReader:
+        reader = self.spark().read.options(**source.options)
+        return reader.schema(source.schema) if source.schema else reader
+
+    def _files(self, source: Source, after: int, version: int) -> DataFrame:
+        new, every = self._listed(source, after, version), self._listed(source, 0, version)
+        reader = self._reader(source).format(str(source.format))
+        base = files.base(source.where)
+        reader = reader.option("basePath", base) if base else reader
+        if new:
+            return reader.load([files.literal(file.path) for file in new])
+        if source.schema:
+            return self.spark().createDataFrame([], source.schema)
+        if not every:
+            raise at(
+                self.pipeline.file,
+                source.line,
+                f"The source {source.name!r} has no files yet. Give it a schema, and it may be empty.",
+            )
+        return reader.load([files.literal(every[0].path)]).limit(0)
+
+    def _listed(self, source: Source, after: int, version: int) -> list[seen_files.File]:
+        return list(
+            self.held.store.read(
+                lambda connection: seen_files.between(
+                    connection, self.held.pipeline.id, source.name, after=after, until=version
+                )
+            )
+        )
+
+    def _added(self, source: Source, after: int, version: int) -> DataFrame:
+        target = targets.find(source.where[0], self.config)
+        options = {**target.to_options(), **source.options, "version": str(version)}
+        if after == 0:
+            return self.spark().read.format("lance").options(**options).load()
+        if after == version:
+            return self.spark().read.format("lance").options(**options).load().limit(0)
+        try:
+            return self._since(target, after, version)
+        except (InvalidTableStateError, TableVersionNotFoundError) as error:
+            raise at(
+                self.pipeline.file,
+                source.line,
+                f"What is new in {source.where[0]} since its version {after} cannot be told: {error} Run the pipeline "
+                "with --full, or set incremental to false.",
+            ) from error
+
+    def _since(self, target: Target, after: int, version: int) -> DataFrame:
+        """Rows that were added; where rows were changed meanwhile, these too, as they are at the end."""
+        if version < after:
+            raise InvalidTableStateError(f"{target.name} has only {version} versions: it was made anew.")
+        try:
+            added = [(one.version, one.fragment) for one in Additions(target).between(after + 1, version)]
+        except InvalidTableStateError:
+            changes = read_changes(self.spark(), target, after, version)
+            return changes.where(changes[CHANGE] != DELETE).drop(CHANGE)
+        return _fragments(self.spark(), target, version, added)
+
+
+def _fragments(spark: SparkSession, target: Target, version: int, added: list[tuple[int, int]]) -> DataFrame:
+    """The rows of fragments, each as the version had it that added it."""
+    schema = spark_schema(target.open(version=version).schema)
+    shares = spark.createDataFrame([(json.dumps(one),) for one in added], "fragment string")
+    shares = shares.repartition(max(1, min(len(added), 64)))
+    return shares.mapInArrow(partial(_read, target, schema), schema)
+
+
+def _read(target: Target, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    wanted = arrow_schema(schema)
+    with plainly():
+        for version, fragment in (json.loads(one) for batch in batches for one in batch.column(0).to_pylist()):
+            dataset = target.open(version=version)
+            found = dataset.get_fragment(fragment)
+            assert found is not None, "a version keeps its fragments"
+            names = [name for name in schema.names if name in dataset.schema.names]
+            with translated(target.table(), "Reading what was added"):
+                for batch in found.scanner(columns=names, blob_handling="all_binary").to_batches():
+                    # A column that the table has got since is null.
+                    columns = [
+                        batch.column(name) if name in names else pa.nulls(batch.num_rows) for name in schema.names
+                    ]
+                    yield to_spark(pa.RecordBatch.from_arrays(columns, schema.names), wanted)

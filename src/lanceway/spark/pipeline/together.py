@@ -1,0 +1,136 @@
+"""Tables of one run that become visible at once: their versions are prepared, and claimed in one transaction."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace import (
+    BatchCommitTablesRequest,
+    CreateTableVersionRequest,
+    CreateTableVersionResponse,
+    LanceNamespace,
+)
+from lance_namespace_urllib3_client.models.commit_table_operation import CommitTableOperation
+from lance_namespace_urllib3_client.models.table_version import TableVersion
+
+from lanceway.catalogs.wrapper import Wrapper
+from lanceway.errors import InvalidInputError
+from lanceway.spark import committing, planning, staging
+from lanceway.spark.marks import Mark
+from lanceway.spark.plainly import plainly
+from lanceway.spark.target import Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pydantic import BaseModel
+    from pyspark.sql import DataFrame
+
+# What is gathered in this process, by the keys of the runs.
+_OPEN: dict[str, Gathering] = {}
+
+
+class Gathering(Wrapper):
+    """A catalog whose new versions wait until all of them are there. Whoever commits through it is told that it did."""
+
+    def __init__(self, inner: LanceNamespace) -> None:
+        super().__init__(inner)
+        self.waiting: list[CreateTableVersionRequest] = []
+        self._lock = threading.Lock()
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        if not isinstance(request, CreateTableVersionRequest):
+            return super()._forward(operation, request, *data)
+        with self._lock:
+            self.waiting.append(request)
+        told = TableVersion(
+            version=request.version,
+            manifest_path=request.manifest_path,
+            manifest_size=request.manifest_size,
+            e_tag=request.e_tag,
+        )
+        return CreateTableVersionResponse(version=told)
+
+    def commit(self) -> None:
+        """Make all of it visible, or nothing. Raises ConcurrentModificationError where somebody else was faster."""
+        if self.waiting:
+            operations = [CommitTableOperation(create_table_version=request) for request in self.waiting]
+            self._inner.batch_commit_tables(BatchCommitTablesRequest(operations=operations))
+
+
+@dataclass(frozen=True)
+class Gathered(Target):
+    """A table whose versions are gathered, in the process that gathers them."""
+
+    key: str = ""
+
+    def catalog(self) -> LanceNamespace:
+        return _OPEN.get(self.key) or super().catalog()
+
+    def to_options(self) -> dict[str, str]:
+        return _plain(self).to_options()
+
+
+def _plain(target: Target) -> Target:
+    return Target(target.type, target.settings, target.id, target.path, target.storage_options)
+
+
+@contextmanager
+def gathering(targets: list[Target], key: str) -> Iterator[Gathering]:
+    """For the tables of one run. Raises InvalidInputError where they are not of one catalog, and
+    UnsupportedOperationError where it has no transactions over several tables."""
+    first = targets[0]
+    for target in targets:
+        if target.type is None or (target.type, dict(target.settings)) != (first.type, dict(first.settings)):
+            raise InvalidInputError(
+                f"{first.name} and {target.name} cannot become visible together: they are not of one catalog."
+            )
+    if len({target.id for target in targets}) < len(targets):
+        raise InvalidInputError("Tables become visible together once each: two outputs have the same table.")
+    catalog = first.catalog()
+    catalog.batch_commit_tables(BatchCommitTablesRequest(operations=[]))  # one that cannot says so
+    found = _OPEN[key] = Gathering(catalog)
+    try:
+        yield found
+    finally:
+        del _OPEN[key]
+
+
+def gathered(given: Target, key: str) -> Gathered:
+    """The table as the run of a key writes it, while it gathers."""
+    return Gathered(given.type, given.settings, given.id, given.path, given.storage_options, key)
+
+
+def write(frame: DataFrame, given: Gathered, options: Mapping[str, str], *, overwrite: bool, job: str) -> None:
+    """Write rows, and let the version wait. Raises InvalidInputError for a table that keeps its versions in storage."""
+    plan = planning.plan({**given.to_options(), **options}, frame.schema, overwrite=overwrite)
+    done = False
+    try:
+        require_managed(given, managed=plan.destination.managed)
+        answers = frame.mapInArrow(partial(_stage, plan), "fragment string").collect()
+        waiting = replace(plan, destination=replace(plan.destination, target=given))
+        committing.publish(waiting, [row.fragment for row in answers], Mark(job=job))
+        done = True
+    finally:
+        if not done:
+            committing.give_up(plan, (), Mark(job=job))
+
+
+def require_managed(given: Target, *, managed: bool) -> None:
+    if not managed:
+        raise InvalidInputError(
+            f"{given.name} keeps its versions in storage alone, and cannot become visible together with others. Make "
+            "it managed first, or leave together out."
+        )
+
+
+def _stage(plan: planning.Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    with plainly():
+        fragments = staging.stage(plan, batches)
+    yield pa.RecordBatch.from_arrays([pa.array(fragments, pa.string())], ["fragment"])

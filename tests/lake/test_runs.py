@@ -1,0 +1,115 @@
+"""Runs of pipelines as rows: what was read and written, by whom, and which files were seen when."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from lanceway.errors import ConcurrentModificationError
+from lanceway.lake import leases, runs, seen_files
+from lanceway.lake.leases import Pipeline
+from lanceway.lake.runs import DONE, FAILED, Read, Run, Step
+from lanceway.lake.seen_files import File
+from lanceway.lake.store import LakeStore
+
+
+@pytest.fixture
+def pipeline(store: LakeStore) -> Pipeline:
+    return store.run(partial(leases.ensure, name="nightly"))
+
+
+def begin(store: LakeStore, pipeline: Pipeline, key: str = "k1", **options: Any) -> Run:
+    given = {"by": "ada", "full": False, "graph": {"nodes": []}, **options}
+    return store.run(lambda c: runs.create(c, pipeline.id, key, **given))
+
+
+def test_a_pipeline_is_made_once_and_held_by_one(store: LakeStore, pipeline: Pipeline) -> None:
+    assert store.run(partial(leases.ensure, name="nightly")) == pipeline
+    take = partial(leases.take, pipeline=pipeline.id, lifetime=60_000)
+    assert store.run(partial(take, key="a", by="ada"))
+    assert not store.run(partial(take, key="b", by="bob"))
+    held = store.read(partial(leases.find, name="nightly"))
+    assert held is not None
+    assert (held.holder, held.held_by) == ("a", "ada")
+    assert held.held_since is not None
+    store.run(lambda c: leases.require(c, pipeline.id, "a"))
+    assert not store.run(partial(leases.renew, pipeline=pipeline.id, key="b", lifetime=1))
+    assert store.run(partial(take, key="b", by="bob", ended="a"))
+    with pytest.raises(ConcurrentModificationError, match="taken over"):
+        store.run(lambda c: leases.require(c, pipeline.id, "a"))
+    store.run(lambda c: leases.release(c, pipeline.id, "a"))  # no longer its own to give back
+    assert not store.run(partial(take, key="c", by="cleo"))
+    assert store.run(partial(leases.renew, pipeline=pipeline.id, key="b", lifetime=-1))
+    assert store.read(partial(leases.find, name="nightly")) == pipeline  # the lease is over
+    assert store.run(partial(take, key="c", by="cleo"))
+
+
+def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: Pipeline) -> None:
+    other = store.run(partial(leases.ensure, name="other"))
+    first, _, second = begin(store, pipeline, "a"), begin(store, other, "b"), begin(store, pipeline, "c", full=True)
+    assert (first.number, second.number, second.pipeline, second.full) == (1, 2, "nightly", True)
+    store.run(lambda c: runs.end(c, first.id, FAILED, "no space left"))
+    found = store.read(lambda c: runs.page(c, pipeline.id))
+    assert [(run.number, run.state, run.error) for run in found] == [(2, "running", None), (1, FAILED, "no space left")]
+    again = store.run(lambda c: runs.resume(c, found[1], {"nodes": [1]}))
+    assert (again.attempts, again.state, again.error, again.ended_at, again.graph) == (
+        2,
+        "running",
+        None,
+        None,
+        {"nodes": [1]},
+    )
+
+
+def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pipeline: Pipeline) -> None:
+    run = begin(store, pipeline)
+    steps = [Step("out", "output", position=1), Step("aside", "quarantine", position=0)]
+    store.run(lambda c: runs.plan(c, run.id, steps))
+    store.run(lambda c: runs.begin_step(c, run.id, "out", base=4))
+    store.run(lambda c: runs.plan(c, run.id, steps))  # a run that goes on plans anew, and forgets nothing
+    found = store.read(lambda c: runs.steps(c, run.id))
+    assert [(step.name, step.state, step.base) for step in found] == [("aside", "waiting", None), ("out", "running", 4)]
+    read = Read("out", "orders", "table", 3, 7, "lake.orders", "/warehouse/orders")
+
+    def broken(connection: Connection) -> None:
+        runs.end_step(connection, run.id, "out", DONE, [read], version=5)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        store.run(broken)
+    assert store.read(lambda c: runs.had(c, pipeline.id)) == {}
+    values = {"version": 5, "rows": 10, "location": "/warehouse/out", "table_name": "lake.out"}
+    store.run(lambda c: runs.end_step(c, run.id, "out", DONE, [read], details={"a": [1]}, **values))
+    assert store.read(lambda c: runs.had(c, pipeline.id)) == {("out", "orders", "/warehouse/orders"): 7}
+    assert store.read(lambda c: runs.reads(c, run.id)) == [read]
+    for ask, place in ((runs.writers, "/warehouse/out"), (runs.readers, "/warehouse/orders")):
+        ((by, step),) = store.read(partial(ask, location=place))
+        assert (by.number, step.name, step.version, step.rows, step.details) == (1, "out", 5, 10, {"a": [1]})
+    assert store.read(partial(runs.readers, location="/warehouse/out")) == []
+
+
+def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeline: Pipeline) -> None:
+    a, b, changed = File("a", 1, 10), File("b", 2, 20), File("a", 3, 10)
+
+    def note(number: int, *files: File) -> None:
+        store.run(lambda c: seen_files.note(c, pipeline.id, "raw", files, number=number))
+
+    def between(after: int, until: int) -> list[File]:
+        return list(store.read(lambda c: seen_files.between(c, pipeline.id, "raw", after=after, until=until)))
+
+    def has_changed(after: int, until: int) -> bool:
+        return store.read(lambda c: seen_files.has_changed(c, pipeline.id, "raw", after=after, until=until))
+
+    note(1, a)
+    note(2, a)
+    assert (between(0, 2), between(1, 2), has_changed(1, 2)) == ([a], [], False)
+    note(3, a, b)
+    assert (between(2, 3), between(0, 3), has_changed(2, 3)) == ([b], [a, b], True)
+    note(4, changed, b)
+    assert (between(3, 4), between(0, 4), between(0, 3)) == ([changed], [changed, b], [a, b])
+    note(5, b)
+    assert (between(4, 5), between(0, 5), has_changed(4, 5)) == ([], [b], True)
+    assert store.read(lambda c: seen_files.between(c, pipeline.id, "other", after=0, until=9)) == []

@@ -1,0 +1,93 @@
+"""Parts side by side: each told once, and after a failure or a stop none is begun and none is forgotten."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lanceway.errors import InternalError, InvalidInputError
+from lanceway.spark.jobs import parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_so_many_are_under_way_at_a_time_and_no_more() -> None:
+    meeting = threading.Barrier(3)
+    under_way = threading.Semaphore(3)
+
+    def work(part: int) -> int:
+        assert under_way.acquire(blocking=False)
+        meeting.wait(timeout=30)  # none goes on before three are here
+        under_way.release()
+        return part * part
+
+    found = dict(parts.carried_out(work, range(9), threads=3))
+    assert found == {number: number * number for number in range(9)}
+
+
+def test_after_a_failure_no_part_is_begun_and_those_under_way_are_told() -> None:
+    failed, begun = threading.Event(), []
+
+    def work(part: int) -> int:
+        begun.append(part)
+        if part == 1:
+            failed.set()
+            raise InvalidInputError("the second")
+        failed.wait(timeout=30)
+        return part
+
+    told: list[int] = []
+    with pytest.raises(InvalidInputError, match="the second"):
+        told.extend(done for _, done in parts.carried_out(work, range(100), threads=2))
+    assert 0 in told or 0 in begun
+    assert set(told) == set(begun) - {1}
+    assert len(begun) < 100
+
+
+def test_parts_are_taken_as_they_are_needed_and_not_after_a_stop() -> None:
+    taken: list[int] = []
+
+    def given() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    done = [part for part, _ in parts.carried_out(str, given(), threads=1, stop=lambda: len(taken) >= 3)]
+    assert done == taken == [0, 1, 2]
+
+
+def test_spark_carries_parts_out_side_by_side(spark: SparkSession, tmp_path: Path) -> None:
+    folder = str(tmp_path)
+
+    def work(part: int) -> bool:
+        """Wait for the other one, who does the same."""
+        import time
+        from pathlib import Path
+
+        Path(folder, str(part)).touch()
+        for _ in range(600):
+            if Path(folder, str(1 - part)).exists():
+                return True
+            time.sleep(0.05)
+        return False
+
+    assert dict(parts.carried_out(work, range(2), threads=2, spark=spark)) == {0: True, 1: True}
+
+
+def test_what_a_worker_raises_arrives_as_it_was(spark: SparkSession) -> None:
+    def refuse(part: int) -> int:
+        raise InvalidInputError(f"part {part} is refused")
+
+    with pytest.raises(InvalidInputError, match=r"^part 7 is refused$"):
+        list(parts.carried_out(refuse, [7], spark=spark))
+
+    def crash(part: int) -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(InternalError, match=r"Spark could not carry out a part of the job: .* Run it again\."):
+        list(parts.carried_out(crash, [7], spark=spark))

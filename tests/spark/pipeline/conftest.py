@@ -1,0 +1,85 @@
+"""A desk for a pipeline: its file, functions beside it, a namespace for tables, and a state of its own."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lanceway.spark import pipeline
+from lanceway.spark.pipeline import Report
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Desk:
+    """Where one pipeline lives. The namespace `here` is a folder, whose tables may lie in namespaces."""
+
+    root: Path
+    file: Path
+    spark: SparkSession | None = None
+
+    @property
+    def state(self) -> str:
+        return f"sqlite:///{self.root}/state.db"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "lanceway.toml"
+
+    def write(self, text: str) -> None:
+        self.file.write_text(textwrap.dedent(text))
+
+    def functions(self, text: str) -> None:
+        """What stands in the module `steps`, beside the file."""
+        (self.root / "steps.py").write_text(textwrap.dedent(text))
+
+    def data(self, name: str, *rows: dict[str, Any]) -> None:
+        """A file of rows in the folder `data`."""
+        (self.root / "data").mkdir(exist_ok=True)
+        (self.root / "data" / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    def run(self, **options: Any) -> Report:
+        given = {"state": self.state, "config": self.config, "spark": self.spark, "threads": 1}
+        return pipeline.run(self.file, **{**given, **options})
+
+    def location(self, table: str) -> str:
+        from lanceway.spark.pipeline import targets
+
+        return targets.find(f"here.{table}", self.config).table().location
+
+    def table(self, table: str) -> lance.LanceDataset:
+        return lance.dataset(self.location(table))
+
+    def column(self, table: str, column: str = "id") -> list[Any]:
+        return sorted(self.table(table).to_table(columns=[column])[column].to_pylist())
+
+    def append(self, table: str, rows: pa.Table) -> None:
+        lance.write_dataset(rows, self.location(table), mode="append")
+
+
+@pytest.fixture
+def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A desk for what needs no Spark."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = Desk(tmp_path, tmp_path / "pipeline.yaml")
+    found.config.write_text(
+        f'[namespaces.here]\ntype = "dir"\npath = "{tmp_path}/tables"\nlayout = "manifest"\n'
+        f'[namespaces.there]\ntype = "lake"\nuri = "{found.state}"\nroot = "{tmp_path}/others"\n'
+    )
+    return found
+
+
+@pytest.fixture
+def desk(paper: Desk, spark: SparkSession) -> Desk:
+    paper.spark = spark
+    return paper
