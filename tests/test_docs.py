@@ -100,6 +100,17 @@ def run(command: str) -> str:
     return done.stdout
 
 
+def test_what_is_shown_of_schedulers_is_at_least_well_formed() -> None:
+    """Their packages are not here: a file's name as the first line tells a program."""
+    shown = list(blocks(DOCS / "guide" / "pipeline.md"))
+    programs = [block for block in shown if re.match(r"# \S+\.py, for ", block.text)]
+    for block in programs:
+        compile(block.text, "shown", "exec")
+    crontab = next(block.text.splitlines() for block in shown if block.text.startswith("# crontab"))
+    assert re.match(r"([\d*/,-]+ ){5}cd \S+ && lanceway ", crontab[1])
+    assert len(programs) == 2
+
+
 @pytest.mark.parametrize("page", of("toml"), ids=name)
 def test_configuration_examples_are_toml(page: Path) -> None:
     for block in blocks(page):
