@@ -52,10 +52,10 @@ class Work:
             spark.removeTag(self.run.key)
 
     def interrupt(self) -> None:
-        if not self.stopping:
-            self.stopping = True
-            for spark in list(self._computing.values())[:1]:
-                spark.interruptTag(self.run.key)
+        """Stop what is under way. To be asked again until all has ended: a step may be between two jobs of Spark's."""
+        self.stopping = True
+        for spark in list(self._computing.values())[:1]:
+            spark.interruptTag(self.run.key)
 
     def tell_progress(self) -> None:
         """How far Spark is with the steps that compute at this moment."""
