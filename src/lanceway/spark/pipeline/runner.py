@@ -186,6 +186,8 @@ def _run_all(work: Work, tasks: list[Callable[[], None]], threads: int, stop: St
                     work.interrupt()
                     running = {future for future in running if not future.cancel()}
         finally:
+            if running:  # something is wrong here, and nobody waits for what is under way
+                work.interrupt()
             for future in running:
                 future.cancel()
 
