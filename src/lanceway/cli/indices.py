@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.options import Branch, Limit, PageToken, Table, Version
+from lanceway.cli.options import Branch, IndexedColumn, IndexName, IndexType, Limit, PageToken, Table, Version
 from lanceway.cli.session import Session
 
 app = group("Indices: for vectors, for values, for full text.")
@@ -47,17 +47,9 @@ def list_(
 def create(
     session: Session,
     table: Table,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to index.")],
-    type_: Annotated[
-        str,
-        typer.Option(
-            "--type",
-            help="Vectors: IVF_FLAT, IVF_PQ, IVF_HNSW_SQ and others; values: BTREE, BITMAP, LABEL_LIST; text: FTS.",
-        ),
-    ],
-    name: Annotated[
-        str | None, typer.Option("--name", help="The index's name; chosen from the column's if left out.")
-    ] = None,
+    column: IndexedColumn,
+    type_: IndexType,
+    name: IndexName = None,
     distance: Annotated[str | None, typer.Option("--distance", help="Vectors: l2, cosine or dot.")] = None,
     partitions: Annotated[
         int | None, typer.Option("--partitions", min=1, help="Vectors: number of IVF partitions.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,17 @@ def stoppable() -> Iterator[Stop]:
             if stop.asked:
                 raise KeyboardInterrupt from error
             raise
+
+
+def leave_if(stopped: bool) -> None:
+    """End the program where a job was stopped that the same command goes on with."""
+    import typer
+
+    from lanceway.cli.command import INTERRUPTED
+
+    if stopped:
+        print("lanceway: stopped; the same command goes on where it left off", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager

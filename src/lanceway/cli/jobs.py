@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanceway.cli import endpoints, tallies
+from lanceway.cli import endpoints, job_options, tallies
 from lanceway.cli.command import command, group
 from lanceway.cli.endpoints import Source, Target
 from lanceway.cli.options import pairs
@@ -61,7 +61,8 @@ def crawl(
 
     tallies.carry_out(
         session,
-        tallies.labelled("Crawl", dry_run),
+        "Crawl",
+        dry_run,
         lambda listen, _, stop: jobs.crawl(
             where,
             target,
@@ -97,7 +98,8 @@ def sync(
 
     tallies.carry_out(
         session,
-        tallies.labelled("Sync", dry_run),
+        "Sync",
+        dry_run,
         lambda listen, _, stop: jobs.sync(
             from_,
             to,
@@ -141,14 +143,11 @@ def migrate(
     from_, to = endpoints.opened(session, source), endpoints.opened(session, target)
     from lanceway.spark import jobs
 
-    spark = None
-    if master is not None and not dry_run:
-        from lanceway.spark.sessions import session as spark_session
-
-        spark = spark_session(master)
+    spark = job_options.spark_session(master, dry_run)
     tallies.carry_out(
         session,
-        tallies.labelled("Migrate", dry_run),
+        "Migrate",
+        dry_run,
         lambda listen, flow, stop: jobs.migrate(
             from_,
             to,

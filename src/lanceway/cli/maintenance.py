@@ -13,7 +13,7 @@ from lanceway.cli import job_options, steps
 from lanceway.cli.command import command, group
 from lanceway.cli.job_options import Master, State, Tables, Threads
 from lanceway.cli.jobs import DryRun
-from lanceway.cli.options import Table, pairs
+from lanceway.cli.options import IndexedColumn, IndexName, IndexType, Table, pairs
 from lanceway.cli.session import Session
 from lanceway.cli.tallies import labelled
 
@@ -93,17 +93,9 @@ def clean(
 def index(
     session: Session,
     table: Table,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to index.")],
-    type_: Annotated[
-        str,
-        typer.Option(
-            "--type",
-            help="Vectors: IVF_FLAT, IVF_PQ, IVF_HNSW_SQ and others; values: BTREE, BITMAP, LABEL_LIST; text: FTS.",
-        ),
-    ],
-    name: Annotated[
-        str | None, typer.Option("--name", help="The index's name; chosen from the column's if left out.")
-    ] = None,
+    column: IndexedColumn,
+    type_: IndexType,
+    name: IndexName = None,
     options: Annotated[
         list[str] | None,
         typer.Option(

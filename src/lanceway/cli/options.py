@@ -36,6 +36,17 @@ Properties = Annotated[
     list[str] | None,
     typer.Option("--property", metavar="KEY=VALUE", help="A property to keep with it; may be repeated."),
 ]
+IndexedColumn = Annotated[str, typer.Argument(metavar="COLUMN", help="The column to index.")]
+IndexType = Annotated[
+    str,
+    typer.Option(
+        "--type",
+        help="Vectors: IVF_FLAT, IVF_PQ, IVF_HNSW_SQ and others; values: BTREE, BITMAP, LABEL_LIST; text: FTS.",
+    ),
+]
+IndexName = Annotated[
+    str | None, typer.Option("--name", help="The index's name; chosen from the column's if left out.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

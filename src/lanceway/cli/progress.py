@@ -11,7 +11,7 @@ from lanceway.cli.values import size
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.progress import Progress
+    from rich.progress import Progress, ProgressColumn
 
 
 class Meter:
@@ -49,16 +49,21 @@ def meter(label: str, total: int | None = None) -> Iterator[Meter]:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    return Progress(
+    return bar_of(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:,} rows"),
         TextColumn("{task.fields[bytes]}"),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )
+
+
+def bar_of(*columns: ProgressColumn) -> Progress:
+    """A bar on standard error that goes away when it ends."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lanceway.cli.command import FAILED, INTERRUPTED
-from lanceway.cli.interrupts import stoppable
+from lanceway.cli.command import FAILED
+from lanceway.cli.interrupts import leave_if, stoppable
+from lanceway.cli.progress import bar_of
 from lanceway.cli.session import Session
 from lanceway.cli.values import moment, printable, size
 
@@ -44,9 +45,7 @@ def carry_out(session: Session, file: Path, **options: Any) -> None:
     with stoppable() as stop, _watched() as listen:
         report = pipeline.run(file, listen=listen, stop=lambda: stop.asked, **options)
     show(session, report.as_record())
-    if report.run.state == "stopped":
-        print("lanceway: stopped; the same command goes on where it left off", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(INTERRUPTED)
+    leave_if(report.run.state == "stopped")
     if not report.ok:
         raise typer.Exit(FAILED)
 
@@ -156,15 +155,12 @@ def _left(event: Event, began: float) -> str:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    return Progress(
+    return bar_of(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )

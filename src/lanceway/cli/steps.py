@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lanceway.cli.command import FAILED, INTERRUPTED
-from lanceway.cli.interrupts import stoppable
+from lanceway.cli.command import FAILED
+from lanceway.cli.interrupts import leave_if, stoppable
+from lanceway.cli.progress import bar_of
 from lanceway.cli.sentences import many, sentence
 from lanceway.cli.session import Session
 
@@ -30,7 +31,7 @@ def carry_out(session: Session, label: str, run: Run) -> None:
     with stoppable() as stop, _watched(label) as watch:
         summary = run(watch, lambda: stop.asked)
     session.output.done(sentence(summary), summary.as_record())
-    _leave(summary.stopped)
+    leave_if(summary.stopped)
 
 
 def carry_out_each(session: Session, label: str, tables: Iterable[Target], run: RunOn) -> None:
@@ -57,15 +58,9 @@ def carry_out_each(session: Session, label: str, tables: Iterable[Target], run: 
                 session.output.names([line])
     done = f"{len(records) - failed:,} of {many(len(records), 'table')} done."
     session.output.done(done, {"ok": not failed and not stop.asked, "stopped": stop.asked, "tables": records})
-    _leave(stop.asked)
+    leave_if(stop.asked)
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _leave(stopped: bool) -> None:
-    if stopped:
-        print("lanceway: stopped; the same command goes on where it left off", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(INTERRUPTED)
 
 
 @contextmanager
@@ -87,10 +82,9 @@ def _watched(label: str) -> Iterator[Callable[[Step], None]]:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    return Progress(
+    return bar_of(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:,.0f} parts"),
@@ -98,6 +92,4 @@ def _bar() -> Progress:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lanceway.cli.command import FAILED, INTERRUPTED
-from lanceway.cli.interrupts import stoppable
+from lanceway.cli.command import FAILED
+from lanceway.cli.interrupts import leave_if, stoppable
+from lanceway.cli.progress import bar_of
 from lanceway.cli.session import Session
 from lanceway.cli.values import printable, size
 
@@ -39,11 +40,12 @@ Flow = Callable[[int, int], None]
 Run = Callable[[Callable[["Outcome"], None], Flow, Callable[[], bool]], "Report"]
 
 
-def carry_out(session: Session, label: str, run: Run, total: Callable[[], int] | None, words: tuple[str, ...]) -> None:
+def carry_out(
+    session: Session, job: str, dry_run: bool, run: Run, total: Callable[[], int] | None, words: tuple[str, ...]
+) -> None:
     """Run a job and show it. `words` say what is to be done with new, changed and gone tables."""
     plan: list[dict[str, Any]] = []
-    dry_run = label.endswith(_DRY)
-    with stoppable() as stop, _watched(label, total) as watch:
+    with stoppable() as stop, _watched(labelled(job, dry_run), total) as watch:
 
         def listen(outcome: Outcome) -> None:
             watch.table(outcome)
@@ -58,11 +60,8 @@ def carry_out(session: Session, label: str, run: Run, total: Callable[[], int] |
     _end(session, report, plan, words)
 
 
-_DRY = " (dry run)"
-
-
 def labelled(job: str, dry_run: bool) -> str:
-    return job + _DRY if dry_run else job
+    return f"{job} (dry run)" if dry_run else job
 
 
 def _line(outcome: Outcome) -> str:
@@ -79,9 +78,7 @@ def _end(session: Session, report: Report, plan: list[dict[str, Any]], words: tu
     if report.dry_run:
         facts["plan"] = plan
     session.output.done(_summary(report, words), facts)
-    if report.stopped:
-        print("lanceway: stopped; the same command goes on where it left off", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(INTERRUPTED)
+    leave_if(report.stopped)
     if not report.ok:
         raise typer.Exit(FAILED)
 
@@ -149,15 +146,12 @@ def _watched(label: str, total: Callable[[], int] | None) -> Iterator[Watch]:
 
 
 def _bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    return Progress(
+    return bar_of(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:,.0f} tables"),
         *(TextColumn(f"{{task.fields[{field}]}}") for field in _FIELDS),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )

@@ -12,7 +12,7 @@ from lanceway.spark import tables
 from lanceway.spark.casting import to_spark
 from lanceway.spark.changed_rows import DELETE, INSERT, UPDATE
 from lanceway.spark.plainly import plainly
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, quoted, spark_schema
 from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def read_changes(
     joined = before.join(after, f.col(f"before.{_KEY}") == f.col(f"after.{_KEY}"), "full").withColumn(CHANGE, change)
     columns = [
         f.when(f.col(CHANGE) == DELETE, f.col(f"before.{name}")).otherwise(f.col(f"after.{name}")).alias(plain)
-        for plain, name in ((name, f"`{name.replace('`', '``')}`") for name in schema.names)
+        for plain, name in ((name, quoted(name)) for name in schema.names)
     ]
     return joined.where(f.col(CHANGE).isNotNull()).select(*columns, f.col(CHANGE))
 

@@ -9,7 +9,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.spark import tables
 from lanceway.spark.changed_rows import ACTION, DELETE, UPDATE
 from lanceway.spark.rewriting import Base, Changed, rewrite
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, quoted, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +35,7 @@ def update(
         columns = [
             f.expr(values[field.name]).cast(field.dataType).alias(field.name)
             if field.name in values
-            else chosen[f"`{field.name.replace('`', '``')}`"]
+            else chosen[quoted(field.name)]
             for field in spark_schema(base.schema)
         ]
         ids = [chosen[ROW_ID]] if base.stable else []

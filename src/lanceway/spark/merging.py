@@ -12,7 +12,7 @@ from lanceway.spark.changed_rows import ACTION, DELETE, INSERT, TWIN, UPDATE
 from lanceway.spark.marks import Mark
 from lanceway.spark.rewriting import Base, Changed, rewrite
 from lanceway.spark.stream_sink import QUERY
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, quoted, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -150,7 +150,7 @@ def _with_twins(frame: DataFrame, on: Sequence[str]) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    keys = [f.col(_quoted(key)) for key in on]
+    keys = [f.col(quoted(key)) for key in on]
     whole = reduce(lambda one, other: one & other, (key.isNotNull() for key in keys))
     count = f.count(f.lit(1)).over(Window.partitionBy(*keys))
     shown = f.concat_ws(
@@ -184,8 +184,4 @@ def _values(
 def _of(side: str, column: str) -> Column:
     from pyspark.sql import functions as f
 
-    return f.col(f"{side}.{_quoted(column)}")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
+    return f.col(f"{side}.{quoted(column)}")

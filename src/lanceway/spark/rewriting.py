@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError, TableNotFoundError
+from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
 from lanceway.spark import attempts, changed_rows, committing, deletions, destination, staging
 from lanceway.spark.changed_rows import ANSWER, COUNT, DELETE, GONE, INSERT, NEW, TWICE, UPDATE
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.destination import Destination
 from lanceway.spark.marks import Mark
 from lanceway.spark.planning import APPEND, Plan
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lanceway.spark.target import Target
-
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,12 @@ def rewrite(spark: SparkSession, target: Target, changes: Callable[[Base], DataF
 
     Raises ConcurrentModificationError where somebody else always is, and InvalidInputError for keys given twice.
     """
-    for attempt in range(_ATTEMPTS):
+
+    def attempt() -> Changed:
         base = Base.of(target)
-        try:
-            return _attempt(spark, base, changes(base), mark or Mark.of_job())
-        except ConcurrentModificationError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("the last attempt answers or raises")
+        return _attempt(spark, base, changes(base), mark or Mark.of_job())
+
+    return insistently(attempt)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableColumnNotFoundError
+from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.spark import committing, marks, tables
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.jobs import columns, held, parts, running
 from lanceway.spark.jobs.columns import Computer
 from lanceway.spark.jobs.functions import Computes, Function
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BATCH_ROWS = 1024
-_ATTEMPTS = 5
 # The note under which the commit to come is kept.
 _COMMIT = "commit"
 
@@ -128,25 +128,21 @@ class _Backfill:
     summary: Summary
 
     def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
-        for attempt in range(_ATTEMPTS):
-            opened = self.table.open()
-            _check(self.table, opened, self.computer.column, self.computer.inputs)
-            present = held.fragments(opened)
-            if not present:
-                columns.add_empty(self.computer, opened)
-                return self._ended([])
-            made = self._compute(opened, present, threads, spark, watch, stop)
-            if len(made) < len(present):
-                return self.summary.ended(stopped=True)
-            try:
-                self._commit(opened, present, made)
-            except ConcurrentModificationError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                self._tidy(made)
-                return self._ended(present)
-        raise AssertionError("the last attempt answers or raises")
+        return insistently(lambda: self._attempt(threads, spark, watch, stop))
+
+    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        opened = self.table.open()
+        _check(self.table, opened, self.computer.column, self.computer.inputs)
+        present = held.fragments(opened)
+        if not present:
+            columns.add_empty(self.computer, opened)
+            return self._ended([])
+        made = self._compute(opened, present, threads, spark, watch, stop)
+        if len(made) < len(present):
+            return self.summary.ended(stopped=True)
+        self._commit(opened, present, made)
+        self._tidy(made)
+        return self._ended(present)
 
     def _compute(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
 from lanceway.spark import tables
+from lanceway.spark.conflicts import ATTEMPTS
 from lanceway.spark.jobs import held, parts, running
 from lanceway.spark.jobs.held import Held
 from lanceway.spark.jobs.running import Stop
@@ -26,8 +27,6 @@ TARGET_ROWS = 1024 * 1024
 DELETED = 0.1
 # So many groups are committed together, for each that is worked on at a time.
 _TOGETHER = 4
-# After so many rounds in which others were faster, the job gives up.
-_ATTEMPTS = 5
 
 
 def compact(
@@ -115,7 +114,7 @@ class _Compaction:
             self._discard(made)
             raise
         self.lost = 0 if committed or not made else self.lost + 1
-        if self.lost >= _ATTEMPTS:
+        if self.lost >= ATTEMPTS:
             raise ConcurrentModificationError(
                 f"{self.table.name} is being changed faster than it can be compacted: {self.summary.done} of "
                 f"{total} groups of fragments were. Run the job again when fewer rows are updated or deleted."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
 from lanceway.spark import committing, deletions, staging, tables
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.jobs import doubles, parts, running
 from lanceway.spark.jobs.doubles import LAST, Keys
 from lanceway.spark.jobs.held import Held
@@ -19,8 +20,6 @@ from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_ATTEMPTS = 5
 
 
 def dedupe(
@@ -49,14 +48,7 @@ def dedupe(
     keys.check(found, opened.schema)
     summary = Summary("dedupe", found.name, dry_run, version=int(opened.version))
     summary.facts = {"on": list(keys.on), "keep": keep, "deleted": 0}
-    for attempt in range(_ATTEMPTS):
-        base = Base.of(found.place.target)
-        try:
-            return _attempt(found, base, keys, summary, threads, spark, watch, stop)
-        except ConcurrentModificationError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("the last attempt answers or raises")
+    return insistently(lambda: _attempt(found, Base.of(found.place.target), keys, summary, threads, spark, watch, stop))
 
 
 def _attempt(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.spark import deletions
 from lanceway.spark.rewriting import Base
-from lanceway.spark.types import ROW_ADDRESS
+from lanceway.spark.types import ROW_ADDRESS, quoted
 from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ def by_spark(spark: SparkSession, base: Base, keys: Keys) -> Mapping[int, bytes]
 
     rows = base.rows(spark, keys.columns)
     for name in keys.on:
-        rows = rows.where(rows[_quoted(name)].isNotNull())
+        rows = rows.where(rows[quoted(name)].isNotNull())
     by = [_ordering(rows, keys.order)] if keys.order is not None else []
     by.append(rows[ROW_ADDRESS])
     ways = [column.desc_nulls_last() if keys.keep == LAST else column.asc_nulls_last() for column in by]
-    window = Window.partitionBy(*(rows[_quoted(name)] for name in keys.on)).orderBy(*ways)
+    window = Window.partitionBy(*(rows[quoted(name)] for name in keys.on)).orderBy(*ways)
     gone = rows.withColumn(_NUMBER, f.row_number().over(window)).where(f.col(_NUMBER) > 1).select(ROW_ADDRESS)
     answers = gone.mapInArrow(_by_fragment, "fragment bigint, offsets binary").collect()
     return deletions.united((row.fragment, bytes(row.offsets)) for row in answers).offsets
@@ -102,7 +102,7 @@ def _ordering(rows: DataFrame, name: str) -> Column:
     """What is no number comes after all numbers, as nulls do."""
     from pyspark.sql import functions as f
 
-    column = rows[_quoted(name)]
+    column = rows[quoted(name)]
     return f.when(~f.isnan(column), column) if dict(rows.dtypes)[name] in ("float", "double") else column
 
 
@@ -116,10 +116,6 @@ def _by_fragment(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def count(offsets: Mapping[int, bytes]) -> int:
     return sum(map(len, offsets.values())) // 4
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def names(on: str | Sequence[str]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Function:
         try:
             answer = function(batch)
         except Exception as error:  # somebody else's code may raise anything
-            at = first + _failing(function, batch)
+            at = first + (failing_row(function, batch) or 0)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InvalidInputError(f"{self.name} failed at row {at:,}: {reason}") from error
         return self._column(answer, batch.num_rows, type_, first)
@@ -96,8 +96,8 @@ def _array(answer: Any, type_: pa.DataType | None) -> pa.Array:
     return answer if type_ is None or answer.type == type_ else answer.cast(type_)
 
 
-def _failing(function: Computes, batch: pa.RecordBatch) -> int:
-    """The first row for which the function fails, by halves; 0 where it is no single row's fault."""
+def failing_row(function: Computes, batch: pa.RecordBatch) -> int | None:
+    """The first row for which the function fails, by halves; None where it is no single row's fault."""
     begin, rows = 0, batch
     while rows.num_rows > 1:
         half = rows.num_rows // 2
@@ -106,7 +106,7 @@ def _failing(function: Computes, batch: pa.RecordBatch) -> int:
         elif _fails(function, rows.slice(half)):
             begin, rows = begin + half, rows.slice(half)
         else:
-            return 0
+            return None
     return begin
 
 

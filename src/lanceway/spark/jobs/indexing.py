@@ -11,6 +11,7 @@ from lance_namespace import CreateTableIndexRequest
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.spark import tables
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.jobs import held, parts, running, segments
 from lanceway.spark.jobs.held import Held
 from lanceway.spark.jobs.kept import Kept
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _OPERATION = "index"
-_ATTEMPTS = 5
 
 
 def index(
@@ -93,24 +93,27 @@ class _Indexing:
         watch: Watcher,
         stop: Stop,
     ) -> Summary:
-        for attempt in range(_ATTEMPTS):
-            opened = self.table.open()
-            present = {fragment.id: fragment for fragment in held.fragments(opened)}
-            if not present:  # there is nothing to share out
-                indices.create(self.table.handle(), request)
-                return self._ended([], rows=0)
-            done = self._believed(present)
-            if not self._build(int(opened.version), present, done, threads, spark, watch, stop):
-                return self.summary.ended(stopped=True)
-            try:
-                self._commit(done)
-            except ConcurrentModificationError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                self._tidy(done)
-                return self._ended(done, rows=sum(map(held.rows, present.values())))
-        raise AssertionError("the last attempt answers or raises")
+        return insistently(lambda: self._attempt(request, threads, spark, watch, stop))
+
+    def _attempt(
+        self,
+        request: CreateTableIndexRequest,
+        threads: int,
+        spark: SparkSession | None,
+        watch: Watcher,
+        stop: Stop,
+    ) -> Summary:
+        opened = self.table.open()
+        present = {fragment.id: fragment for fragment in held.fragments(opened)}
+        if not present:  # there is nothing to share out
+            indices.create(self.table.handle(), request)
+            return self._ended([], rows=0)
+        done = self._believed(present)
+        if not self._build(int(opened.version), present, done, threads, spark, watch, stop):
+            return self.summary.ended(stopped=True)
+        self._commit(done)
+        self._tidy(done)
+        return self._ended(done, rows=sum(map(held.rows, present.values())))
 
     def _believed(self, present: Mapping[int, FragmentMetadata]) -> list[dict[str, Any]]:
         """The segments that an earlier attempt built of fragments that are still what they were."""

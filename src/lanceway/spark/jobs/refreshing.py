@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lanceway.errors import ConcurrentModificationError, TableIndexNotFoundError
+from lanceway.errors import TableIndexNotFoundError
 from lanceway.spark import tables
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.jobs import running
 from lanceway.spark.jobs.held import Held
 from lanceway.spark.jobs.running import Stop
@@ -15,8 +17,6 @@ from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
     import lance
-
-_ATTEMPTS = 5
 
 
 def refresh_index(
@@ -46,7 +46,7 @@ def refresh_index(
                 break
             watch(Step(summary.done, summary.parts, summary.rows))
             if rows or retrain:
-                _refresh(found, name, retrain)
+                insistently(partial(_refresh, found, name, retrain))
                 summary.changed = True
             summary.done += 1
             summary.rows += rows
@@ -66,12 +66,6 @@ def _missing(found: Held, opened: lance.LanceDataset, names: Sequence[str]) -> M
 
 
 def _refresh(found: Held, name: str, retrain: bool) -> None:
-    for attempt in range(_ATTEMPTS):
-        opened = found.open()
-        try:
-            with translated(found.handle(), f"Refreshing the index {name!r}"):
-                opened.optimize.optimize_indices(index_names=[name], retrain=retrain)
-            return
-        except ConcurrentModificationError:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    opened = found.open()
+    with translated(found.handle(), f"Refreshing the index {name!r}"):
+        opened.optimize.optimize_indices(index_names=[name], retrain=retrain)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
+from lanceway.errors import InvalidInputError
 from lanceway.spark import committing
+from lanceway.spark.conflicts import insistently
 from lanceway.spark.jobs import held, parts
 from lanceway.spark.jobs.columns import Computer
 from lanceway.spark.jobs.held import Held
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
     from pyspark.sql import SparkSession
-
-_ATTEMPTS = 5
 
 
 @dataclass
@@ -46,23 +45,19 @@ class Update:
         return self.summary.ended()
 
     def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
-        for attempt in range(_ATTEMPTS):
-            opened = self.table.open()
-            present = held.fragments(opened)
-            made = self._compute(opened, present, threads, spark, watch, stop)
-            if len(made) < len(present):
-                return self.summary.ended(stopped=True)
-            try:
-                self.summary.version = self._commit(opened, present, made)
-            except ConcurrentModificationError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-            else:
-                self._tidy(made)
-                self.summary.rows = sum(note["rows"] for note in made.values())
-                self.summary.changed = self.summary.rows > 0
-                return self.summary.ended()
-        raise AssertionError("the last attempt answers or raises")
+        return insistently(lambda: self._attempt(threads, spark, watch, stop))
+
+    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        opened = self.table.open()
+        present = held.fragments(opened)
+        made = self._compute(opened, present, threads, spark, watch, stop)
+        if len(made) < len(present):
+            return self.summary.ended(stopped=True)
+        self.summary.version = self._commit(opened, present, made)
+        self._tidy(made)
+        self.summary.rows = sum(note["rows"] for note in made.values())
+        self.summary.changed = self.summary.rows > 0
+        return self.summary.ended()
 
     def _compute(
         self,

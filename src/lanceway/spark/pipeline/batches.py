@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
+from lanceway.spark.jobs.functions import failing_row
 from lanceway.spark.pipeline.failures import short, shown
 from lanceway.spark.plainly import plainly
 
@@ -51,19 +52,9 @@ class _Telling:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if not isinstance(error, Exception):
             return
-        at = self._row(error)
+        at = failing_row(partial(self._function, **self._given), self._batch)
         which = f"rows {self._before + 1:,} to {self._before + self._batch.num_rows:,} of its task"
         if at is not None:
             row = short(str(self._batch.slice(at, 1).to_pylist()[0]))
             which = f"row {self._before + at + 1:,} of its task, {row}"
         raise InvalidInputError(f"{self._path} raised {shown(error)} for {which}") from error
-
-    def _row(self, error: Exception) -> int | None:
-        for at in range(self._batch.num_rows):
-            well = False
-            with suppress(type(error)):
-                self._function(self._batch.slice(at, 1), **self._given)
-                well = True
-            if not well:
-                return at
-        return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.spark.pipeline.failures import said
 from lanceway.spark.pipeline.model import FAIL, QUARANTINE, Expectation
 from lanceway.spark.pipeline.problems import at
+from lanceway.spark.types import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -93,9 +94,7 @@ def _condition(file: Path, step: str, frame: DataFrame, rule: Expectation) -> Co
 def _refuse(step: str, frame: DataFrame, rule: Expectation) -> Column:
     from pyspark.sql import functions as f
 
-    row = f.substring(
-        f.to_json(f.struct(*(f.col(f"`{name.replace('`', '``')}`") for name in frame.columns))), 1, _SHOWN
-    )
+    row = f.substring(f.to_json(f.struct(*(f.col(quoted(name)) for name in frame.columns))), 1, _SHOWN)
     return f.raise_error(f.concat(f.lit(f"{rule.name!r} is expected of {step!r} and does not hold of "), row)).cast(
         "boolean"
     )

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from lanceway.catalogs.questions import Questions
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
 from lanceway.spark.jobs import registering
+from lanceway.spark.jobs.cleaning import clean
 from lanceway.spark.jobs.registering import Registrar
 from lanceway.spark.pipeline import targets
 from lanceway.spark.pipeline.model import Index, Output
@@ -178,10 +179,7 @@ def _retain(output: Output, target: Target, written: Written) -> dict[str, Any]:
     """Remove versions that need not be kept; one with a tag stays."""
     retention = output.retention
     assert retention is not None
-    with translated(target.table(), "Removing old versions"):
-        done = target.open().cleanup_old_versions(
-            older_than=None if retention.days is None else timedelta(days=retention.days),
-            retain_versions=retention.versions,
-            error_if_tagged_old_versions=False,
-        )
-    return {"removed": int(done.old_versions), "bytes": int(done.bytes_removed)} if done.old_versions else {}
+    older_than = None if retention.days is None else timedelta(days=retention.days)
+    done = clean(target, older_than=older_than, keep=retention.versions)
+    removed = done.facts["versions_removed"]
+    return {"removed": removed, "bytes": done.bytes} if removed else {}
