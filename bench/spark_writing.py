@@ -90,8 +90,10 @@ def merge(pair: Pair, console: Console) -> None:
 
     spark = pair.spark
     version = lance.dataset(str(pair.lance)).version
-    changes = pair.made().where(f"id % {_CHANGED} = 7").withColumn("x", functions.lit(0.0))
-    place = pair.home / "merged.parquet"
+    place, changed = pair.home / "merged.parquet", pair.home / "changed.parquet"
+    # Kept in a file: MERGE INTO refuses rows that are made by chance.
+    pair.write_parquet(changed, pair.made().where(f"id % {_CHANGED} = 7").withColumn("x", functions.lit(0.0)))
+    changes = spark.read.parquet(str(changed))
 
     def of_python() -> None:
         lanceway.spark.merge(spark, changes, pair.lance, on="id", when_matched_update=True)
@@ -111,7 +113,7 @@ def merge(pair: Pair, console: Console) -> None:
     sql = took(of_sql)
     show(console, f"Merging 1 % changed keys into {pair.title}", [line, Measured("MERGE INTO", None, sql, None)])
     lance.dataset(str(pair.lance), version=version).restore()
-    _remove(place)
+    _remove(place, changed)
 
 
 def stream(pair: Pair, console: Console) -> None:

@@ -6,6 +6,7 @@ import base64
 import os
 import pickle
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 
 import lance
@@ -29,10 +30,38 @@ def test_tasks_run_what_the_driver_has_planned(tmp_path: Path) -> None:
     function, *partitions = parts(base64.b64decode(planned))
     read, _ = pickle.loads(function)
     asked = [iter([pa.record_batch({"partition": pa.array([part], pa.binary())})]) for part in partitions]
-    found = [batch for one in asked for batch in read(one)]
+    found = [joined(read(one)) for one in asked]
     assert len(partitions) == 2
-    assert {tuple(batch.schema.names) for batch in found} == {("id",)}
-    assert [id_ for batch in found for id_ in batch["id"].to_pylist()] == list(range(5, 30))
+    assert pa.concat_tables(found).to_pydict() == {"id": list(range(5, 30))}
+
+
+def joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """The stream that comes in pieces, as the bridge puts it together."""
+    stream = b"".join(piece for batch in batches for piece in batch["piece"].to_pylist())
+    return pa.ipc.open_stream(stream).read_all()
+
+
+def test_few_rows_that_an_index_finds_are_read_at_once(tmp_path: Path) -> None:
+    options = {**make(tmp_path / "t"), "filter": "id = 7"}
+    del options["partitions"], options["version"]
+    schema = spark_schema(pa.schema({"name": pa.string(), "id": pa.int64()}))
+    assert scans.find(options, schema) is None
+    lance.dataset(tmp_path / "t").create_scalar_index("id", "BTREE")
+    found = scans.find(options, schema)
+    assert found is not None
+    assert pa.ipc.open_stream(base64.b64decode(found)).read_all().to_pylist() == [{"name": "x", "id": 7}]
+    none = scans.find({**options, "filter": "id = 700"}, schema)
+    assert none is not None
+    assert pa.ipc.open_stream(base64.b64decode(none)).read_all().num_rows == 0
+
+
+def test_rows_of_many_bytes_are_left_to_tasks(tmp_path: Path) -> None:
+    rows = pa.table({"id": range(10), "body": [os.urandom(1_000_000)] * 10})
+    lance.write_dataset(rows, tmp_path / "t").create_scalar_index("id", "BTREE")
+    schema = spark_schema(rows.schema)
+    few, many = ({"path": str(tmp_path / "t"), "filter": f"id < {end}"} for end in (3, 9))
+    assert scans.find(few, schema) is not None
+    assert scans.find(many, schema) is None
 
 
 def parts(answer: bytes) -> list[bytes]:

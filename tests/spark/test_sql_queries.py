@@ -85,6 +85,59 @@ def test_counting_all_rows_reads_none(sql: Sql) -> None:
     assert sql.rows("SELECT count(*) FROM {n}.t VERSION AS OF 1") == [(0,)]
 
 
+_AGGREGATES = (
+    "sum(id), avg(id), count(*)",
+    "count(s), min(id), max(id), count(*)",
+    "word, sum(id), avg(id), min(id) GROUP BY word",
+    "word, count(*) WHERE id < 30 GROUP BY word HAVING count(*) > 2",
+    "id, word, max(id) GROUP BY id, word",
+    "word, sum(id + 1) GROUP BY word",
+    "sum(s.a), count(DISTINCT word)",
+    "word, first(word), sum(id) WHERE s.a > 10 GROUP BY word",
+)
+
+
+@pytest.mark.parametrize("query", _AGGREGATES)
+def test_aggregates_are_what_spark_finds_in_the_same_rows(sql: Sql, query: str) -> None:
+    columns, *rest = query.replace(" GROUP BY", "#GROUP BY").replace(" WHERE", "#WHERE").split("#", 1)
+    asked = [f"SELECT {columns} FROM {table} {' '.join(rest).replace('#', ' ')}" for table in ("{n}.t", "copied")]
+    sql.spark.table(f"{sql.names['n']}.t").cache().createOrReplaceTempView("copied")
+    sql.spark.sql("SELECT count(word) FROM copied").collect()
+    with_cache = sorted(sql.rows(asked[1]))
+    sql.spark.table("copied").unpersist()
+    assert sorted(sql.rows(asked[0])) == with_cache
+
+
+def test_tasks_compute_aggregates(sql: Sql) -> None:
+    assert "PushedAggregates" in sql.plan("SELECT word, sum(id), avg(id) FROM {n}.t WHERE id > 3 GROUP BY word")
+    for spark_alone in ("sum(id + 1)", "count(DISTINCT id)", "max(word)", "first(id)"):
+        assert "PushedAggregates" not in sql.plan(f"SELECT {spark_alone} FROM {{n}}.t")
+
+
+def test_a_sum_that_does_not_fit_is_refused_as_spark_does(sql: Sql) -> None:
+    from pyspark.errors import ArithmeticException
+
+    sql.run("CREATE TABLE {n}.large AS SELECT 9223372036854775807 AS id FROM range(3)")
+    with pytest.raises(ArithmeticException, match="overflow"):
+        sql.rows("SELECT sum(id) FROM {n}.large")
+    assert sql.rows("SELECT sum(id), count(id) FROM {n}.large WHERE id < 0") == [(None, 0)]
+    sql.run("DROP TABLE {n}.large")
+
+
+def test_rows_that_an_index_finds_need_no_task(sql: Sql) -> None:
+    import lance
+
+    sql.run("CREATE TABLE {n}.indexed AS SELECT * FROM {n}.t")
+    (location,) = (row[1] for row in sql.rows("DESCRIBE EXTENDED {n}.indexed") if row[0] == "Location")
+    lance.dataset(location).create_scalar_index("id", "BTREE")
+    query = "SELECT v, s, word FROM {n}.indexed WHERE id = 17"
+    assert "LocalTableScan" in sql.plan(query)
+    assert sql.rows(query) == [([17.0, 0.0], (17, "17"), "word 7")]
+    assert sql.rows("SELECT word FROM {n}.indexed WHERE id = 170") == []
+    assert "LocalTableScan" not in sql.plan("SELECT word FROM {n}.indexed WHERE word = 'word 7'")
+    sql.run("DROP TABLE {n}.indexed")
+
+
 def test_a_limit_is_pushed_down(sql: Sql) -> None:
     assert "PushedLimit: 3" in sql.plan("SELECT id FROM {n}.t WHERE id > 5 LIMIT 3")
     assert len(sql.rows("SELECT id FROM {n}.t WHERE id > 5 LIMIT 3")) == 3

@@ -15,12 +15,12 @@ _UNINDEXED = 100_000
 _EXACT = ("BTreeIndexDetails", "BitmapIndexDetails", "LabelListIndexDetails")
 
 
-def fragments(dataset: lance.LanceDataset, condition: str | None) -> tuple[int, ...] | None:
+def fragments(dataset: lance.LanceDataset, condition: str | None, few: int = _FEW) -> tuple[int, ...] | None:
     """The fragments with the rows of a condition. None where no index answers it alone, or where they are many."""
     if condition is None or not _is_answered(dataset, condition):
         return None
-    rows = dataset.scanner(columns=[], filter=condition, with_row_address=True, limit=_FEW).to_table()
-    if rows.num_rows == _FEW:
+    rows = dataset.scanner(columns=[], filter=condition, with_row_address=True, limit=few).to_table()
+    if rows.num_rows == few:
         return None
     return tuple(sorted({address >> 32 for address in rows["_rowaddr"].to_pylist()}))
 

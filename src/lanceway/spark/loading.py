@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import TableTagNotFoundError
-from lanceway.spark import creating
+from lanceway.spark import creating, scans
 from lanceway.spark.target import Target
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, check_names, spark_schema
 
@@ -82,6 +82,8 @@ def describe(target: Target, opened: lance.LanceDataset) -> dict[str, Any]:
         "reading": {**target.to_options(), "version": str(version)},
         "writing": target.to_options(),
         "rows": opened.count_rows(),
+        "indexed": bool(opened.describe_indices()),
+        "planned": scans.planner() is not None,
         # Comes back with the conditions of a query, so that the table is not opened for each.
         "arrow": base64.b64encode(opened.schema.serialize().to_pybytes()).decode(),
         "new": True,

@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     from lanceway.spark.target import Target
 
 # How much pylance may read ahead in one task; its own default would be gigabytes for each of them.
 _READ_AHEAD = 256 * 2**20
+# Fewer rows than that are read while a scan is planned, where an index finds them: no task starts as fast.
+_AT_ONCE = 1_000
+# A batch is of some size, so that what each costs is little beside what it holds; where columns are narrow, that is
+# more rows than pylance would give by itself.
+_BATCH_BYTES, _LEAST_ROWS, _MOST_ROWS = 2 * 2**20, 8_192, 65_536
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,16 @@ class LanceReader(DataSourceReader):
                 return [Share(read, few)]
         return [Share(read, ids) for ids in partitions.shares(dataset, read.partitions)]
 
+    @plainly()
+    def found(self) -> Iterator[pa.RecordBatch] | None:
+        """The rows, if an index finds them and they are few. None where tasks have to look for them."""
+        read, dataset = self._plan()
+        if read.searches or read.limit is not None or read.partitions is not None:
+            return None
+        with translated(snapshot.named(self._target), "Looking for rows by an index"):
+            few = indexed.fragments(dataset, filters.both(read.filter, *self._pushed), _AT_ONCE)
+        return None if few is None else self.read(Share(read, few))
+
     def _plan(self) -> tuple[ReadOptions, lance.LanceDataset]:
         if self._planned is None:
             read, dataset = snapshot.pin(self._target, self._read)
@@ -118,9 +133,14 @@ class LanceReader(DataSourceReader):
 
     # -- in a task -------------------------------------------------------------------------------
 
+    @property
+    def wanted(self) -> pa.Schema:
+        """The schema of the batches that are read."""
+        return arrow_schema(self._schema)
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Share)
-        wanted = arrow_schema(self._schema)
+        wanted = self.wanted
         with plainly(), self._watched(partition.read):
             for batch in self._batches(partition):
                 if batch.num_rows:
@@ -141,7 +161,7 @@ class LanceReader(DataSourceReader):
                 filter=filters.both(read.filter, *self._pushed),
                 fragments=fragments,
                 limit=_least(read.limit, read.partition_limit),
-                batch_size=read.batch_rows,
+                batch_size=read.batch_rows or _batch_rows(self._schema),
                 with_row_id=ROW_ID in self._schema.names,
                 with_row_address=ROW_ADDRESS in self._schema.names,
                 blob_handling="all_binary",
@@ -181,6 +201,21 @@ def _chosen(dataset: lance.LanceDataset, ids: tuple[int, ...]) -> list[lance.Lan
     found = [dataset.get_fragment(id_) for id_ in ids]
     assert None not in found, "a version keeps its fragments"
     return [fragment for fragment in found if fragment is not None]
+
+
+def _batch_rows(schema: StructType) -> int:
+    return max(_LEAST_ROWS, min(_MOST_ROWS, _BATCH_BYTES // max(1, sum(_size(field.dataType) for field in schema))))
+
+
+def _size(type_: DataType) -> int:
+    """About how many bytes a value has; many where it may have any number."""
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
+
+    if isinstance(type_, StructType):
+        return sum(_size(field.dataType) for field in type_)
+    if isinstance(type_, StringType):
+        return 32
+    return 2**20 if isinstance(type_, ArrayType | MapType | BinaryType) else 8
 
 
 def _least(*limits: int | None) -> int | None:

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import (
-        DataSourceReader,
-        DataSourceStreamReader,
-        DataSourceStreamWriter,
-        DataSourceWriter,
-    )
+    from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
     from lanceway.spark.options import ReadOptions
+    from lanceway.spark.reading import LanceReader
 
 # Spark imports this module in every process that looks for any data source at all: what is heavy waits.
 
@@ -42,7 +38,7 @@ class DefaultSource(DataSource):
             self._pinned, dataset = snapshot.pin(target, ReadOptions.of(self.options))
             return spark_schema(snapshot.schema_of(target, self._pinned, dataset))
 
-    def reader(self, schema: StructType) -> DataSourceReader:
+    def reader(self, schema: StructType) -> LanceReader:
         from lanceway.spark.options import ReadOptions
         from lanceway.spark.plainly import plainly
         from lanceway.spark.reading import LanceReader

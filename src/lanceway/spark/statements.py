@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_namespace import LanceNamespace
 
@@ -18,6 +18,9 @@ from lanceway.errors import (
 from lanceway.spark import altering, creating, loading, paging, predicates, replacing, scans
 from lanceway.spark.loading import Asked
 from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 
 def _ask(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Any:
@@ -128,10 +131,21 @@ def _push_filters(asked: Asked) -> dict[str, Any]:
     return {"taken": taken, "filter": condition or ""}
 
 
+def _find_rows(asked: Asked) -> str | None:
+    return scans.find(asked["options"], _columns(asked))
+
+
 def _plan_scan(asked: Asked) -> str | None:
+    from lanceway.spark.partials import Aggregation
+
+    wanted = asked.get("aggregation")
+    return scans.plan(asked["options"], _columns(asked), Aggregation.of(wanted) if wanted else None)
+
+
+def _columns(asked: Asked) -> StructType:
     from pyspark.sql.types import StructType
 
-    return scans.plan(asked["options"], StructType.fromJson(asked["schema"]))
+    return StructType.fromJson(asked["schema"])
 
 
 def _can_delete(asked: Asked) -> bool:
@@ -171,6 +185,7 @@ STATEMENTS: Mapping[str, Callable[[Asked], Any]] = MappingProxyType(
         "rename_table": _rename_table,
         "alter_table": _alter_table,
         "push_filters": _push_filters,
+        "find_rows": _find_rows,
         "plan_scan": _plan_scan,
         "can_delete": _can_delete,
         "delete": _delete,

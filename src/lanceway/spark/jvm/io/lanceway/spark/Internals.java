@@ -56,6 +56,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** Every use of what Spark calls its own: nothing else in this folder knows more than Spark's public interfaces. */
 final class Internals {
   private static final String FORMAT = "lance";
+  private static final StructType PIECES = new StructType().add("piece", DataTypes.BinaryType);
 
   private Internals() {}
 
@@ -256,18 +257,28 @@ final class Internals {
     }
   }
 
-  static Scan scan(LanceTable table, StructType columns, Map<String, String> options, Filter[] pushed, int limit) {
+  /** `aggregates` are computed of the columns by the tasks, and come out instead; or null. */
+  static Scan scan(LanceTable table, StructType columns, Map<String, String> options, Filter[] pushed, int limit,
+      Aggregates aggregates) {
     PythonDataSourceV2 source = new PythonDataSourceV2();
     source.setShortName(FORMAT);
-    PythonScan scan = pythonScan(source, columns, options, pushed);
+    ObjectNode asked = table.scanned(columns, options);
+    if (aggregates != null) {
+      asked.set("aggregation", aggregates.describe());
+    }
+    PythonScan scan = pythonScan(source, aggregates == null ? columns : aggregates.schema(), options, pushed);
     StringBuilder told = new StringBuilder("lance ").append(table.name());
     told.append(" PushedFilters: ").append(Arrays.toString(pushed));
     if (limit >= 0) {
       told.append(", PushedLimit: ").append(limit);
     }
+    if (aggregates != null) {
+      told.append(", ").append(aggregates);
+    }
     told.append(", ReadSchema: ").append(columns.simpleString());
     long rows = limit >= 0 ? Math.min(limit, table.rows()) : table.rows();
-    return new LanceScan(table, source, scan, told.toString(), rows, options);
+    boolean single = aggregates != null && !aggregates.isGrouped();
+    return new LanceScan(table, source, scan, asked, told.toString(), single ? 1 : rows, options);
   }
 
   private static PythonScan pythonScan(
@@ -293,8 +304,8 @@ final class Internals {
   }
 
   /** Spark's own scan of a Python source, which knows neither how much it reads nor what to show of it. */
-  private record LanceScan(LanceTable table, PythonDataSourceV2 source, PythonScan scan, String description, long rows,
-      Map<String, String> options) implements SupportsReportStatistics {
+  private record LanceScan(LanceTable table, PythonDataSourceV2 source, PythonScan scan, ObjectNode asked,
+      String description, long rows, Map<String, String> options) implements SupportsReportStatistics {
     @Override
     public StructType readSchema() {
       return scan.readSchema();
@@ -302,20 +313,17 @@ final class Internals {
 
     @Override
     public Batch toBatch() {
-      ObjectNode arguments = Bridge.object();
-      arguments.set("options", Bridge.JSON.valueToTree(options));
-      arguments.set("schema", Columns.describe(readSchema()));
       try {
-        JsonNode answer = table.ask("plan_scan", arguments);
+        JsonNode answer = table.ask("plan_scan", asked.deepCopy());
         if (answer.isTextual()) {
           source.setReadInfo(planned(Base64.getDecoder().decode(answer.asText())));
-        } else {
-          source.getOrCreateDataSourceInPython(
-              FORMAT, new CaseInsensitiveStringMap(options), scala.Some.apply(readSchema()));
+          return Columnar.of(pythonScan(source, PIECES, options, new Filter[0]).toBatch());
         }
       } catch (Refusal refusal) {
         throw refusal.plain();
       }
+      source.getOrCreateDataSourceInPython(
+          FORMAT, new CaseInsensitiveStringMap(options), scala.Some.apply(readSchema()));
       return scan.toBatch();
     }
 
@@ -336,11 +344,6 @@ final class Internals {
     @Override
     public CustomTaskMetric[] reportDriverMetrics() {
       return scan.reportDriverMetrics();
-    }
-
-    @Override
-    public ColumnarSupportMode columnarSupportMode() {
-      return scan.columnarSupportMode();
     }
 
     @Override
@@ -367,15 +370,29 @@ final class Internals {
       schema = schema.add("count(*)" + (i == 0 ? "" : " " + i), DataTypes.LongType, false);
       values[i] = rows;
     }
-    return new CountScan(schema, new GenericInternalRow(values), "lance " + table + " count from metadata");
+    InternalRow[] row = {new GenericInternalRow(values)};
+    return new KnownScan(schema, row, "lance " + table + " count from metadata");
   }
 
-  private record CountScan(StructType readSchema, InternalRow row, String description) implements LocalScan {
-    @Override
-    public InternalRow[] rows() {
-      return new InternalRow[] {row};
+  /** Rows that the driver has found by an index while it planned: no task runs. */
+  static Scan foundScan(LanceTable table, StructType columns, Filter[] pushed, byte[] stream) {
+    UnsafeProjection projection = UnsafeProjection.create(columns);
+    try {
+      InternalRow[] rows = Columnar.rows(stream, row -> projection.apply(row).copy());
+      String told = "lance " + table.name() + " " + rows.length + " rows by an index, PushedFilters: "
+          + Arrays.toString(pushed) + ", ReadSchema: " + columns.simpleString();
+      return new KnownScan(columns, rows, told);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
     }
   }
+
+  /** Makes a row of Spark's own that may be kept. */
+  interface Copier {
+    InternalRow copy(InternalRow row);
+  }
+
+  private record KnownScan(StructType readSchema, InternalRow[] rows, String description) implements LocalScan {}
 
   /** An exception of Spark's with a sentence of ours: its own conditions cannot carry one. */
   static AnalysisException refused(String condition, String state, String message) {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 
-/** What of a query Lance carries out itself: its columns, its filters, its limit, and counting all rows. */
+/** What of a query Lance carries out itself: its columns, its filters, its limit, and aggregates of its rows. */
 final class LanceScanBuilder implements SupportsPushDownRequiredColumns, SupportsPushDownFilters,
     SupportsPushDownLimit, SupportsPushDownAggregates {
   private final LanceTable table;
@@ -24,6 +24,7 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
   private Filter[] pushed = {};
   private int limit = -1;
   private int counts;
+  private Aggregates aggregates;
 
   LanceScanBuilder(LanceTable table, Map<String, String> options) {
     this.table = table;
@@ -33,8 +34,15 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
 
   /** A search answers its best rows: what the query says of them comes after it, or it would be another search. */
   private boolean chooses() {
-    return options.keySet().stream().map(String::toLowerCase)
-        .anyMatch(key -> List.of("nearest", "full_text", "limit", "filter").contains(key));
+    return searches() || has("filter");
+  }
+
+  private boolean searches() {
+    return has("nearest") || has("full_text") || has("limit");
+  }
+
+  private boolean has(String option) {
+    return options.keySet().stream().anyMatch(option::equalsIgnoreCase);
   }
 
   @Override
@@ -72,7 +80,7 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
 
   @Override
   public boolean pushLimit(int rows) {
-    if (options.containsKey("nearest") || options.containsKey("full_text")) {
+    if (has("nearest") || has("full_text") || aggregates != null) {
       return false;
     }
     limit = rows;
@@ -82,21 +90,26 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
 
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
+    if (supportCompletePushDown(aggregation)) {
+      counts = aggregation.aggregateExpressions().length;
+      return true;
+    }
+    if (searches() || limit >= 0 || !table.plansScans()) {
+      return false;
+    }
+    aggregates = Aggregates.of(aggregation, table.type());
+    return aggregates != null;
+  }
+
+  /** The metadata knows how many rows there are. */
+  @Override
+  public boolean supportCompletePushDown(Aggregation aggregation) {
     AggregateFunc[] asked = aggregation.aggregateExpressions();
     boolean counting = asked.length > 0 && aggregation.groupByExpressions().length == 0;
     for (AggregateFunc function : asked) {
       counting &= function instanceof CountStar;
     }
-    if (!counting || pushed.length > 0 || chooses()) {
-      return false;
-    }
-    counts = asked.length;
-    return true;
-  }
-
-  @Override
-  public boolean supportCompletePushDown(Aggregation aggregation) {
-    return true;
+    return counting && pushed.length == 0 && !chooses();
   }
 
   @Override
@@ -104,9 +117,22 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
     if (counts > 0) {
       return Internals.countScan(table.name(), table.rows(), counts);
     }
+    if (aggregates != null) {
+      required = new StructType();
+      aggregates.columns().forEach(name -> required = required.add(table.type().apply(name)));
+    }
     StructType columns = required.isEmpty() ? cheapest() : required;
+    if (aggregates != null) {
+      return Internals.scan(table, columns, options, pushed, -1, aggregates);
+    }
     table.hiddenIn(columns).forEach((name, option) -> options.put(option, "true"));
-    return Internals.scan(table, columns, options, pushed, limit);
+    if (pushed.length > 0 && table.hasIndices()) {
+      byte[] found = table.find(columns, options);
+      if (found != null) {
+        return Internals.foundScan(table, columns, pushed, found);
+      }
+    }
+    return Internals.scan(table, columns, options, pushed, limit, null);
   }
 
   /** A query that needs no column still needs to know how many rows there are: the smallest column tells. */

@@ -3,6 +3,7 @@ package io.lanceway.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -42,6 +43,8 @@ class LanceTable implements SupportsRead, SupportsWrite, SupportsDelete, Support
   private final Map<String, String> writing;
   private final String arrow;
   private final long rows;
+  private final boolean indexed;
+  private final boolean planned;
 
   LanceTable(LancewayCatalog catalog, Identifier id, JsonNode described) {
     this.catalog = catalog;
@@ -53,6 +56,8 @@ class LanceTable implements SupportsRead, SupportsWrite, SupportsDelete, Support
     writing = LancewayCatalog.texts(described.get("writing"));
     arrow = described.get("arrow").asText();
     rows = described.get("rows").asLong();
+    indexed = described.path("indexed").asBoolean();
+    planned = described.path("planned").asBoolean();
   }
 
   @Override
@@ -82,6 +87,33 @@ class LanceTable implements SupportsRead, SupportsWrite, SupportsDelete, Support
 
   long rows() {
     return rows;
+  }
+
+  /** Whether some column has an index that finds rows. */
+  boolean hasIndices() {
+    return indexed;
+  }
+
+  /** Whether scans are planned in the driver, where what Spark knows nothing of can be planned too. */
+  boolean plansScans() {
+    return planned;
+  }
+
+  /** The rows of a scan as an Arrow stream if an index finds them at once and they are few; else null. */
+  byte[] find(StructType columns, Map<String, String> options) {
+    try {
+      JsonNode answer = ask("find_rows", scanned(columns, options));
+      return answer.isTextual() ? Base64.getDecoder().decode(answer.asText()) : null;
+    } catch (Refusal refusal) {
+      throw refusal.plain();
+    }
+  }
+
+  ObjectNode scanned(StructType columns, Map<String, String> options) {
+    ObjectNode arguments = Bridge.object();
+    arguments.set("options", Bridge.JSON.valueToTree(options));
+    arguments.set("schema", Columns.describe(columns));
+    return arguments;
   }
 
   JsonNode ask(String question, ObjectNode arguments) throws Refusal {

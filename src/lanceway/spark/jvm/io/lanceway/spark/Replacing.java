@@ -90,7 +90,7 @@ final class Replacing implements RowLevelOperation {
         throw refusal.plain();
       }
       options.put(OPTION, chosen);
-      return Internals.scan(table, table.type(), options, new Filter[0], -1);
+      return Internals.scan(table, table.type(), options, new Filter[0], -1, null);
     }
   }
 }
