@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCH = Path(__file__).parents[1] / "bench"
 
 
+@pytest.mark.slow
 def test_the_memory_of_rows_is_measured() -> None:
     done = subprocess.run([sys.executable, BENCH / "memory.py", "1000"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -82,6 +82,7 @@ def run(settings: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+@pytest.mark.slow
 def test_a_local_folder_after_a_fork(tmp_path: Path) -> None:
     run({"path": str(tmp_path)})
 

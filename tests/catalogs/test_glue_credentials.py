@@ -102,6 +102,7 @@ def test_a_role_may_be_assumed_from_the_default_chain(
 # -- renewal -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_session_is_renewed_before_it_ends_and_no_request_fails(glue: Glue, sts: list[Any]) -> None:
     """The server refuses a session that has expired, and gives out sessions of three seconds."""
     glue.state.session_seconds = 3

@@ -85,6 +85,7 @@ def test_throttling_is_waited_out(glue: Glue) -> None:
     assert asked == ["GetTables"] * 3
 
 
+@pytest.mark.slow
 def test_throttling_without_end_is_told_after_a_few_tries(glue: Glue) -> None:
     glue.refuse("GetTables", "ThrottlingException", times=100)
     with glue.state.counted() as asked, pytest.raises(ThrottlingError, match="Try again later"):
@@ -92,6 +93,7 @@ def test_throttling_without_end_is_told_after_a_few_tries(glue: Glue) -> None:
     assert asked == ["GetTables"] * ATTEMPTS
 
 
+@pytest.mark.slow
 def test_a_server_error_is_tried_again_and_told(glue: Glue) -> None:
     database(glue)
     fault = glue.refuse("GetTables", "InternalServiceException", status=500)
@@ -101,6 +103,7 @@ def test_a_server_error_is_tried_again_and_told(glue: Glue) -> None:
         tables(connect(glue), "db")
 
 
+@pytest.mark.slow
 def test_a_service_that_cannot_be_reached_is_unavailable(glue: Glue) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
     with pytest.raises(ServiceUnavailableError, match="cannot be reached"):

@@ -119,6 +119,7 @@ def test_a_table_lies_in_a_database(catalog: GlueCatalog) -> None:
 # -- lists ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ten_thousand_tables_are_listed_completely_and_in_order(glue: Glue, catalog: GlueCatalog) -> None:
     names = [f"t{number:05}" for number in range(10_000)]
     mixed = random.Random(7).sample(names, len(names))

@@ -36,6 +36,7 @@ def test_connecting_makes_what_is_missing(tmp_path: Path) -> None:
     lake.close()
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_find_one_lake(tmp_path: Path) -> None:
     program = (
         "import sys; from lanceway.catalogs import LakeCatalog\n"

@@ -78,6 +78,7 @@ def test_a_server_that_does_some_things_otherwise(process: Run, adapter: str) ->
     assert "NamespaceNotFoundError" in failed["test_dropping_a_missing_namespace_may_be_skipped[Skip]"]
 
 
+@pytest.mark.slow
 def test_a_careless_server_is_spared(process: Run, adapter: str) -> None:
     report = process("check", adapter, "--only", "strange or empty_name", "--json").json
     assert report["results"] == []

@@ -65,6 +65,7 @@ def test_namespaces_and_no_secrets(bare: Run, tmp_path: Path) -> None:
     assert states == {"good": ("dir", "reached"), "strange": ("nonsense", "failed")}
 
 
+@pytest.mark.slow
 def test_a_namespace_that_never_answers(process: Run, tmp_path: Path) -> None:
     (tmp_path / "silent.py").write_text(
         "import threading\n"

@@ -97,6 +97,7 @@ def test_bad_input_ends_in_one_sentence(bare: Run, arguments: tuple[str, ...], c
     assert sentence in " ".join(ended.err.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_progress_is_drawn_and_ctrl_c_stops_cleanly_and_says_how_to_go_on(bare: Run, tmp_path: Path) -> None:
     (tmp_path / "warehouse").mkdir()
     for number in range(5):

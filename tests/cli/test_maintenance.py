@@ -144,6 +144,7 @@ def test_bad_input_ends_in_one_sentence(jobs: Run, arguments: tuple[str, ...], c
     assert sentence in " ".join(ended.err.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_progress_is_drawn_and_ctrl_c_stops_cleanly_and_says_how_to_go_on(
     jobs: Run, people: Path, tmp_path: Path
 ) -> None:

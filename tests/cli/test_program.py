@@ -117,6 +117,7 @@ def many(tmp_path: Path, bare: Run) -> tuple[str, ...]:
     return where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [("--json",), ("--limit", "200000")], ids=" ".join)
 def test_a_closed_pipe_is_quiet(many: tuple[str, ...], how: tuple[str, ...]) -> None:
     with subprocess.Popen(
@@ -130,6 +131,7 @@ def test_a_closed_pipe_is_quiet(many: tuple[str, ...], how: tuple[str, ...]) -> 
         assert running.wait() == 141
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_printing(many: tuple[str, ...]) -> None:
     with subprocess.Popen(
         command(*many, "tables", "query", "many", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -141,6 +143,7 @@ def test_ctrl_c_while_printing(many: tuple[str, ...]) -> None:
         assert (running.returncode, errors.decode().strip()) == (130, "lanceway: interrupted")
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_creating_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

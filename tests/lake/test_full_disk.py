@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lanceway.errors import ErrorCode
 
 MOUNT = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
@@ -24,6 +26,7 @@ def on_a_small_disk(size: str, folder: Path, scenario: str, uri: str, root: Path
     return json.loads(ended.stdout)
 
 
+@pytest.mark.slow
 def test_the_disk_of_the_database_is_full(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     told = on_a_small_disk("3m", disk, "database", f"sqlite:///{disk}/lake.db", tmp_path / "warehouse")
@@ -45,6 +48,7 @@ def test_the_disk_of_the_tables_is_full(tmp_path: Path, uri: str) -> None:
     assert told["findings"] == ["stray"]
 
 
+@pytest.mark.slow
 def test_the_disk_of_the_tables_is_full_while_rows_are_written(tmp_path: Path, uri: str) -> None:
     disk = tmp_path / "disk"
     told = on_a_small_disk("1m", disk, "data", uri, disk / "warehouse")

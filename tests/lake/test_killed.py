@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from lanceway.catalogs.lake import LakeCatalog
 from lanceway.cli import stored
@@ -72,6 +73,7 @@ def changes(lake: LakeCatalog, tables: list[list[str]]) -> list[bool]:
     ]
 
 
+@pytest.mark.slow
 def test_a_batch_is_all_or_nothing_before_whichever_statement_its_process_is_killed(uri: str, tmp_path: Path) -> None:
     root, outcomes = str(tmp_path / "warehouse"), list[bool]()
     with drill.connect(uri, root) as lake:

@@ -188,6 +188,7 @@ def test_what_somebody_else_wrote_into_a_declared_table_stays(tmp_path: Path) ->
     assert ids(table) == list(range(10))
 
 
+@pytest.mark.slow
 def test_a_stray_that_nobody_takes_back_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     table = declared(tmp_path)
     create(table, 0, Claim("first", always))  # whose writer was killed before it could look again

@@ -53,6 +53,7 @@ WITHOUT = 'without = {"rename_table": "names are for ever"}'
 DEVIATIONS = 'deviations = {"test_number[2]": "cannot count", "test_wrong": "cannot compare"}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_what_a_class_is_without_is_deselected_and_shown(suite: pytest.Pytester, options: tuple[str, ...]) -> None:
     result = run(suite, f"{WITHOUT}\n    {DEVIATIONS}", *options)
