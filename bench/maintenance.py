@@ -2,11 +2,17 @@
 
 `python bench/maintenance.py [ROWS] [--spark MASTER]`. Rows have an id, a text and a vector of 64 numbers, in 40
 fragments. What is compared: a job with as many threads as the machine has cores, or Spark's workers.
+
+To see where it pays to distribute work: more rows in more fragments, and those jobs that cost most.
+
+    python bench/maintenance.py 2000000 --fragments 200 --spark 'local[*]' --only compact 'index IVF_PQ' backfill
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import math
 import os
 import shutil
 import tempfile
@@ -27,26 +33,31 @@ ROWS, FRAGMENTS, SIZE = 200_000, 40, 64
 WORDS = [f"word{number}" for number in range(1000)]
 
 
-def rows(start: int, count: int) -> pa.Table:
+def rows(start: int, count: int, ids: int) -> pa.Table:
     rng = np.random.default_rng(start)
     return pa.table(
         {
-            "id": np.arange(start, start + count) % (ROWS * 9 // 10),
+            "id": np.arange(start, start + count) % ids,
             "text": [" ".join(WORDS[at] for at in ten) for ten in rng.integers(0, len(WORDS), (count, 10))],
             "vector": pa.FixedSizeListArray.from_arrays(pa.array(rng.random(count * SIZE, "f4")), SIZE),
         }
     )
 
 
-def fill(path: Path, count: int) -> None:
-    each = count // FRAGMENTS
-    for number in range(FRAGMENTS):
-        lance.write_dataset(rows(number * each, each), path, mode="append" if number else "create")
+def fill(path: Path, count: int, fragments: int) -> None:
+    """One row in ten has the id of another."""
+    each = count // fragments
+    for number in range(fragments):
+        some = rows(number * each, each, max(1, count * 9 // 10))
+        lance.write_dataset(some, path, mode="append" if number else "create")
 
 
 def embed(batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
-    """As slow as a small model: some arithmetic in Python for each row."""
-    return np.array([[hash(word) % 97 for word in text.split()] for text in batch["text"].to_pylist()], "f4")
+    """As slow as a small model: some work in Python for each row."""
+    digests = (
+        [hashlib.sha256(word.encode()).digest()[0] for word in text.split()] for text in batch["text"].to_pylist()
+    )
+    return np.array(list(digests), "f4")
 
 
 def embedded(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -62,10 +73,11 @@ def dedupe_alone(path: Path) -> None:
         opened.delete(f"_rowaddr IN ({', '.join(map(str, gone[start : start + 1000]))})")
 
 
-def pairs(spark: Any, threads: int) -> dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]]:
+def pairs(spark: Any, threads: int, count: int) -> dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]]:
     """By the name of each job: the job, and what one process does without it."""
     how: dict[str, Any] = {"threads": threads, "spark": spark}
-    vector = {"num_partitions": 64, "num_sub_vectors": 8, "max_iterations": 10}
+    partitions = max(4, math.isqrt(count) // 4)
+    vector = {"num_partitions": partitions, "num_sub_vectors": 8, "max_iterations": 10}
     return {
         "compact": (
             lambda path: jobs.compact(path, target_rows=100_000, **how),
@@ -82,7 +94,7 @@ def pairs(spark: Any, threads: int) -> dict[str, tuple[Callable[[Path], object],
         "index IVF_PQ": (
             lambda path: jobs.index(path, "vector", "IVF_PQ", options=vector, **how),
             lambda path: lance.dataset(path).create_index(
-                "vector", "IVF_PQ", num_partitions=64, num_sub_vectors=8, max_iters=10
+                "vector", "IVF_PQ", num_partitions=partitions, num_sub_vectors=8, max_iters=10
             ),
         ),
         "backfill": (
@@ -124,7 +136,7 @@ def timed(run: Callable[[Path], object], original: Path) -> float:
     return seconds
 
 
-def main(count: int, master: str | None, rounds: int) -> None:
+def main(count: int, fragments: int, master: str | None, rounds: int, only: list[str] | None) -> None:
     spark = None
     if master:
         import lanceway.spark
@@ -132,22 +144,26 @@ def main(count: int, master: str | None, rounds: int) -> None:
         spark = lanceway.spark.session(master, conf={"spark.ui.enabled": "false"})
     with tempfile.TemporaryDirectory() as folder:
         original = Path(folder) / "table.lance"
-        fill(original, count)
+        fill(original, count, fragments)
         jobs.export(original, str(original.parent / "files"))
         pq.write_table(lance.dataset(original).to_table(), original.parent / "one.parquet")
         threads = os.cpu_count() or 1
-        print(f"{count:,} rows in {FRAGMENTS} fragments; {master or f'{threads} threads'}")
+        print(f"{count:,} rows in {fragments} fragments; {master or f'{threads} threads'}")
         print(f"{'job':<14}{'job, s':>10}{'alone, s':>10}{'times':>8}")
-        for name, (job, alone) in pairs(spark, threads).items():
+        for name, (job, alone) in pairs(spark, threads, count).items():
+            if only and name not in only:
+                continue
             ours = min(timed(job, original) for _ in range(rounds))
             theirs = min(timed(alone, original) for _ in range(rounds))
             print(f"{name:<14}{ours:>10.2f}{theirs:>10.2f}{theirs / ours:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="?", type=int, default=ROWS)
+    parser.add_argument("--fragments", type=int, default=FRAGMENTS)
+    parser.add_argument("--only", nargs="+", metavar="JOB")
     parser.add_argument("--spark", metavar="MASTER")
     parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args()
-    main(given.rows, given.spark, given.rounds)
+    main(given.rows, given.fragments, given.spark, given.rounds, given.only)

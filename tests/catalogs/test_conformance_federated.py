@@ -11,11 +11,10 @@ from tests.catalogs.trees import LAKE, SECRET, folder_of, tree
 
 from lanceway.catalogs.subtree import Subtree
 from lanceway.identifiers import Identifier
-from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
+from lanceway.testing import STORAGE_MANAGED, CatalogTests
 
 
 class TestLakeBranch(CatalogTests):
-    without = NO_ENGINE
     secrets = (SECRET,)
 
     @pytest.fixture
@@ -30,7 +29,6 @@ class TestFolderBranch(CatalogTests):
         "test_what_is_left_out_is_refused_as_unsupported": "an empty batch names no catalog that could refuse it",
     }
     without = {  # noqa: RUF012 - a flag is a class attribute
-        **NO_ENGINE,
         **STORAGE_MANAGED,
         "chosen_location": "a table lies in the folder, under a name of its choice",
     }

@@ -10,14 +10,13 @@ import pytest
 from tests.catalogs.lakes import PASSWORD, connect
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.testing import NO_ENGINE, CatalogTests
+from lanceway.testing import CatalogTests
 from lanceway.testing.catalog import LifeTests, StructureTests, TableTests
 
 SECRETS = {"storage.secret_access_key": "hush-hush"}
 
 
 class TestSqliteLake(CatalogTests):
-    without = NO_ENGINE
     secrets = tuple(SECRETS.values())
 
     @pytest.fixture
@@ -27,7 +26,6 @@ class TestSqliteLake(CatalogTests):
 
 
 class TestPostgresLake(CatalogTests):
-    without = NO_ENGINE
     secrets = (PASSWORD, *SECRETS.values())
 
     @pytest.fixture
@@ -40,7 +38,6 @@ class TestStorageManagedLake(TableTests, StructureTests, LifeTests):
     """What changes where the lake leaves versions to storage."""
 
     without: ClassVar[Mapping[str, str]] = {
-        **NO_ENGINE,
         "managed_versions": "the catalog was made with versioning=storage",
     }
 

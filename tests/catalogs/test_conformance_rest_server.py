@@ -8,12 +8,10 @@ import pytest
 from tests.servers.lanceway import Lanceway
 
 from lanceway.catalogs import RestCatalog
-from lanceway.testing import NO_ENGINE, CatalogTests, temporary_namespace
+from lanceway.testing import CatalogTests, temporary_namespace
 
 
 class TestServer(CatalogTests):
-    without = NO_ENGINE
-
     @pytest.fixture
     def catalog(self, server: Lanceway) -> Iterator[RestCatalog]:
         with RestCatalog(uri=server.uri, token=server.token) as catalog:

@@ -38,6 +38,8 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 from lanceway.lake.store import open_store
+from lanceway.testing.builders import rows as sample
+from lanceway.testing.builders import stream
 from lanceway.testing.requests import ask
 
 
@@ -318,9 +320,29 @@ def test_what_a_branch_does_not_support_it_says_itself(both: Any) -> None:
     entry = {"id": ["archive", "a"], "version": 1, "manifest_path": "m"}
     with pytest.raises(UnsupportedOperationError, match="batch_create_table_versions"):
         both.batch_create_table_versions({"entries": [entry]})
-    for operation in ("create_materialized_view", "refresh_materialized_view", "alter_table_backfill_columns"):
-        with pytest.raises(UnsupportedOperationError, match=operation):
-            ask(both, operation, ["archive", "a"])
+
+
+@pytest.mark.parametrize("catalog", ["archive", "lake"])
+def test_background_jobs_are_recorded_in_the_trees_own_lake(both: Any, catalog: str) -> None:
+    table = [catalog, "people"]
+    both.create_table({"id": table}, stream(sample(1, 2, 3)))
+    new = [{"name": "twice", "computed": "id * 2"}]
+    both.alter_table_add_columns({"id": table, "new_columns": new})
+    view = both.acting_as("alice")
+    job = view.alter_table_backfill_columns({"id": table, "column": "twice"}).job_id
+    found = both.describe_job(job)
+    assert (found.table, found.requested_by, found.state) == (table, "alice", "queued")
+    assert [each.id for each in both.list_jobs(table=table)[0]] == [job]
+    assert both.list_jobs(table=[catalog, "other"]) == ([], None)
+    assert both.cancel_job(job).state == "cancelled"
+
+
+def test_a_tree_without_a_lake_keeps_no_jobs(tmp_path: Path) -> None:
+    alone: Any = FederatedCatalog({"archive": folder_of(tmp_path)})
+    with pytest.raises(UnsupportedOperationError, match="no jobs"):
+        alone.list_jobs()
+    with pytest.raises(UnsupportedOperationError, match="lanceway up"):
+        ask(alone, "refresh_materialized_view", ["archive", "a"])
 
 
 def test_all_tables_are_listed_catalog_by_catalog_in_pages(both: Any) -> None:

@@ -56,7 +56,9 @@ def test_the_verbs_are_all_there() -> None:
         "jobs": {
             *("crawl", "sync", "migrate"),
             *("compact", "clean", "index", "refresh-index", "backfill", "dedupe", "export", "import"),
+            *("list", "show", "cancel", "wait", "worker"),
         },
+        "views": {"create", "refresh"},
         "pipeline": {"check", "run", "status", "history", "graph", "lineage"},
         "namespaces": {"list", "tree", "describe", "exists", "create", "drop"},
         "tables": {
@@ -68,7 +70,7 @@ def test_the_verbs_are_all_there() -> None:
         "tables tags": {"list", "describe", "create", "update", "delete"},
         "tables branches": {"list", "create", "delete"},
         "tables indices": {"list", "create", "describe", "drop"},
-        "tables columns": {"add", "alter", "drop"},
+        "tables columns": {"add", "alter", "backfill", "drop"},
         "tables metadata": {"show", "set"},
         "tables transactions": {"describe", "alter"},
         "lake": {

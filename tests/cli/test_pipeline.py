@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+import uuid
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.servers.lanceway import Lanceway
 
 TEXT = """\
 pipeline: quiet
@@ -74,10 +76,20 @@ def test_a_run_with_nothing_to_do_is_recorded_and_shown(bare: Run, file: str) ->
     assert bare("pipeline", "lineage", *state).code == 2
 
 
-def test_a_server_is_no_state_yet(bare: Run, file: str) -> None:
-    ended = bare("pipeline", "status", file, "--state", "http://localhost:8400", "--json")
-    assert (ended.code, json.loads(ended.err)["code"]) == (1, 13)
-    assert "give the address of a database" in ended.err
+def test_a_server_keeps_the_runs(bare: Run, file: str, server: Lanceway, tmp_path: Path) -> None:
+    text = Path(file).read_text().replace("pipeline: quiet", f"pipeline: quiet-{uuid.uuid4().hex}")
+    Path(file).write_text(text)
+    (tmp_path / "token").write_text(server.token)
+    state = ("--state", server.address, "--state-token-file", "token")
+    assert "was never run" in bare("pipeline", "status", file, *state).out
+    ran = bare("pipeline", "run", file, *state, "--json")
+    assert (ran.code, ran.json["state"], ran.json["started_by"]) == (0, "done", "admin")
+    assert [run["number"] for run in bare("pipeline", "history", file, *state, "--json").json] == [1]
+    assert "Run 1 of quiet" in bare("pipeline", "status", file, *state).out
+    assert bare("pipeline", "lineage", file, *state, "--depth", "2", "--json").json == []
+    refused = bare("pipeline", "status", file, "--state", server.address, "--json")
+    assert (refused.code, json.loads(refused.err)["code"]) == (1, 16)
+    assert bare("pipeline", "status", file, "--state", "sqlite:///x.db", "--state-token-file", "token").code == 2
 
 
 def test_the_examples_for_schedulers_are_python() -> None:

@@ -21,7 +21,7 @@ from tests.lake.conftest import Lake, make_lake
 from tests.lake.samples import fill, rows
 
 NEW = {"users", "tokens"}
-LATER = NEW | {"pipelines", "runs", "run_steps", "run_reads", "run_files"}
+LATER = NEW | {"pipelines", "runs", "run_steps", "run_reads", "run_files", "jobs"}
 
 
 def columns(store: LakeStore) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def test_the_codes_of_the_protocol(server: Lanceway, made: Id) -> None:
         (("table", made, "drop_columns", {"columns": ["none"]}), (404, 12)),
         (("namespace", [*here, "y"], "create", {"mode": "sometimes"}), (400, 13)),
         (("table", made, "branches/delete", {"name": "none"}), (404, 22)),
-        (("table", made, "backfill_column", {"column": "id"}), (406, 0)),
+        (("table", made, "backfill_column", {"column": "id"}), (400, 13)),
         (("namespace", ["nowhere"], "describe"), (404, 1)),
     ]
     for asked, expected in cases:

@@ -2,7 +2,8 @@
 
 A catalog subclasses `Catalog`, names its settings, and answers the dozen questions of
 `questions.py`. Everything else of `lance_namespace.LanceNamespace` it inherits: lists, modes and
-existence from `metadata.py`, some forty operations on a table's data from `operations.py`.
+existence from `metadata.py`, some forty operations on a table's data from `operations.py`, and those that a worker
+carries out later from `background.py`.
 "Supported" means "overridden": a question left unanswered makes the operations that need it
 raise UnsupportedOperationError (code 0).
 """
@@ -11,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lanceway.catalogs.background import BackgroundOperations
 from lanceway.catalogs.contract import OPERATIONS
-from lanceway.catalogs.operations import TableOperations
 from lanceway.catalogs.questions import Questions, TableEntry
 
 __all__ = ["OPERATIONS", "Catalog", "TableEntry"]
@@ -36,16 +37,15 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
 # Refused by every catalog that does not override the operation itself.
 ON_THEIR_OWN = frozenset(
     {
-        "alter_table_backfill_columns",
         "batch_commit_tables",
         "batch_create_table_versions",
-        "create_materialized_view",
-        "refresh_materialized_view",
     }
 )
+# Those that a worker carries out: a catalog needs a place to record them.
+BACKGROUND = frozenset({"alter_table_backfill_columns", "create_materialized_view", "refresh_materialized_view"})
 
 
-class Catalog(TableOperations):
+class Catalog(BackgroundOperations):
     """One metadata service under the Lance Namespace contract."""
 
     @classmethod
@@ -57,5 +57,7 @@ class Catalog(TableOperations):
     def _is_supported(cls, operation: str) -> bool:
         if operation in ON_THEIR_OWN:
             return getattr(cls, operation) is not getattr(Catalog, operation)
+        if operation in BACKGROUND:
+            return cls._desk is not Questions._desk
         needed = _NEEDS.get(operation, ("_find_table",))
         return all(getattr(cls, question) is not getattr(Questions, question) for question in needed)

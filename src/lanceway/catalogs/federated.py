@@ -9,6 +9,7 @@ lake, which come and go as namespaces of the root.
     federated_lake      the catalogs in the lake's database
     federated_tree      requests for a branch
     federated_root      the root: catalogs as namespaces
+    federated_jobs      background jobs
     federated_listing   the tables of all catalogs
 """
 

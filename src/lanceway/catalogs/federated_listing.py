@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lance_namespace import ListTablesRequest, ListTablesResponse
 
-from lanceway.catalogs.federated_root import FederatedRoot
+from lanceway.catalogs.federated_jobs import FederatedJobs
 from lanceway.catalogs.requests import accept, page_limit, page_start, page_token
 from lanceway.errors import InternalError, NamespaceNotFoundError
 
@@ -23,7 +23,7 @@ class Step(NamedTuple):
     call: Callable[[], Any]
 
 
-class FederatedListing(FederatedRoot):
+class FederatedListing(FederatedJobs):
     """ListAllTables."""
 
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel
 
 from lanceway.catalogs import rewriting
+from lanceway.catalogs.desk import Desk
 from lanceway.catalogs.federated_mounts import ConfiguredMount, Mount
-from lanceway.catalogs.wrapper import Forwarder, acting_as, carry_out
+from lanceway.catalogs.wrapper import Forwarder, acting_as, carry_out, with_desk
 from lanceway.config import CatalogSettings
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -50,6 +51,15 @@ _MAKING = frozenset(
         "create_table_stream",
         "declare_table",
         "register_table",
+    }
+)
+# What is recorded as a job, or may be.
+_RECORDED = frozenset(
+    {
+        "alter_table_add_columns",
+        "alter_table_backfill_columns",
+        "create_materialized_view",
+        "refresh_materialized_view",
     }
 )
 
@@ -137,7 +147,7 @@ class FederatedTree(Forwarder):
 
     def _ask(self, mount: Mount, operation: str, request: BaseModel, *data: Any) -> Any:
         try:
-            return carry_out(self._acting(mount), operation, request, *data)
+            return carry_out(self._acting(mount, operation), operation, request, *data)
         except NamespaceNotFoundError:
             if mount.configured or self._lake is None or not self._lake.is_stale(mount.name):
                 raise
@@ -156,10 +166,19 @@ class FederatedTree(Forwarder):
             raise ConcurrentModificationError(
                 f"The catalog {mount.name!r} was dropped and made anew at the same time. Try again."
             )
-        return carry_out(self._acting(mount), operation, request)
+        return carry_out(self._acting(mount, operation), operation, request)
 
-    def _acting(self, mount: Mount) -> Any:
-        return mount.catalog if self._user is None else acting_as(mount.catalog, self._user)
+    def _acting(self, mount: Mount, operation: str) -> Any:
+        catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user)
+        # The jobs of the lake's own catalogs are recorded in the same database anyway.
+        desk = self._desk_of(mount.name) if mount.configured and operation in _RECORDED else None
+        return catalog if desk is None else with_desk(catalog, desk)
+
+    def _desk_of(self, catalog: str | None) -> Desk | None:
+        """Where the jobs of a catalog are recorded, or with None those of all."""
+        if self._lake is None:
+            return None
+        return Desk(self._lake.store, self._lake.metalake, catalog, self._user or self._lake.user)
 
     def glance(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer, if a catalog of the tree's own lake has it at once; None means that it is to be asked for.

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from lanceway import config
 from lanceway.catalogs.base import Catalog, TableEntry
+from lanceway.catalogs.desk import Desk
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake import catalogs, metalakes, settings
@@ -124,6 +125,10 @@ class LakeConnection(Catalog):
     def _separator(self) -> Separator:
         # Asked for each time: it is the lake's, and may be changed while we run.
         return self._lake.read(settings.separator)
+
+    def _desk(self) -> Desk:
+        catalog, user = self._catalog.name, self._user
+        return self._lent_desk or Desk(self._lake, str(self._settings["metalake"]), catalog, user)
 
     @property
     def _user(self) -> str:

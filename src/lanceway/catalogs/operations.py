@@ -14,8 +14,6 @@ from lance_namespace import (
     AlterTableAddColumnsResponse,
     AlterTableAlterColumnsRequest,
     AlterTableAlterColumnsResponse,
-    AlterTableBackfillColumnsRequest,
-    AlterTableBackfillColumnsResponse,
     AlterTableDropColumnsRequest,
     AlterTableDropColumnsResponse,
     AlterTransactionRequest,
@@ -29,8 +27,6 @@ from lance_namespace import (
     BatchDeleteTableVersionsResponse,
     CountTableRowsRequest,
     CountTableRowsResponse,
-    CreateMaterializedViewRequest,
-    CreateMaterializedViewResponse,
     CreateTableBranchRequest,
     CreateTableBranchResponse,
     CreateTableIndexRequest,
@@ -73,8 +69,6 @@ from lance_namespace import (
     MergeInsertIntoTableResponse,
     QueryTableRequest,
     QueryTableResponse,
-    RefreshMaterializedViewRequest,
-    RefreshMaterializedViewResponse,
     RestoreTableRequest,
     RestoreTableResponse,
     UpdateFieldMetadataRequest,
@@ -111,10 +105,6 @@ from lanceway.tables.dataset import Table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NO_ENGINE = (
-    "It needs an engine that runs Python functions or queries over a whole table, and none is connected. "
-    "Lanceway's Spark jobs will bring one."
-)
 _NOT_ATOMIC = (
     "Changing several tables in one transaction needs a catalog that manages their versions itself; "
     "this one leaves them to storage, where each table commits on its own."
@@ -341,17 +331,6 @@ class TableOperations(TableCreation):
 
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
         self._refuse("batch_commit_tables", _NOT_ATOMIC)
-
-    def alter_table_backfill_columns(
-        self, request: AlterTableBackfillColumnsRequest
-    ) -> AlterTableBackfillColumnsResponse:
-        self._refuse("alter_table_backfill_columns", _NO_ENGINE)
-
-    def create_materialized_view(self, request: CreateMaterializedViewRequest) -> CreateMaterializedViewResponse:
-        self._refuse("create_materialized_view", _NO_ENGINE)
-
-    def refresh_materialized_view(self, request: RefreshMaterializedViewRequest) -> RefreshMaterializedViewResponse:
-        self._refuse("refresh_materialized_view", _NO_ENGINE)
 
     def _refuse(self, operation: str, reason: str) -> NoReturn:
         raise UnsupportedOperationError(f"{self._owner()} does not support {operation}. {reason}")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
+    from lanceway.catalogs.desk import Desk
+
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
@@ -45,6 +47,9 @@ class Questions(LanceNamespace):
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
     # Whether a namespace and a table beside it may have the same name.
     SHARES_NAMES: ClassVar[bool] = False
+
+    _lent_desk: Desk | None = None
+    _lender: Questions | None = None
 
     def __init__(self, **properties: object) -> None:
         self._given: Mapping[str, object] = MappingProxyType(properties)
@@ -153,6 +158,18 @@ class Questions(LanceNamespace):
 
     def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
         """Remove what a failed first write leaves where a table was that somebody has dropped meanwhile."""
+
+    def _desk(self) -> Desk | None:
+        """Where background jobs are recorded; None where nobody would carry them out."""
+        return self._lent_desk
+
+    def with_desk(self, desk: Desk) -> Self:
+        """The same catalog, whose background jobs are recorded elsewhere. It costs next to nothing."""
+        view = type(self).__new__(type(self))
+        view.__dict__ |= self.__dict__
+        view._lent_desk = desk
+        view._lender = self  # what closes at the end of its life must not end before ours
+        return view
 
     def _missing(self, operation: str) -> str:
         """Why an operation is not there, and what has it. Appended to the error."""

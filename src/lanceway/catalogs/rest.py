@@ -5,6 +5,7 @@ The routes are data (`wire.lance`); connections, retries and tokens belong to th
     rest_requests   a request as it is sent
     rest_answers    responses, and errors as the classes they were
     rest_arrow      rows, both ways
+    rest_jobs       background jobs
     rest_storage    rows without the server, where it keeps names alone
 """
 
@@ -29,6 +30,7 @@ from lanceway.catalogs import rest_answers, rest_arrow, rest_requests
 from lanceway.catalogs.base import OPERATIONS, Catalog
 from lanceway.catalogs.contract import WITH_DATA, stream_twin
 from lanceway.catalogs.requests import accept
+from lanceway.catalogs.rest_jobs import RestJobs
 from lanceway.catalogs.rest_storage import SERVER, STORAGE, RestStorage, is_on_storage
 from lanceway.catalogs.wrapper import Forwarder
 from lanceway.config import Setting
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 _TOKEN_PATH = "/oauth/token"  # the specification's
 
 
-class RestCatalog(Forwarder, RestStorage):
+class RestCatalog(Forwarder, RestJobs, RestStorage):
     """A Lance REST server. Which operations it has is the server's to say."""
 
     TYPE = "rest"

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeVar, get_args
 
+from lance_namespace import CreateMaterializedViewRequest
 from pydantic import BaseModel
 
 from lanceway.catalogs.metadata import WIRE_DELIMITER
+from lanceway.tables import view_requests
 
 Model = TypeVar("Model", bound=BaseModel)
 Names = list[str]
@@ -39,6 +41,8 @@ def in_request(request: Model, change: Callable[[Names | None], Names | None]) -
             changes[field] = [in_request(held, change) for held in value]
         elif value is not None:
             changes[field] = in_request(value, change)
+    if isinstance(request, CreateMaterializedViewRequest):
+        changes["source_query"] = view_requests.moved(request.source_query, change)
     return request.model_copy(update=changes)
 
 

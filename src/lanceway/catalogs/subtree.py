@@ -9,9 +9,10 @@ from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
 from lanceway.catalogs import rewriting
+from lanceway.catalogs.desk import Desk
 from lanceway.catalogs.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.requests import table_id
-from lanceway.catalogs.wrapper import Wrapper, acting_as
+from lanceway.catalogs.wrapper import Wrapper, acting_as, with_desk
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
@@ -36,6 +37,10 @@ class Subtree(Wrapper):
         """The same for another user, where the catalog inside keeps track of who acts."""
         return Subtree(acting_as(self._inner, user), self._at)
 
+    def with_desk(self, desk: Desk) -> Subtree:
+        """The same, with background jobs recorded elsewhere, under the names that tables have from here."""
+        return Subtree(with_desk(self._inner, desk.inside(self._at)), self._at)
+
     def __repr__(self) -> str:
         return f"Subtree({self._inner!r}, at={str(self._at)!r})"
 
@@ -49,6 +54,9 @@ class Subtree(Wrapper):
             table_id(given, operation)
         answer = super()._forward(operation, rewriting.in_request(request, self._inside), *data)
         return rewriting.in_answer(operation, answer, self._outside)
+
+    def _holds(self, names: list[str]) -> bool:
+        return names[: self._at.depth] == list(self._at)
 
     def _inside(self, names: list[str] | None) -> list[str]:
         return [*self._at, *(names or ())]

@@ -9,6 +9,7 @@ import typer
 
 from lanceway import __version__
 from lanceway.cli import (
+    background,
     check,
     columns,
     contents,
@@ -30,6 +31,8 @@ from lanceway.cli import (
     tokens,
     up,
     versions,
+    views,
+    worker,
 )
 from lanceway.cli.command import group
 from lanceway.cli.options import pairs
@@ -51,13 +54,14 @@ tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
 tables.app.add_typer(metadata.metadata, name="metadata")
 tables.app.add_typer(metadata.transactions, name="transactions")
-for _family in (maintenance, contents):
+for _family in (maintenance, contents, background, worker):
     jobs.app.add_typer(_family.app)
 lake.app.add_typer(separators.nested)
 lake.app.add_typer(separators.app, name="separator")
 lake.app.add_typer(soundness.app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
+app.add_typer(views.app, name="views")
 app.add_typer(lake.app, name="lake")
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")

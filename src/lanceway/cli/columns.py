@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from lanceway.cli import background
+from lanceway.cli.background import Wait
 from lanceway.cli.command import command, group
 from lanceway.cli.options import Branch, Table, pairs
 from lanceway.cli.session import Session
 
-app = group("Columns: add, alter and drop them.")
+app = group("Columns: add, fill, alter and drop them.")
 
 
 @command(app, "add")
@@ -28,7 +30,7 @@ def add(
     ] = None,
     computed: Annotated[
         list[str] | None,
-        typer.Option("--computed", metavar="NAME=SQL", help="A column that is kept computed; may be repeated."),
+        typer.Option("--computed", metavar="NAME=SQL", help="A column that backfills compute; may be repeated."),
     ] = None,
     branch: Branch = None,
 ) -> None:
@@ -41,6 +43,21 @@ def add(
     new += [{"name": name.strip(), "computed": sql.strip()} for name, sql in kept.items()]
     answer = session.ask("alter_table_add_columns", session.id(table), new_columns=new, branch=branch)
     session.output.done(f"Added {len(new)} columns; {table} is at version {answer['version']}.", answer)
+
+
+@command(app, "backfill")
+def backfill(
+    session: Session,
+    table: Table,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A computed or virtual column.")],
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Which rows, instead of those without a value.")
+    ] = None,
+    wait: Wait = False,
+) -> None:
+    """Let a worker fill a computed or virtual column in the rows that have no value yet."""
+    answer = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where)
+    background.recorded(session, answer, f"Backfill of {column}", wait=wait)
 
 
 @command(app, "alter")

@@ -14,7 +14,8 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lanceway.spark.pipeline.drawing import Node
+    from lanceway.drawing import Node
+    from lanceway.spark.pipeline.served import Server
 
 app = group("Pipelines: sources, transforms and expectations in a YAML file, and the Lance tables that come out.")
 
@@ -24,11 +25,35 @@ State = Annotated[
     typer.Option(
         "--state",
         metavar="URI",
-        help="The database that keeps the runs, such as sqlite:///runs.db; the home's if left out. Others on this "
-        "machine can read what a command is given: with a password in it, set LANCEWAY_DATABASE instead.",
+        help="What keeps the runs: a server, such as http://host:8400, or a database, such as sqlite:///runs.db; the "
+        "home's if left out. Others on this machine can read what a command is given: what has a password in it goes "
+        "into LANCEWAY_STATE.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--state-token-file",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="A file with the token for the server that keeps the runs; LANCEWAY_STATE_TOKEN if left out.",
     ),
 ]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it into this file.")]
+
+
+def _keeper(state: str | None, token_file: Path | None) -> str | Server | None:
+    """What keeps the runs."""
+    if token_file is None:
+        return state
+    from lanceway.spark.pipeline.served import SCHEMES, Server
+    from lanceway.spark.pipeline.states import uri
+
+    where = uri(state)
+    if not where.startswith(SCHEMES):
+        raise typer.BadParameter("it goes with a server's address as --state.", param_hint="'--state-token-file'")
+    return Server(where, token_file=str(token_file))
 
 
 @command(app, "check")
@@ -56,26 +81,43 @@ def run(
         bool, typer.Option("--anew", help="Begin a new run, even if the last one has not come to its end.")
     ] = False,
     state: State = None,
+    state_token_file: TokenFile = None,
     master: Annotated[
         str | None, typer.Option("--master", help="Where Spark runs, such as local[4]; on this machine if left out.")
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="How many tables are written at a time.")] = 4,
+    events: Annotated[
+        bool,
+        typer.Option(
+            "--events",
+            help="Print a line of JSON on standard error for each step that begins, is under way and ends. Without it, "
+            "progress is shown on a terminal alone.",
+        ),
+    ] = False,
 ) -> None:
     """Bring the tables up to date; a run that was stopped, killed or has failed goes on where it was.
 
     Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command goes on from there.
     """
     runs.carry_out(
-        session, file, full=full, anew=anew, state=state, master=master, threads=threads, config=session.config
+        session,
+        file,
+        full=full,
+        anew=anew,
+        state=_keeper(state, state_token_file),
+        master=master,
+        threads=threads,
+        config=session.config,
+        events=events,
     )
 
 
 @command(app, "status")
-def status(session: Session, file: File, state: State = None) -> None:
+def status(session: Session, file: File, state: State = None, state_token_file: TokenFile = None) -> None:
     """Show the newest run: what each step came to, and who runs the pipeline now."""
     from lanceway.spark import pipeline
 
-    runs.show(session, pipeline.status(file, state=state, config=session.config))
+    runs.show(session, pipeline.status(file, state=_keeper(state, state_token_file), config=session.config))
 
 
 @command(app, "history")
@@ -83,12 +125,14 @@ def history(
     session: Session,
     file: File,
     state: State = None,
+    state_token_file: TokenFile = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show so many runs at most.")] = 20,
 ) -> None:
     """Show the runs, newest first."""
     from lanceway.spark import pipeline
 
-    found = pipeline.history(file, state=state, config=session.config, limit=limit)
+    keeper = _keeper(state, state_token_file)
+    found = pipeline.history(file, state=keeper, config=session.config, limit=limit)
     columns = {
         "number": "run",
         "state": "state",
@@ -105,9 +149,9 @@ def history(
 @command(app, "graph")
 def graph(session: Session, file: File, svg: Svg = None) -> None:
     """Show the steps and what each of them reads, as a list or as a drawing."""
+    from lanceway.drawing import Node
     from lanceway.spark.pipeline import graph as graphs
     from lanceway.spark.pipeline import load
-    from lanceway.spark.pipeline.drawing import Node
 
     found = graphs.as_record(load(file))
     if svg is not None:
@@ -128,17 +172,20 @@ def lineage(
     table: Annotated[
         str | None, typer.Option("--table", metavar="NAME", help="One table instead, such as lake.sales.orders.")
     ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Go so many steps each way at most.")] = None,
     every: Annotated[bool, typer.Option("--every", help="Show every run's, not only the newest.")] = False,
     state: State = None,
+    state_token_file: TokenFile = None,
     svg: Svg = None,
 ) -> None:
     """Show which versions of which tables the tables were made from, and what was made from them."""
+    from lanceway.lake.lineage import nodes
     from lanceway.spark import pipeline
-    from lanceway.spark.pipeline.lineages import nodes
 
     if (file is None) == (table is None):
         raise typer.BadParameter("give a pipeline's file or --table, one of the two.", param_hint="'FILE'")
-    found = pipeline.lineage(file, table=table, state=state, config=session.config, every=every)
+    keeper = _keeper(state, state_token_file)
+    found = pipeline.lineage(file, table=table, state=keeper, config=session.config, depth=depth, every=every)
     if svg is not None:
         _draw(session, svg, nodes(found), f"Lineage of {table or file}")
         return
@@ -154,8 +201,8 @@ def lineage(
 
 
 def _draw(session: Session, file: Path, found: Iterable[Node], title: str) -> None:
+    from lanceway.drawing import svg
     from lanceway.errors import InvalidInputError
-    from lanceway.spark.pipeline.drawing import svg
 
     try:
         file.write_text(svg(found, title), encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from lanceway.cli.command import command, group
 from lanceway.cli.options import Limit, PageToken
 from lanceway.cli.places import Place, Uri, place, refuse_without_packages
 from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.config import ServerSettings
 
 app = group("Tokens: the secrets by which a server knows who asks. Each is shown once, and kept as a hash.")
 
@@ -117,15 +120,16 @@ def _place(session: Session, home: Path | None, uri: str | None) -> Place:
 
     if uri is not None or session.name is not None or session.type is not None:
         return place(session, uri=uri)
-    found = config.server(session.config, {"home": home})
-    return place(session, uri=found.database or _lake_in(found.home))
+    return place(session, uri=server_database(config.server(session.config, {"home": home})))
 
 
-def _lake_in(home: Path) -> str:
+def server_database(settings: ServerSettings) -> str:
+    """The database of a server with these settings."""
     refuse_without_packages()
     from sqlalchemy import URL
 
-    return URL.create("sqlite", database=str(home.absolute() / "lake.db")).render_as_string()
+    own = URL.create("sqlite", database=str(settings.home.absolute() / "lake.db"))
+    return settings.database or own.render_as_string()
 
 
 def _lifetime(text: str | None) -> timedelta | None:

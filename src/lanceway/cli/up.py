@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lanceway.cli import workers
 from lanceway.cli.command import command, group
 from lanceway.cli.session import Session
 
@@ -48,6 +49,10 @@ def up(
     allow_public_anonymous: Annotated[
         bool | None, typer.Option("--allow-public-anonymous", help="Serve them on any address. Everybody is an owner.")
     ] = None,
+    worker: Annotated[
+        bool | None,
+        typer.Option("--worker/--no-worker", help="Whether background jobs are carried out here.", show_default=False),
+    ] = None,
 ) -> None:
     """Serve every catalog over HTTP, until Ctrl-C or SIGTERM; what was begun is finished first.
 
@@ -67,6 +72,7 @@ def up(
         "root_path": root_path,
         "anonymous": anonymous,
         "allow_public_anonymous": allow_public_anonymous,
+        "worker": worker,
     }
     settings = config.server(file or session.config, given)
     _serve(session, settings)
@@ -83,7 +89,9 @@ def _serve(session: Session, settings: ServerSettings) -> None:
         typer.secho(f"lanceway: {warning}", err=True, fg="red", bold=True)
     # What can be refused is refused here, in one line, before anything is started.
     home = prepare(settings)
-    serve(home.complete(settings), lambda address: _announce(session, home, address))
+    complete = home.complete(settings)
+    with workers.beside(complete):
+        serve(complete, lambda address: _announce(session, home, address))
 
 
 def _require_packages() -> None:

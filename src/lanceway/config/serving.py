@@ -61,6 +61,15 @@ SERVER = (
     Setting("oidc_leeway", "How many seconds clocks may differ.", float, default=60.0, aliases=("oidc.leeway",)),
     Setting("oidc_user_claim", "The claim that names the user.", default="sub", aliases=("oidc.user_claim",)),
     Setting("oidc_groups_claim", "The claim that lists groups.", default="groups", aliases=("oidc.groups_claim",)),
+    Setting("worker", "Whether background jobs are carried out beside the server.", bool, default=True),
+    Setting("worker_functions", "Packages whose functions that worker may run, a list; none by default.", default=""),
+    Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
+    Setting(
+        "worker_sql",
+        "Whether it refreshes views by free SQL, which can read all that the worker can; that needs Spark.",
+        bool,
+        default=False,
+    ),
     Setting("storage.*", "Options of the lake's storage, as pylance takes them: storage.region, storage.endpoint, …"),
 )
 CATALOG = (
@@ -110,6 +119,10 @@ class ServerSettings:
     oidc_leeway: float
     oidc_user_claim: str
     oidc_groups_claim: str
+    worker: bool
+    worker_functions: tuple[str, ...]
+    worker_master: str | None
+    worker_sql: bool
     catalogs: Mapping[str, CatalogSettings]
 
 
@@ -127,7 +140,7 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     for name in ("tls_cert", "tls_key"):
         values[name] = Path(values[name]) if values[name] else None
     values["root_path"] = _prefix(values["root_path"])
-    for name in ("allowed_hosts", "cors_origins"):
+    for name in ("allowed_hosts", "cors_origins", "worker_functions"):
         values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})

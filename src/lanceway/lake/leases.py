@@ -25,7 +25,7 @@ _TAKE = (
         or_(
             pipelines.c.holder.is_(None),
             pipelines.c.held_until <= now(),
-            pipelines.c.holder == bindparam("ended"),
+            pipelines.c.holder.in_((bindparam("key"), bindparam("ended"))),
         ),
     )
     .values(holder=bindparam("key"), held_by=bindparam("by"), held_since=now(), held_until=_UNTIL)
@@ -33,7 +33,12 @@ _TAKE = (
 )
 _RENEW = update(pipelines).where(_MINE).values(held_until=_UNTIL).returning(pipelines.c.id)
 _RELEASE = update(pipelines).where(_MINE).values(holder=None, held_by=None, held_since=None, held_until=None)
-_HELD = select(pipelines.c.id).where(_MINE)
+# Nobody takes it over before what follows is committed.
+_HELD = (
+    select(pipelines.c.id)
+    .where(pipelines.c.name == bindparam("pipeline"), pipelines.c.holder == bindparam("key"))
+    .with_for_update(read=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ class Pipeline:
     holder: str | None = field(default=None, repr=False)
     held_by: str | None = None
     held_since: int | None = None
+
+    @property
+    def process(self) -> str | None:
+        """What anybody may know of the holder's key: the process, for others on the same machine."""
+        return self.holder.rpartition("/")[0] if self.holder is not None else None
 
     @classmethod
     def of(cls, row: Row[Any]) -> Pipeline:
@@ -70,7 +80,7 @@ def ensure(connection: Connection, name: str) -> Pipeline:
 
 
 def take(connection: Connection, pipeline: int, key: str, *, by: str, lifetime: int, ended: str | None = None) -> bool:
-    """Hold a pipeline for `lifetime` milliseconds; False while somebody else does.
+    """Hold a pipeline for `lifetime` milliseconds; False while somebody else does. One may ask again with one's key.
 
     `ended` is the key of a holder that is known to be no more.
     """
@@ -87,10 +97,12 @@ def release(connection: Connection, pipeline: int, key: str) -> None:
     connection.execute(_RELEASE, {"row": pipeline, "key": key})
 
 
-def require(connection: Connection, pipeline: int, key: str) -> None:
-    """Raises ConcurrentModificationError where somebody else has taken the pipeline over."""
-    if connection.execute(_HELD, {"row": pipeline, "key": key}).one_or_none() is None:
+def require(connection: Connection, name: str, key: str) -> int:
+    """The row of a pipeline that is held. Raises ConcurrentModificationError where somebody else has taken it over."""
+    row = connection.execute(_HELD, {"pipeline": checked_name("pipeline", name), "key": key}).one_or_none()
+    if row is None:
         raise ConcurrentModificationError(
-            "The pipeline was taken over by another run, because this one did not renew its lease in time. What this "
-            "one has committed stays, and the other one goes on from there."
+            f"The pipeline {name} was taken over by another run, because this one did not renew its lease in time. "
+            "What this one has committed stays, and the other one goes on from there."
         )
+    return int(row.id)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, select, update
 
+from lanceway.lake.bounds import Count, Key, Place, Words
 from lanceway.lake.clock import now
 from lanceway.lake.names import checked_text
 from lanceway.lake.pages import at_most
@@ -18,18 +19,26 @@ from lanceway.lake.retries import RetryError
 from lanceway.lake.rows import Insert
 from lanceway.lake.schema import pipelines, run_reads, run_steps, runs
 
-RUNNING, DONE, FAILED, STOPPED, GIVEN_UP = "running", "done", "failed", "stopped", "given up"
-WAITING, SKIPPED = "waiting", "skipped"  # of steps
-UNFINISHED = (RUNNING, FAILED, STOPPED)
+RUNNING: Final = "running"
+DONE: Final = "done"
+FAILED: Final = "failed"
+STOPPED: Final = "stopped"
+GIVEN_UP: Final = "given up"
+WAITING: Final = "waiting"  # as only steps do
+SKIPPED: Final = "skipped"
+FINISHED = (DONE, GIVEN_UP)
 
 _INSERT = Insert(runs, began_at=now())
 _INSERT_STEP = Insert(run_steps)
 _INSERT_READ = Insert(run_reads)
 _RUNS: Select[Any] = select(runs, pipelines.c.name.label("pipeline")).join_from(runs, pipelines)
 _NEWEST = _RUNS.where(runs.c.pipeline_id == bindparam("pipeline_row")).order_by(runs.c.number.desc())
+_BY_KEY = select(runs.c.id).where(runs.c.pipeline_id == bindparam("pipeline_row"), runs.c.key == bindparam("of"))
+_OWNER = select(runs.c.started_by).where(runs.c.pipeline_id == bindparam("pipeline_row"), runs.c.number == 1)
 _NUMBER = select(func.coalesce(func.max(runs.c.number), 0)).where(runs.c.pipeline_id == bindparam("pipeline_row"))
 _OF_RUN = run_steps.c.run_id == bindparam("run")
 _STEPS = select(run_steps).where(_OF_RUN).order_by(run_steps.c.position, run_steps.c.name)
+_STEP = select(run_steps).where(_OF_RUN, run_steps.c.name == bindparam("of"))
 _READS = select(run_reads).where(run_reads.c.run_id == bindparam("run")).order_by(run_reads.c.step, run_reads.c.source)
 # What each output has had of each source: of the steps that are done, in whatever became of their runs.
 _HAD = (
@@ -53,7 +62,7 @@ class Run:
     attempts: int
     started_by: str
     graph: Mapping[str, Any] = field(repr=False)
-    pins: Mapping[str, Any] | None
+    pins: Mapping[str, Mapping[str, Any]] | None
     error: str | None
     began_at: int
     ended_at: int | None
@@ -67,20 +76,20 @@ class Run:
 class Step:
     """What became of one step. `base` is the version that its table had before, 0 if there was none."""
 
-    name: str
-    kind: str
-    state: str = WAITING
-    position: int = 0
-    base: int | None = None
-    table_name: str | None = None
-    location: str | None = None
-    version: int | None = None
-    rows: int | None = None
-    bytes: int | None = None
+    name: Key
+    kind: Key
+    state: Key = WAITING
+    position: Count = 0
+    base: Count | None = None
+    table_name: Words | None = None
+    location: Place | None = None
+    version: Count | None = None
+    rows: Count | None = None
+    bytes: Count | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-    error: str | None = None
-    began_at: int | None = None
-    ended_at: int | None = None
+    error: Words | None = None
+    began_at: Count | None = None
+    ended_at: Count | None = None
 
     @classmethod
     def of(cls, row: Row[Any]) -> Step:
@@ -91,13 +100,13 @@ class Step:
 class Read:
     """What a step had of a source: what came after the version `after`, up to `version`."""
 
-    step: str
-    source: str
-    kind: str
-    after: int
-    version: int
-    table_name: str | None = None
-    location: str | None = None
+    step: Key
+    source: Key
+    kind: Key
+    after: Count
+    version: Count
+    table_name: Words | None = None
+    location: Place | None = None
 
     @classmethod
     def of(cls, row: Row[Any]) -> Read:
@@ -105,7 +114,10 @@ class Read:
 
 
 def create(connection: Connection, pipeline: int, key: str, *, by: str, full: bool, graph: Mapping[str, Any]) -> Run:
-    """Begin a run."""
+    """Begin a run. Asked again with the same key, it is the same one."""
+    begun = find(connection, pipeline, key)
+    if begun is not None:
+        return load(connection, begun)
     number = connection.execute(_NUMBER, {"pipeline_row": pipeline}).scalar_one() + 1
     values = {
         "pipeline_id": pipeline,
@@ -127,10 +139,20 @@ def page(connection: Connection, pipeline: int, *, limit: int | None = None) -> 
     return [Run.of(row) for row in connection.execute(_NEWEST.limit(at_most(limit)), {"pipeline_row": pipeline})]
 
 
-def resume(connection: Connection, run: Run, graph: Mapping[str, Any]) -> Run:
-    """Go on with a run that has not come to its end."""
-    change(connection, run.id, state=RUNNING, attempts=run.attempts + 1, graph=graph, error=None, ended_at=None)
-    return load(connection, run.id)
+def find(connection: Connection, pipeline: int, key: str) -> int | None:
+    """The row of a pipeline's run."""
+    return connection.execute(_BY_KEY, {"pipeline_row": pipeline, "of": key}).scalar_one_or_none()
+
+
+def owner(connection: Connection, pipeline: int) -> str | None:
+    """Who ran a pipeline first."""
+    return connection.execute(_OWNER, {"pipeline_row": pipeline}).scalar_one_or_none()
+
+
+def resume(connection: Connection, run: int, attempts: int, graph: Mapping[str, Any]) -> Run:
+    """Go on with a run that has not come to its end; `attempts` is this attempt's number."""
+    change(connection, run, state=RUNNING, attempts=attempts, graph=graph, error=None, ended_at=None)
+    return load(connection, run)
 
 
 def load(connection: Connection, run: int) -> Run:
@@ -157,8 +179,15 @@ def steps(connection: Connection, run: int) -> Sequence[Step]:
     return [Step.of(row) for row in connection.execute(_STEPS, {"run": run})]
 
 
+def step(connection: Connection, run: int, name: str) -> Step | None:
+    row = connection.execute(_STEP, {"run": run, "of": name}).one_or_none()
+    return Step.of(row) if row is not None else None
+
+
 def begin_step(connection: Connection, run: int, name: str, **values: Any) -> None:
-    _change_step(connection, run, name, state=RUNNING, began_at=now(), error=None, ended_at=None, **values)
+    """A step begins. One that is over stays so: the request may have been on its way for long."""
+    is_open = run_steps.c.state.not_in((DONE, SKIPPED))
+    _change_step(connection, run, name, is_open, state=RUNNING, began_at=now(), error=None, ended_at=None, **values)
 
 
 def end_step(
@@ -169,8 +198,9 @@ def end_step(
     _INSERT_READ.many(connection, [{"run_id": run, **asdict(read)} for read in reads])
 
 
-def _change_step(connection: Connection, run: int, name: str, **values: Any) -> None:
-    connection.execute(update(run_steps).where(run_steps.c.run_id == run, run_steps.c.name == name).values(**values))
+def _change_step(connection: Connection, run: int, name: str, *conditions: Any, **values: Any) -> None:
+    wanted = (run_steps.c.run_id == run, run_steps.c.name == name, *conditions)
+    connection.execute(update(run_steps).where(*wanted).values(**values))
 
 
 # -- what was read -------------------------------------------------------------------------------
@@ -184,33 +214,3 @@ def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | 
     """The latest version of each source that each output has had, by (output, source, the source's location)."""
     found = connection.execute(_HAD, {"pipeline_row": pipeline})
     return {(row.step, row.source, row.location): row.version for row in found}
-
-
-def writers(connection: Connection, location: str) -> Sequence[tuple[Run, Step]]:
-    """The steps that have written to a table, newest first."""
-    return _with_runs(connection, run_steps.c.location == location, run_steps.c.version.is_not(None))
-
-
-def readers(connection: Connection, location: str) -> Sequence[tuple[Run, Step]]:
-    """The steps that have read a table, newest first."""
-    read = select(run_reads.c.step).where(
-        run_reads.c.run_id == run_steps.c.run_id,
-        run_reads.c.step == run_steps.c.name,
-        run_reads.c.location == location,
-    )
-    return _with_runs(connection, read.exists())
-
-
-def _with_runs(connection: Connection, *conditions: Any) -> Sequence[tuple[Run, Step]]:
-    question = (
-        select(run_steps)
-        .join_from(run_steps, runs, run_steps.c.run_id == runs.c.id)
-        .where(*conditions)
-        .order_by(run_steps.c.run_id.desc(), run_steps.c.position)
-    )
-    known: dict[int, Run] = {}
-    found = []
-    for row in connection.execute(question).all():
-        run = known.get(row.run_id) or known.setdefault(row.run_id, load(connection, row.run_id))
-        found.append((run, Step.of(row)))
-    return found

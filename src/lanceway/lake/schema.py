@@ -5,6 +5,7 @@
     users ─< tokens
     pipelines ─< runs ─< run_steps ─< run_reads
         └─< run_files
+    jobs
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -32,7 +33,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 3
+VERSION = 4
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -323,5 +324,53 @@ run_files = Table(
     Column("gone", BigInteger),
     ForeignKeyConstraint(["pipeline_id"], ["pipelines.id"], ondelete="CASCADE"),
     Index(None, "pipeline_id", "source", "since"),
+    sqlite_autoincrement=True,
+)
+
+# Background work that somebody has asked for. Whoever carries a job out holds it, until the lease ends or is returned.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", Name, nullable=False, unique=True),  # what people and programs know it by
+    Column("kind", Name, nullable=False),
+    Column("metalake", Name, nullable=False),
+    Column("catalog", Name, nullable=False),  # of the lake, or mounted beside it
+    Column("path", Text, nullable=False),  # the table in the catalog: its names, as JSON
+    Column("place", Name, nullable=False),  # the same for jobs of one table; a hash, for an index to hold
+    Column("request", JSON, nullable=False),
+    Column("digest", Name, nullable=False),  # the same for jobs that would do the same
+    Column("state", Name, nullable=False),
+    Column("due_at", BigInteger, nullable=False),  # not to be begun before
+    Column("holder", Name),  # a key that only the holder knows
+    Column("held_by", Text),  # who that is, for people
+    Column("held_until", BigInteger),
+    Column("attempts", BigInteger, nullable=False),
+    Column("cancelled_by", Name),  # who wants it to end, also while it still runs
+    Column("progress", JSON),
+    Column("result", JSON),
+    Column("error", Text),
+    Column("requested_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("began_at", BigInteger),
+    Column("ended_at", BigInteger),
+    # Nobody waits twice for the same.
+    Index(
+        "uq_jobs_waiting",
+        "digest",
+        unique=True,
+        sqlite_where=text("state = 'queued'"),
+        postgresql_where=text("state = 'queued'"),
+    ),
+    # Of the jobs of one table, one runs at a time.
+    Index(
+        "uq_jobs_held",
+        "place",
+        unique=True,
+        sqlite_where=text("holder IS NOT NULL"),
+        postgresql_where=text("holder IS NOT NULL"),
+    ),
+    Index(None, "state", "due_at", "id"),
+    Index(None, "requested_by", "id"),
     sqlite_autoincrement=True,
 )

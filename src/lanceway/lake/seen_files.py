@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, or_, select, update
 
+from lanceway.lake.bounds import Count, Words
 from lanceway.lake.rows import Insert
 from lanceway.lake.schema import run_files
 
@@ -43,9 +44,9 @@ _GONE = update(run_files).where(run_files.c.id == bindparam("row")).values(gone=
 class File:
     """A file as it was found; times are in milliseconds."""
 
-    path: str
-    modified: int
-    size: int
+    path: Words
+    modified: Count
+    size: Count
 
 
 def note(connection: Connection, pipeline: int, source: str, found: Iterable[File], *, number: int) -> None:

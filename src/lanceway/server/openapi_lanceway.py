@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from lanceway import __version__
-from lanceway.server import openapi
-from lanceway.server.lanceway import LARGEST_PAGE, PAGE, NewToken
+from lanceway.server import openapi, openapi_jobs, openapi_runs
+from lanceway.server.lanceway import NewToken
+from lanceway.server.lanceway_requests import LARGEST_PAGE, PAGE
 from lanceway.wire.lance import JSON
 
 _TEXT, _FLAG, _MOMENT = {"type": "string"}, {"type": "boolean"}, {"type": "integer", "minimum": 0}
@@ -71,7 +72,13 @@ def document(root_path: str) -> bytes:
             "security": [{name: []} for name in openapi.SECURITY],
             "paths": _paths(wanted),
             "components": {
-                "schemas": {**schemas, **_SCHEMAS, "Error": openapi.ERROR},
+                "schemas": {
+                    **schemas,
+                    **_SCHEMAS,
+                    **openapi_runs.schemas(),
+                    **openapi_jobs.schemas(),
+                    "Error": openapi.ERROR,
+                },
                 "securitySchemes": openapi.SECURITY,
             },
         }
@@ -80,11 +87,14 @@ def document(root_path: str) -> bytes:
 
 def _paths(wanted: dict[str, Any]) -> dict[str, Any]:
     page = {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": PAGE}
+    paging = [
+        _query("limit", page, "How many there are to be on a page."),
+        _query("page_token", _TEXT, "Where the page begins: what the page before said."),
+    ]
     listing = [
         _query("user", _TEXT, "Whose tokens; an admin's to choose."),
         _query("all", _FLAG, "Also those that have expired or were revoked."),
-        _query("limit", page, "How many there are to be on a page."),
-        _query("page_token", _TEXT, "Where the page begins: what the page before said."),
+        *paging,
     ]
     prefix = {"name": "prefix", "in": "path", "required": True, "schema": {**_TEXT, "minLength": 1}}
     body = {"required": False, "content": {JSON: {"schema": wanted}}}
@@ -95,6 +105,8 @@ def _paths(wanted: dict[str, Any]) -> dict[str, Any]:
             "post": {**_operation("CreateToken", "MadeToken", "The new token.", status=201), "requestBody": body},
         },
         "/v1/tokens/{prefix}": {"delete": _operation("RevokeToken", "Token", "The token, revoked.", [prefix])},
+        **openapi_runs.paths(_operation, _query, paging),
+        **openapi_jobs.paths(_operation, _query, paging),
     }
 
 

@@ -113,10 +113,13 @@ def drop(plan: Plan, fragments: Sequence[str]) -> None:
         attempts.end(plan.destination, plan.write)
 
 
-def give_up(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
-    """Remove what was staged, and the name if it was declared for it; unless it was committed after all."""
+def give_up(plan: Plan, fragments: Sequence[str], mark: Mark | None) -> None:
+    """Remove what was staged, and the name if it was declared for it; unless it was committed after all.
+
+    Without a mark nobody has tried to commit it, and no catalog needs to be asked.
+    """
     place = plan.destination.current()
-    if place.has_data() and marks.version_of(place.table, mark, after=plan.version) is not None:
+    if mark is not None and place.has_data() and marks.version_of(place.table, mark, after=plan.version) is not None:
         finish(plan, fragments)
         return
     drop(plan, fragments)

@@ -7,7 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
-from lanceway.spark import marks, tables
+from lanceway.spark import lookups, marks, tables
 from lanceway.spark.changed_rows import ACTION, DELETE, INSERT, TWIN, UPDATE
 from lanceway.spark.marks import Mark
 from lanceway.spark.rewriting import Base, Changed, rewrite
@@ -81,6 +81,15 @@ class _Clauses:
             raise InvalidInputError("merge has nothing to do: say when to update, to delete or to insert.")
         self.on, self.update, self.delete, self.insert = on, update, delete, insert
 
+    def replaces(self, frame: DataFrame, base: Base) -> bool:
+        """Whether every row of the data frame takes the place of those that it matches, or is new."""
+        return (
+            self.update is True
+            and self.insert is True
+            and not self.delete
+            and set(frame.columns) == set(base.schema.names)
+        )
+
 
 def _names(on: str | Sequence[str]) -> tuple[str, ...]:
     names = (on,) if isinstance(on, str) else tuple(on)
@@ -101,6 +110,8 @@ def _changes(spark: SparkSession, frame: DataFrame, base: Base, clauses: _Clause
     from pyspark.sql import functions as f
 
     _check(frame, base, clauses)
+    if clauses.replaces(frame, base) and lookups.suits(spark, frame, base, clauses.on):
+        return _replacing(frame, base, clauses)
     source = _with_twins(frame, clauses.on).alias(SOURCE)
     rows = base.rows(spark, _needed(frame, base, clauses)).alias(TARGET)
     same = reduce(lambda one, other: one & other, (_of(SOURCE, key) == _of(TARGET, key) for key in clauses.on))
@@ -123,6 +134,16 @@ def _changes(spark: SparkSession, frame: DataFrame, base: Base, clauses: _Clause
     ]
     ids = [_of(TARGET, ROW_ID)] if base.stable else []
     return kept.select(*columns, address, *ids, f.col(ACTION), f.col(_TWINS).alias(TWIN))
+
+
+def _replacing(frame: DataFrame, base: Base, clauses: _Clauses) -> DataFrame:
+    """The same for rows that are written whole, and so need nothing of those that they match but to know which."""
+    from pyspark.sql import functions as f
+
+    columns = [f.col(quoted(field.name)).cast(field.dataType).alias(field.name) for field in spark_schema(base.schema)]
+    rows = _with_twins(frame, clauses.on).select(*columns, f.col(_TWINS).alias(TWIN))
+    action = f.when(f.col(ROW_ADDRESS).isNull(), f.lit(INSERT)).otherwise(f.lit(UPDATE))
+    return lookups.look_up(rows, base, clauses.on).withColumn(ACTION, action)
 
 
 def _check(frame: DataFrame, base: Base, clauses: _Clauses) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_namespace import (
     AlterTableAddColumnsRequest,
@@ -16,9 +16,13 @@ from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEn
 from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColumnsEntry
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.tables import arrow_json, fields
+from lanceway.tables import arrow_json, computed, fields
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
 
 _NO_ENGINE = (
     "It needs an engine that computes the column's values, and none is connected. "
@@ -26,27 +30,63 @@ _NO_ENGINE = (
 )
 
 
-def add(table: Table, request: AlterTableAddColumnsRequest) -> AlterTableAddColumnsResponse:
-    """Add columns from SQL expressions over the rows there are."""
+def add(table: Table, request: AlterTableAddColumnsRequest, *, backfills: bool = False) -> AlterTableAddColumnsResponse:
+    """Add columns from SQL expressions over the rows there are.
+
+    Where a backfill can be asked for, also columns that it is to fill: they are empty, and say what they are to hold.
+    """
     dataset = open_at(table, branch=request.branch)
     _some(request.new_columns, table, "alter_table_add_columns")
+    later = [entry for entry in request.new_columns if is_filled_later(entry)]
+    if later and not backfills:
+        raise UnsupportedOperationError(
+            f"alter_table_add_columns: the column {later[0].name!r} of {table.name} is virtual or computed. "
+            f"{_NO_ENGINE}"
+        )
+    if later and len(later) < len(request.new_columns):
+        raise InvalidInputError(
+            f"alter_table_add_columns: {later[0].name!r} of {table.name} is filled later and others are at once, which "
+            "is no single version. Ask for them one after the other."
+        )
+    if later:
+        return _add_empty(table, dataset, later)
     expressions: dict[str, str] = {}
     for entry in request.new_columns:
-        if entry.name in expressions or entry.name in dataset.schema.names:
-            raise InvalidInputError(
-                f"alter_table_add_columns: {table.name} cannot get a column {entry.name!r}: the name is taken."
-            )
+        _require_free(table, {*expressions, *dataset.schema.names}, entry.name)
         expressions[entry.name] = _expression(table, entry)
     with translated(table, "alter_table_add_columns"):
         dataset.add_columns(expressions)
         return AlterTableAddColumnsResponse(version=dataset.version)
 
 
-def _expression(table: Table, entry: AddColumnsEntry) -> str:
-    if entry.virtual_column is not None or entry.computed is not None:
-        raise UnsupportedOperationError(
-            f"alter_table_add_columns: the column {entry.name!r} of {table.name} is virtual or computed. {_NO_ENGINE}"
+def is_filled_later(entry: AddColumnsEntry) -> bool:
+    """Whether a column is to be empty until it is backfilled."""
+    return entry.virtual_column is not None or entry.computed is not None
+
+
+def _add_empty(
+    table: Table, dataset: lance.LanceDataset, entries: list[AddColumnsEntry]
+) -> AlterTableAddColumnsResponse:
+    new: list[pa.Field] = []
+    for entry in entries:
+        if entry.computed is not None:
+            _require_free(table, set(dataset.schema.names), entry.name)
+        for field in computed.new_fields(table, dataset, entry):
+            _require_free(table, {*(one.name for one in new), *dataset.schema.names}, field.name)
+            new.append(field)
+    with translated(table, "alter_table_add_columns"):
+        dataset.add_columns(new)
+        return AlterTableAddColumnsResponse(version=dataset.version)
+
+
+def _require_free(table: Table, taken: set[str], name: str) -> None:
+    if name in taken:
+        raise InvalidInputError(
+            f"alter_table_add_columns: {table.name} cannot get a column {name!r}: the name is taken."
         )
+
+
+def _expression(table: Table, entry: AddColumnsEntry) -> str:
     if not entry.expression:
         raise InvalidInputError(
             f"alter_table_add_columns: the column {entry.name!r} of {table.name} needs an SQL expression, "

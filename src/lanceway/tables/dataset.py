@@ -28,6 +28,8 @@ MAIN = "main"
 RESERVED = ".lance-reserved"
 # Kept in the table's own metadata for alter_transaction; no metadata of its users.
 OWN_METADATA = "lanceway.transaction."
+# In the metadata of a view's schema: how its rows come about.
+VIEW = b"lanceway.view"
 _LARGEST_VERSION = 2**63 - 1
 
 

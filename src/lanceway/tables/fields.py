@@ -49,6 +49,11 @@ def format_(names: Iterable[str]) -> str:
     return ".".join(name if _PLAIN.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in names)
 
 
+def in_sql(name: str) -> str:
+    """A whole column in an SQL expression of Lance, whatever its name."""
+    return f"`{name.replace('`', '``')}`"
+
+
 def find(schema: pa.Schema, path: str) -> pa.Field | None:
     """The field that a path leads to, None if there is none."""
     children: Iterable[pa.Field] = schema

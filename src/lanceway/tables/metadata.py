@@ -14,7 +14,7 @@ from lance_namespace_urllib3_client.models.update_field_metadata_entry import Up
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables import fields
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import VIEW, Table, open_at
 from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
-    """Replace the metadata of the schema, as the contract has it."""
+    """Replace the metadata of the schema, as the contract has it. What makes a table a view is none of it."""
     dataset = open_at(table, branch=request.branch)
+    own = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items() if key == VIEW}
     with translated(table, "update_table_schema_metadata"):
-        made = dataset.update_schema_metadata({**(request.metadata or {})}, replace=True)
+        made = dataset.update_schema_metadata({**(request.metadata or {}), **own}, replace=True)
     return UpdateTableSchemaMetadataResponse(metadata=made)
 
 

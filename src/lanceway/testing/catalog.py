@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lanceway.testing.background import BackgroundTests
 from lanceway.testing.changes import DeleteTests, MergeTests, UpdateTests
 from lanceway.testing.columns import ColumnTests, MetadataTests
 from lanceway.testing.concurrency import ConcurrencyTests
@@ -82,6 +83,7 @@ class StructureTests(
     IndexTests,
     ColumnTests,
     MetadataTests,
+    BackgroundTests,
     VersionTests,
     ManagedTests,
     BatchTests,

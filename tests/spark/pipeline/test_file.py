@@ -38,7 +38,17 @@ def problems(desk: Desk, text: str) -> list[str]:
         (SOUND.replace("from: raw", "from: out"), "8: 'out' reads 'out', which is an output."),
         (SOUND.replace("    format: json\n", ""), "4: The source 'raw' needs format"),
         (SOUND.replace("files: data", "files: data\n    table: a.b"), "4: The source 'raw' must have exactly one of"),
-        (SOUND.replace("files: data", "stream: kafka"), "4: The source 'raw': streams are not read by a pipeline."),
+        (SOUND.replace("files: data", "stream: kafka"), "4: The source 'raw' must have exactly one of"),
+        (SOUND.replace("files: data\n    format: json", "stream: kafka"), "4: The source 'raw' needs into: the table"),
+        (
+            SOUND.replace("files: data\n    format: json", "stream: kafka\n    into: a.b\n    incremental: false"),
+            "6: The source 'raw': a stream is always read part by part.",
+        ),
+        (SOUND.replace("files: data", "files: data\n    into: a.b"), "5: The source 'raw': into is for a stream."),
+        (
+            SOUND.replace("files: data\n    format: json", "stream: kafka\n    into: nowhere.raw"),
+            "4: No namespace is called 'nowhere'",
+        ),
         (SOUND.replace("  raw:", "  ra-w:"), "4: 'ra-w' cannot be a name here"),
         (SOUND.replace("  out:", "  raw:"), "8: The name 'raw' was given in line 4 already."),
         (SOUND + "    mode: upsert\n", "10: The output 'out': mode is 'upsert', but must be one of append, overwrite"),

@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
+
+import pytest
 
 from lanceway.spark import pipeline
 from lanceway.spark.pipeline import Event
+from tests.servers.lanceway import Lanceway
 from tests.spark.pipeline.conftest import Desk
 
 TWO = """\
@@ -88,6 +92,36 @@ def test_a_run_that_ends_at_any_moment_goes_on_from_there(desk: Desk) -> None:
         assert len(cutting.cut) == (3 if moments == ("written",) else 3 * 3 + 2 * 2)
         check(desk, ids, number)
     assert desk.run().idle
+
+
+ONE = """\
+pipeline: one
+sources:
+  raw: {files: data, format: json, schema: "id BIGINT, text STRING"}
+outputs:
+  out: {from: raw, table: here.out}
+"""
+
+
+def test_a_run_that_a_server_keeps_goes_on_from_any_moment(desk: Desk, server: Lanceway) -> None:
+    name, keeper = f"one-{uuid.uuid4().hex}", pipeline.Server(server.address, token=server.token)
+    desk.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
+    desk.data("0.json", *rows(1, 2, 3))
+    cutting = Cutting("begun", "written", "ended")
+    for _ in range(3):
+        cutting.over = False
+        with pytest.raises(Cut):
+            desk.run(state=keeper, listen=cutting)
+        assert pipeline.status(desk.file, state=keeper, config=desk.config)["state"] == "stopped"
+    report = desk.run(state=keeper, listen=cutting)
+    assert (report.ok, report.run.attempts, report.run.started_by) == (True, 4, "admin")
+    assert (desk.column("out"), desk.table("out").version) == ([1, 2, 3], 1)
+    assert desk.run(state=keeper).idle
+    desk.data("1.json", *rows(4))
+    assert desk.run(state=keeper).rows == 1
+    assert [run["rows"] for run in pipeline.history(desk.file, state=keeper, config=desk.config)] == [1, 0, 3]
+    (edge,) = pipeline.lineage(table="here.out", state=keeper, config=desk.config)
+    assert (edge.table, edge.version, edge.pipeline) == ("here.out", 2, name)
 
 
 def test_a_killed_process_is_gone_on_with(desk: Desk, rounds: int) -> None:

@@ -1,79 +1,163 @@
-"""Who runs a pipeline: one at a time, also after one of them is gone."""
+"""Who runs a pipeline: one at a time, also after one of them is gone; kept in a database, or by a server."""
 
 from __future__ import annotations
 
 import os
 import signal
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
 from lanceway.lake import leases
+from lanceway.lake.runs import Read, Run, Step
 from lanceway.lake.schema import pipelines
+from lanceway.lake.seen_files import File
 from lanceway.lake.store import LakeStore
 from lanceway.spark.pipeline import states
+from lanceway.spark.pipeline.ledger import Ledger
+from lanceway.spark.pipeline.served import Server
+from lanceway.spark.pipeline.states import Held, State
 from tests.processes import WARM
+from tests.servers.cutting import Cutting
+from tests.servers.lanceway import Lanceway
 
 
-@pytest.fixture
-def uri(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/state.db"
+@dataclass
+class Place:
+    """Where a pipeline's runs are kept, and the database behind it."""
+
+    state: State
+    store: LakeStore
+    ledger: Ledger
+    name: str  # of a pipeline that nobody else runs
+
+    def change(self, **values: Any) -> None:
+        change = update(pipelines).where(pipelines.c.name == self.name).values(**values)
+        self.store.run(lambda connection: connection.execute(change))
 
 
-def test_the_second_is_refused_with_who_holds_it_and_since_when(uri: str) -> None:
-    with states.opened(uri) as store, states.held(store, "p") as first:
-        told = rf"p is being run by .*{os.getpid()}\) since 20.* UTC"
-        with pytest.raises(ConcurrentModificationError, match=told), states.held(store, "p"):
+@pytest.fixture(params=["database", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    uri, state = f"sqlite:///{tmp_path}/state.db", None
+    if request.param == "server":
+        server: Lanceway = request.getfixturevalue("server")
+        uri, state = f"sqlite:///{server.home}/lake.db", Server(server.address, token=server.token)
+    store = LakeStore(uri)
+    with states.opened(state or uri) as ledger:
+        yield Place(state or uri, store, ledger, f"p-{uuid.uuid4().hex}")
+    store.close()
+
+
+def begin(held: Held, *, full: bool = False) -> Run:
+    return held.begin(str(uuid.uuid4()), full=full, graph={"nodes": []})
+
+
+def test_the_second_is_refused_with_who_holds_it_and_since_when(place: Place) -> None:
+    with states.held(place.ledger, place.name) as first:
+        told = rf"{place.name} is being run by .*{os.getpid()}\) since 20.* UTC"
+        with pytest.raises(ConcurrentModificationError, match=told), states.held(place.ledger, place.name):
             pass
-        with states.held(store, "other"):
-            first.record(lambda connection: None)
-    with states.opened(uri) as store, states.held(store, "p"):
+        with states.held(place.ledger, f"{place.name}/other"):
+            begin(first)
+    with states.held(place.ledger, place.name):
         pass
 
 
-def test_what_lost_its_lease_can_record_nothing_more(uri: str) -> None:
-    with states.opened(uri) as store, states.held(store, "p") as first:
-        lapse(store)
-        with states.held(store, "p") as second:
-            with pytest.raises(ConcurrentModificationError, match="taken over by another run"):
-                first.record(lambda connection: None)
-            second.record(lambda connection: None)
+def test_what_lost_its_lease_can_record_nothing_more(place: Place) -> None:
+    with states.held(place.ledger, place.name) as first:
+        run = begin(first)
+        place.change(held_until=leases.now() - 1)
+        with states.held(place.ledger, place.name) as second:
+            for record in (lambda: first.end(run, "done"), lambda: begin(first), lambda: first.plan(run, [])):
+                with pytest.raises(ConcurrentModificationError, match="taken over by another run"):
+                    record()
+            assert second.resume(run, {}).attempts == 2
+    found = place.ledger.newest(place.name)
+    assert found is not None
+    assert (found.key, found.state) == (run.key, "killed")
 
 
-def test_a_lease_is_renewed_while_the_run_lasts_and_its_loss_is_noticed(uri: str) -> None:
-    with states.opened(uri) as store, states.held(store, "p", lease=0.2) as held:
-        assert not held.lost.wait(1)  # five times as long as the lease
-        held.record(lambda connection: None)
-        store.run(lambda connection: connection.execute(update(pipelines).values(holder="somebody/1/2/3")))
+def test_a_lease_is_renewed_while_the_run_lasts_and_its_loss_is_noticed(place: Place) -> None:
+    with states.held(place.ledger, place.name, lease=0.4) as held:
+        assert not held.lost.wait(1.2)  # three times as long as the lease
+        begin(held)
+        place.change(holder="somebody/1/2/3")
         assert held.lost.wait(10)
 
 
-def hold(uri: str, ready: Any) -> None:
-    with states.opened(uri) as store, states.held(store, "p"):
+def hold(state: State, name: str, ready: Any) -> None:
+    with states.opened(state) as ledger, states.held(ledger, name):
         ready.set()
         signal.pause()
 
 
-def test_a_run_that_was_killed_on_this_machine_is_taken_over_at_once(uri: str) -> None:
-    with states.opened(uri) as store:
-        ready = WARM.Event()
-        process = WARM.Process(target=hold, args=(uri, ready))
-        process.start()
-        assert ready.wait(60)
-        with pytest.raises(ConcurrentModificationError), states.held(store, "p"):
-            pass
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        with states.held(store, "p"):
-            pass
+def test_a_run_that_was_killed_on_this_machine_is_taken_over_at_once(place: Place) -> None:
+    ready = WARM.Event()
+    process = WARM.Process(target=hold, args=(place.state, place.name, ready))
+    process.start()
+    assert ready.wait(60)
+    with pytest.raises(ConcurrentModificationError), states.held(place.ledger, place.name):
+        pass
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    with states.held(place.ledger, place.name):
+        pass
 
 
-def lapse(store: LakeStore) -> None:
-    store.run(lambda connection: connection.execute(update(pipelines).values(held_until=leases.now() - 1)))
+def test_a_run_is_recorded_from_its_beginning_to_its_end(place: Place) -> None:
+    files, read = [File("a", 1, 10), File("b", 2, 20)], Read("out", "raw", "files", 0, 1, "data")
+    with states.held(place.ledger, place.name) as held:
+        assert place.ledger.newest(place.name) is None
+        run = begin(held)
+        assert held.begin(run.key, full=True, graph={}) == run  # asked again, nothing more happens
+        for _ in range(2):
+            held.pin(run, {"raw": {"version": 1}}, {"raw": files})
+        assert held.plan(run, [Step("out", "output")])[0].state == "waiting"
+        begun = held.begin_step(run, "out", base=0, table_name="here.out")
+        assert (begun.state, begun.base, begun.table_name) == ("running", 0, "here.out")
+        assert held.plan(run, [Step("out", "output")]) == [begun]
+        assert place.ledger.had(run) == {}
+        details = {"mode": "append", "expectations": {"raw": {"rows": 2}}}
+        for _ in range(2):
+            ended = held.end_step(run, "out", "done", [read], details=details, version=1, rows=2, location="/out")
+        late = held.begin_step(run, "out", base=7)
+        assert (ended.details, ended.rows, late.state, late.base) == (details, 2, "done", 0)
+        held.end(run, "failed", f"a\x00b\ud800{'!' * 200_000}")
+        told = place.ledger.report(run.key).run.error
+        assert told is not None
+        assert (told[:5], len(told)) == ("a\ufffdb?!", 100_000)
+        held.end(run, "done")
+        assert place.ledger.had(run) == {("out", "raw", None): 1}
+        assert place.ledger.files(run, "raw", after=0, until=1) == files
+        assert place.ledger.has_changed(run, "raw", after=0, until=1)
+        assert not place.ledger.has_changed(run, "raw", after=1, until=1)
+        with pytest.raises(InvalidInputError, match="has no step nowhere"):
+            held.begin_step(run, "nowhere")
+        report = place.ledger.report(run.key)
+        assert (report.ok, report.rows, report.reads, report.run.pins) == (True, 2, [read], {"raw": {"version": 1}})
+        second = begin(held, full=True)
+        assert (run.number, second.number, second.full) == (1, 2, True)
+    found = place.ledger.history(place.name, limit=None)
+    assert [(one["number"], one["state"], one["written"]) for one in found] == [
+        (2, "killed", []),
+        (1, "done", ["here.out 1"]),
+    ]
+    assert len(place.ledger.history(place.name, limit=1)) == 1
+    (edge,) = place.ledger.lineage(["/out"], depth=None, every=False)
+    assert (edge.source, edge.table, edge.version, edge.pipeline) == ("data", "here.out", 1, place.name)
 
 
 def test_the_state_is_the_homes_unless_another_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +167,75 @@ def test_the_state_is_the_homes_unless_another_is_named(tmp_path: Path, monkeypa
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
     monkeypatch.setenv("LANCEWAY_DATABASE", "postgresql://me@host/db")
     assert states.uri(None) == "postgresql://me@host/db"
+    monkeypatch.setenv("LANCEWAY_STATE", "http://localhost:8400")
+    assert states.uri(None) == "http://localhost:8400"
     assert states.uri("sqlite:///x.db") == "sqlite:///x.db"
-    with pytest.raises(InvalidInputError, match="cannot be kept by the server http://localhost:8400"):
-        states.uri("http://localhost:8400")
+
+
+# -- a server ------------------------------------------------------------------------------------
+
+
+def test_a_token_comes_from_a_file_or_the_environment_and_is_never_shown(
+    server: Lanceway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(state: State) -> None:
+        with states.opened(state) as ledger:
+            assert ledger.newest("nobody's") is None
+
+    (tmp_path / "token").write_text(f"{server.token}\n")
+    ask(Server(server.address, token_file=str(tmp_path / "token")))
+    for wrong in (Server(server.address), server.address, Server(server.address, token="lw_wrong")):
+        with pytest.raises(UnauthenticatedError):
+            ask(wrong)
+    monkeypatch.setenv("LANCEWAY_STATE_TOKEN_FILE", str(tmp_path / "token"))
+    ask(server.address)
+    monkeypatch.setenv("LANCEWAY_STATE_TOKEN", server.token)
+    monkeypatch.delenv("LANCEWAY_STATE_TOKEN_FILE")
+    ask(server.address)
+    assert server.token not in repr(Server(server.address, token=server.token))
+
+
+def test_a_pipeline_is_whose_ran_it_first(server: Lanceway) -> None:
+    name = f"p-{uuid.uuid4().hex}"
+    with server.client() as client:
+        ada, bob = (
+            client.post("/lanceway/v1/tokens", json={"user": f"{who}-{name}"}).json()["token"] for who in ("ada", "bob")
+        )
+    with states.opened(Server(server.address, token=ada)) as ledger, states.held(ledger, name) as held:
+        run = begin(held)
+        assert run.started_by == f"ada-{name}"
+    with states.opened(Server(server.address, token=bob)) as ledger:
+        assert ledger.newest(name) is None
+        with pytest.raises(PermissionDeniedError, match="somebody else's"), states.held(ledger, name):
+            pass
+    with states.opened(Server(server.address, token=server.token)) as ledger, states.held(ledger, name) as held:
+        assert held.resume(run, {}).started_by == f"ada-{name}"
+
+
+def test_answers_that_are_lost_are_asked_for_again(server: Lanceway) -> None:
+    name, read = f"p-{uuid.uuid4().hex}", Read("out", "raw", "files", 0, 1)
+    with Cutting([server.address], rate=0.3, seed=7) as network:
+        with (
+            states.opened(Server(network.endpoint, token=server.token)) as ledger,
+            states.held(ledger, name) as held,
+        ):
+            run = begin(held)
+            run = held.resume(run, {})
+            held.pin(run, {"raw": {"version": 1}}, {"raw": [File("a", 1, 10)]})
+            held.plan(run, [Step("out", "output")])
+            held.begin_step(run, "out", base=0)
+            held.end_step(run, "out", "done", [read], version=1, rows=2)
+            held.end(run, "done")
+            found = ledger.report(run.key)
+        assert network.cuts["Lose"] + network.cuts["Leave"] > 0
+    assert (found.ok, found.run.number, found.run.attempts, found.rows, found.reads) == (True, 1, 2, 2, [read])
+
+
+def test_what_is_no_server_of_ours_is_told(server: Lanceway) -> None:
+    with (
+        states.opened(f"{server.address}/nowhere") as ledger,
+        pytest.raises(LanceNamespaceError, match="a Lanceway server"),
+    ):
+        ledger.newest("p")
+    with pytest.raises(InvalidInputError), states.opened("http://me:secret@localhost:1"):
+        pass

@@ -39,7 +39,7 @@ _COMMIT = "commit"
 def backfill(
     table: tables.Named,
     column: str,
-    function: str | Computes,
+    function: str | Computes | Function,
     *,
     inputs: Sequence[str] | None = None,
     data_type: pa.DataType | None = None,
@@ -74,7 +74,8 @@ def backfill(
         raise InvalidInputError(f"batch_rows is {batch_rows}, but a batch needs at least 1 row.")
     if where is not None and not update:
         raise InvalidInputError("where chooses rows of a column that is there: it is for update.")
-    found, named = Held.of(table), Function(function, folder)
+    found = Held.of(table)
+    named = function if isinstance(function, Function) else Function(function, folder)
     opened = found.open()
     summary = Summary("backfill", found.name, dry_run, version=int(opened.version))
     settings = (found.place.location, column, named.fingerprint(), inputs, where if update else None, update)

@@ -52,8 +52,9 @@ class Computer:
             raise translate(handle, f"Computing the column {self.column!r}", error) from error
         return written(made, schema)
 
-    def chosen(self, opened: lance.LanceDataset) -> list[str]:
-        return list(opened.schema.names if self.inputs is None else self.inputs)
+    def chosen(self, opened: lance.LanceDataset) -> Any:
+        """What is read: columns, or expressions by the names of columns."""
+        return self.function.columns(list(opened.schema.names if self.inputs is None else self.inputs), self.column)
 
 
 class _Values:

@@ -44,6 +44,10 @@ class Function:
             source = ""
         return hashlib.sha256(f"{self.name}\n{source}".encode()).hexdigest()[:24]
 
+    def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
+        """What is read for it of the columns `names`, to compute `column`."""
+        return names
+
     def found(self) -> Computes:
         """Raises InvalidInputError where there is no such function."""
         return _imported(self.given, self.folder) if isinstance(self.given, str) else self.given

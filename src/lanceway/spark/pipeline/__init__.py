@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from lanceway.spark.pipeline.records import history, status
     from lanceway.spark.pipeline.reports import Event, Report
     from lanceway.spark.pipeline.runner import run
+    from lanceway.spark.pipeline.served import Server
 
 __all__ = [
     "Event",
     "InvalidPipelineError",
     "Problem",
     "Report",
+    "Server",
     "check",
     "history",
     "lineage",
@@ -40,6 +42,7 @@ _DEFINED = {
     "InvalidPipelineError": "problems",
     "Problem": "problems",
     "Report": "reports",
+    "Server": "served",
     "check": "checking",
     "history": "records",
     "lineage": "lineages",

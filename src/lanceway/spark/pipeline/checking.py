@@ -60,6 +60,9 @@ def _check_tables(pipeline: Pipeline, problems: Problems, config: str | Path | N
 
 
 def _written(pipeline: Pipeline) -> Iterator[tuple[int, str]]:
+    for source in pipeline.sources.values():
+        if source.into:
+            yield source.line, source.into
     for output in pipeline.outputs.values():
         yield output.line_of("table"), output.table
         for name in output.publish:

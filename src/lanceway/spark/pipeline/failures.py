@@ -1,16 +1,19 @@
-"""What goes wrong while a step runs, said in one sentence that names the step."""
+"""What goes wrong while a step runs, said in one sentence that names the step; and what becomes of the run then."""
 
 from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
+from lanceway.lake.runs import DONE, FAILED, Step
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
 # How Python ends the story of an exception: its class and what it says.
@@ -53,9 +56,10 @@ def short(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def said(error: PySparkException) -> str:
+def said(error: PySparkException | Py4JJavaError) -> str:
     """What Spark's analysis says, in one line."""
-    return short(str(error.getMessage() or error))
+    java = getattr(error, "java_exception", None)  # of what PySpark has no class for
+    return short(str((error.getMessage() if java is None else java.getMessage()) or error))
 
 
 def translated(step: str, error: PySparkException) -> LanceNamespaceError:
@@ -78,3 +82,11 @@ def _of_kind(step: str, kind: str, words: str) -> LanceNamespaceError:
     if isinstance(found, type) and issubclass(found, LanceNamespaceError) and found is not LanceNamespaceError:
         return found(f"{step!r}: {short(words)}")
     return InvalidInputError(f"{step!r} failed: {kind}: {short(words)}")
+
+
+def outcome(steps: Sequence[Step]) -> str:
+    """Why a run has failed, what it has committed all the same, and how to go on."""
+    errors = [f"{step.error.rstrip('.')}." for step in steps if step.state == FAILED and step.error]
+    done = [f"{step.table_name} version {step.version}" for step in steps if step.state == DONE and step.version]
+    committed = f"Committed: {', '.join(done)}." if done else "Nothing was committed."
+    return " ".join([*errors, committed, "Run it again to go on from there."])

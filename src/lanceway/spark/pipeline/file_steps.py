@@ -15,6 +15,7 @@ from lanceway.spark.pipeline.model import (
     PYTHON,
     QUARANTINE,
     SQL,
+    STREAM,
     TABLE,
     Expectation,
     Source,
@@ -22,8 +23,9 @@ from lanceway.spark.pipeline.model import (
 )
 from lanceway.spark.pipeline.problems import Problems
 
-_SOURCES = (FILES, TABLE, JDBC, FORMAT, PYTHON)
-_SOURCE_KEYS = (*_SOURCES, "options", "with", "schema", "incremental", "expect", "stream")
+_SOURCES = (FILES, TABLE, STREAM, JDBC, FORMAT, PYTHON)
+_OF_STREAMS = ("into", "checkpoint")
+_SOURCE_KEYS = (*_SOURCES, "options", "with", "schema", "incremental", "expect", *_OF_STREAMS)
 _TRANSFORMS = (SQL, PYTHON, BATCHES)
 _TRANSFORM_KEYS = (*_TRANSFORMS, "inputs", "with", "schema", "expect")
 _EXPECTATION_KEYS = ("name", "that", "otherwise", "into")
@@ -31,11 +33,9 @@ _EXPECTATION_KEYS = ("name", "that", "otherwise", "into")
 
 def read_source(name: str, value: Value, problems: Problems) -> Source:
     given = Fields(f"The source {name!r}", value, _SOURCE_KEYS, problems)
-    if given.has("stream"):
-        given.wrong("stream", "streams are not read by a pipeline. Let a stream write a table, and read that.")
     # `format` says how files are read, and is a source of its own where there are none.
     chosen = [kind for kind in _SOURCES if given.get(kind) is not None and (kind != FORMAT or not given.has(FILES))]
-    if len(chosen) != 1 and not given.has("stream"):
+    if len(chosen) != 1:
         problems.add(
             given.at, f"{given.owner} must have exactly one of {', '.join(_SOURCES)}: format goes with files, too."
         )
@@ -45,8 +45,9 @@ def read_source(name: str, value: Value, problems: Problems) -> Source:
     where = given.texts(kind)
     if kind == JDBC:
         where = tuple(given.filled(text, given.line(kind)) for text in where)
-    if kind in (TABLE, JDBC, PYTHON, FORMAT) and len(where) > 1:
+    if kind != FILES and len(where) > 1:
         given.wrong(kind, f"{kind} must be one text.")
+    _check_stream(given, kind)
     return Source(
         name,
         kind,
@@ -56,9 +57,22 @@ def read_source(name: str, value: Value, problems: Problems) -> Source:
         options=given.options("options"),
         arguments=given.arguments("with"),
         schema=given.text("schema"),
-        incremental=given.flag("incremental", True) and kind in (FILES, TABLE),
+        incremental=given.flag("incremental", True) and kind in (FILES, TABLE, STREAM),
         expect=_expectations(given),
+        into=given.text("into"),
+        checkpoint=given.text("checkpoint"),
     )
+
+
+def _check_stream(given: Fields, kind: str) -> None:
+    if kind == STREAM:
+        given.require("into", "the table that its rows are taken over into, such as lake.raw.clicks, or a path")
+        if given.has("incremental"):
+            given.wrong("incremental", "a stream is always read part by part. Read its table whole in another source.")
+        return
+    for key in _OF_STREAMS:
+        if given.has(key):
+            given.wrong(key, f"{key} is for a {STREAM}.")
 
 
 def read_transform(name: str, value: Value, known: list[str], problems: Problems) -> Transform:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lanceway.spark.pipeline.problems import Problem
 
-FILES, TABLE, JDBC, FORMAT, PYTHON = "files", "table", "jdbc", "format", "python"
+FILES, TABLE, STREAM, JDBC, FORMAT, PYTHON = "files", "table", "stream", "jdbc", "format", "python"
 SQL, BATCHES = "sql", "batches"
 DROP, FAIL, QUARANTINE = "drop", "fail", "quarantine"
 APPEND, OVERWRITE, MERGE = "append", "overwrite", "merge"
@@ -40,22 +40,29 @@ class Source:
     schema: str | None = None
     incremental: bool = True
     expect: tuple[Expectation, ...] = ()
+    into: str | None = None
+    checkpoint: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
         return ()
 
     @property
+    def table(self) -> str:
+        """The Lance table that its rows are in: those of a stream are taken over into one."""
+        return self.into or self.where[0]
+
+    @property
     def has_versions(self) -> bool:
         """Whether it can be told what is new."""
-        return self.kind in (FILES, TABLE)
+        return self.kind in (FILES, TABLE, STREAM)
 
     @property
     def shown(self) -> str:
         """What it is, for people: addresses may hold a password and are not shown."""
-        return (
-            ", ".join(self.where) if self.kind in (FILES, TABLE, PYTHON) else f"{self.kind} {self.format or ''}".strip()
-        )
+        if self.kind in (FILES, TABLE, PYTHON):
+            return ", ".join(self.where)
+        return f"{self.kind} {self.where[0] if self.kind == STREAM else self.format or ''}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from lanceway.errors import LanceNamespaceError
+from lanceway.errors import LanceNamespaceError, NamespaceNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.spark import destination, marks, planning
 from lanceway.spark.jobs.registering import Registrar
 from lanceway.spark.marks import Mark
 from lanceway.spark.merging import merge
-from lanceway.spark.pipeline import together
+from lanceway.spark.pipeline import staged, together
 from lanceway.spark.pipeline.failures import said
 from lanceway.spark.pipeline.model import MERGE, OVERWRITE, Output
 from lanceway.spark.pipeline.problems import at
@@ -42,18 +42,11 @@ class Committed:
 
 def version_of(target: Target) -> int:
     """The table's latest version; 0 where there is no table, or only its name."""
-    found = destination.find(target) if _has_namespace(target) else None
-    return int(dataset.open_at(found.reading).version) if found is not None and found.has_data() else 0
-
-
-def _has_namespace(target: Target) -> bool:
-    from lanceway.errors import NamespaceNotFoundError
-
     try:
-        destination.find(target)
+        found = destination.find(target)
     except NamespaceNotFoundError:
-        return False
-    return True
+        return 0
+    return int(dataset.open_at(found.reading).version) if found is not None and found.has_data() else 0
 
 
 def committed(target: Target, job: str, *, after: int) -> Committed | None:
@@ -167,29 +160,7 @@ def write(
                 job=job,
             )
             return
-        rows = _unique(frame, output) if output.keys else frame
         options: dict[str, str] = {}
         if output.vectors and not version_of(target):
             options["vector_columns"] = json.dumps(dict(output.vectors))
-        if isinstance(target, Gathered):
-            together.write(rows, target, options, overwrite=mode == OVERWRITE, job=job)
-            return
-        writer = rows.write.format("lance").mode("overwrite" if mode == OVERWRITE else "append")
-        writer.options(**target.to_options(), **options, job=job).save()
-
-
-def _unique(frame: DataFrame, output: Output) -> DataFrame:
-    """The rows, of which no two may have the same keys: as a merge would refuse them."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    keys = [f.col(f"`{key}`") for key in output.keys]
-    count = "_lanceway_count"
-    shown = f.concat_ws(
-        ", ", *(f.concat(f.lit(f"{name} = "), key.cast("string")) for name, key in zip(output.keys, keys, strict=True))
-    )
-    refusal = f.raise_error(
-        f.concat(f.lit(f"several rows for {output.table} have the same keys ("), shown, f.lit(")."))
-    )
-    counted = frame.withColumn(count, f.count(f.lit(1)).over(Window.partitionBy(*keys)))
-    return counted.where(f.when(f.col(count) == 1, f.lit(True)).otherwise(refusal.cast("boolean"))).drop(count)
+        staged.write(spark, frame, target, options, unique=output.keys, overwrite=mode == OVERWRITE, job=job)

@@ -10,22 +10,21 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock, local
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.lake import runs
-from lanceway.lake.runs import DONE, FAILED, GIVEN_UP, STOPPED, UNFINISHED, Run
+from lanceway.lake.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
 from lanceway.spark.jobs.running import Stop, check_threads, never
-from lanceway.spark.pipeline import functions, graph, outputs, states, steps, together
+from lanceway.spark.pipeline import failures, functions, graph, outputs, states, steps, together
 from lanceway.spark.pipeline.file import load
 from lanceway.spark.pipeline.frames import Frames
 from lanceway.spark.pipeline.model import Pipeline
 from lanceway.spark.pipeline.reports import Listener, Report, unheard
 from lanceway.spark.pipeline.sources import Sources
-from lanceway.spark.pipeline.states import LEASE, Held
+from lanceway.spark.pipeline.states import LEASE, Ending, Held, State
 from lanceway.spark.pipeline.steps import Chain
 from lanceway.spark.pipeline.work import Work
 
@@ -39,7 +38,7 @@ _LOOK = 0.2  # seconds between two looks whether to stop
 def run(
     file: str | Path,
     *,
-    state: str | None = None,
+    state: State = None,
     config: str | Path | None = None,
     full: bool = False,
     anew: bool = False,
@@ -63,8 +62,8 @@ def run(
     pipeline = load(file)
     with ExitStack() as leaving:
         leaving.enter_context(functions.importable(pipeline.folder))
-        store = leaving.enter_context(states.opened(state, config))
-        held = leaving.enter_context(states.held(store, pipeline.name, lease=lease))
+        ledger = leaving.enter_context(states.opened(state, config))
+        held = leaving.enter_context(states.held(ledger, pipeline.name, lease=lease))
         session = _Session(spark, master, config)
         begun, continued = _begin(held, pipeline, full=full, anew=anew)
         finished = False
@@ -73,43 +72,26 @@ def run(
             finished = True
         except LanceNamespaceError as error:
             message = str(error)
-            held.record(lambda connection: runs.end(connection, begun.id, FAILED, message))
+            held.end(begun, FAILED, message)
             finished = True
             raise
         finally:
             if not finished:  # whatever it was, it goes on its way
-                held.record(lambda connection: runs.end(connection, begun.id, STOPPED))
-        held.record(lambda connection: runs.end(connection, begun.id, *end))
-        return report(held, begun, continued=continued)
-
-
-def report(held: Held, begun: Run, *, continued: bool) -> Report:
-    return held.store.look(
-        lambda connection: Report(
-            runs.load(connection, begun.id),
-            list(runs.steps(connection, begun.id)),
-            list(runs.reads(connection, begun.id)),
-            continued,
-        )
-    )
+                held.end(begun, STOPPED)
+        held.end(begun, *end)
+        return replace(ledger.report(begun.key), continued=continued)
 
 
 def _begin(held: Held, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
     """The run to go on with, or a new one."""
     drawn = graph.as_record(pipeline)
-    newest = held.store.read(lambda connection: runs.page(connection, held.pipeline.id, limit=1))
-    open_ = newest[0] if newest and newest[0].state in UNFINISHED else None
+    newest = held.ledger.newest(held.name)
+    open_ = newest if newest is not None and newest.state not in FINISHED else None
     if open_ is not None and not anew and (open_.full or not full):
-        return held.record(lambda connection: runs.resume(connection, open_, drawn)), True
+        return held.resume(open_, drawn), True
     if open_ is not None:
-        held.record(lambda connection: runs.end(connection, open_.id, GIVEN_UP, open_.error))
-    key = str(uuid.uuid4())
-    return (
-        held.record(
-            lambda connection: runs.create(connection, held.pipeline.id, key, by=held.by, full=full, graph=drawn)
-        ),
-        False,
-    )
+        held.end(open_, GIVEN_UP, open_.error)
+    return held.begin(str(uuid.uuid4()), full=full, graph=drawn), False
 
 
 def _carry_out(
@@ -121,18 +103,13 @@ def _carry_out(
     threads: int,
     listen: Listener,
     stop: Stop,
-) -> tuple[str, str | None]:
+) -> tuple[Ending, str | None]:
     """Do all that is to be done; how the run ends, and why."""
-    sources = Sources(pipeline, held, session, config)
+    sources = Sources(pipeline, held, begun, session, config, stop)
     pins = begun.pins
     if pins is None:
-        pins, note = sources.pin(begun.number)
-
-        def keep(connection: object) -> None:
-            note(connection)  # type: ignore[arg-type]
-            runs.change(connection, begun.id, pins=pins)  # type: ignore[arg-type]
-
-        held.record(keep)
+        pins, files = sources.pin(begun.number)
+        held.pin(begun, pins, files)
     missing = [name for name in pipeline.sources if name not in pins]
     if missing:
         raise InvalidInputError(
@@ -148,11 +125,10 @@ def _carry_out(
             _gather(work, chains, threads, stop)
         if not work.stopping:
             _run_all(work, [chain.run for chain in chains if not chain.failed], threads, stop)
-    found = held.store.read(lambda connection: runs.steps(connection, begun.id))
-    failed = [step for step in found if step.state == FAILED]
-    if failed:
-        return FAILED, " ".join(step.error or "" for step in failed)
-    if stop() or any(step.state in (runs.WAITING, runs.RUNNING) for step in found):
+    found = held.ledger.report(begun.key)
+    if found.failed:
+        return FAILED, failures.outcome(found.steps)
+    if stop() or any(step.state in (WAITING, RUNNING) for step in found.steps):
         return STOPPED, None
     return DONE, None
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection
-
 from lanceway.errors import InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
-from lanceway.lake import seen_files
+from lanceway.lake.runs import Run
+from lanceway.lake.seen_files import File
 from lanceway.spark.additions import Additions
 from lanceway.spark.casting import to_spark
 from lanceway.spark.changed_rows import DELETE
 from lanceway.spark.changes import CHANGE, read_changes
-from lanceway.spark.pipeline import files, functions, targets
+from lanceway.spark.jobs.running import Stop, never
+from lanceway.spark.pipeline import failures, files, functions, streams, targets
 from lanceway.spark.pipeline.failures import Named, said
-from lanceway.spark.pipeline.model import FILES, JDBC, PYTHON, TABLE, Pipeline, Source
+from lanceway.spark.pipeline.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, Source
 from lanceway.spark.pipeline.problems import at
 from lanceway.spark.pipeline.states import Held
 from lanceway.spark.plainly import plainly
@@ -43,63 +43,74 @@ class Sources:
 
     pipeline: Pipeline
     held: Held
+    run: Run
     spark: Callable[[], SparkSession]
     config: str | Path | None = None
+    stop: Stop = never
 
     # -- before anything is read -----------------------------------------------------------------
 
-    def pin(self, number: int) -> tuple[Pins, Callable[[Connection], None]]:
-        """What there is of each source now, and what is to be recorded together with that."""
+    def pin(self, number: int) -> tuple[Pins, Mapping[str, Sequence[File]]]:
+        """What there is of each source now, and the files that are to be recorded together with that."""
         found = {source.name: files.found(source.where, self.spark) for source in self._of(FILES)}
         pins: dict[str, dict[str, Any]] = {name: {"version": number} for name in found}
         for source in self._of(TABLE):
             pins[source.name] = self._table(source)
-
-        def note(connection: Connection) -> None:
-            for name, listed in found.items():
-                seen_files.note(connection, self.held.pipeline.id, name, listed, number=number)
-
-        return {name: pins.get(name, {"version": 0}) for name in self.pipeline.sources}, note
+        for source in self._of(STREAM):  # last: nothing is taken over if another source cannot be read
+            self._take_over(source)
+            pins[source.name] = self._table(source)
+        return {name: pins.get(name, {"version": 0}) for name in self.pipeline.sources}, found
 
     def _of(self, kind: str) -> Iterator[Source]:
         return (source for source in self.pipeline.sources.values() if source.kind == kind)
 
     def _table(self, source: Source) -> dict[str, Any]:
         try:
-            target = targets.find(source.where[0], self.config)
+            target = targets.find(source.table, self.config)
             return {
                 "version": int(target.open().version),
                 "location": target.table().location,
-                "table_name": source.where[0],
+                "table_name": source.table,
             }
+        except LanceNamespaceError as error:
+            raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
+
+    def _take_over(self, source: Source) -> None:
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+        spark = self.spark()
+        try:
+            streams.take_over(spark, self.pipeline, source, self.config, self.stop, run=self.run.key)
+        except (AnalysisException, ParseException, Py4JJavaError) as error:
+            raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
+        except PySparkException as error:
+            raise at(self.pipeline.file, source.line, str(failures.translated(source.name, error))) from error
         except LanceNamespaceError as error:
             raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
 
     def has_news(self, source: Source, after: int, version: int) -> bool:
         """Whether there is more of it, or other, than there was."""
         if source.kind == FILES:
-            return self.held.store.read(
-                lambda connection: seen_files.has_changed(
-                    connection, self.held.pipeline.id, source.name, after=after, until=version
-                )
-            )
+            return self.held.ledger.has_changed(self.run, source.name, after=after, until=version)
         return not source.has_versions or version != after
 
     # -- rows ------------------------------------------------------------------------------------
 
     def rows(self, source: Source, after: int, version: int) -> DataFrame:
         """What came after `after`, up to `version`; 0 means all. Raises InvalidPipelineError with the source's line."""
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import AnalysisException, ParseException
 
         try:
             return self._rows(source, after, version)
-        except (AnalysisException, ParseException) as error:
+        except (AnalysisException, ParseException, Py4JJavaError) as error:  # the last for a format that is not there
             raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
 
     def _rows(self, source: Source, after: int, version: int) -> DataFrame:
         if source.kind == FILES:
             return self._files(source, after, version)
-        if source.kind == TABLE:
+        if source.kind in (TABLE, STREAM):
             return self._added(source, after, version)
         if source.kind == PYTHON:
             function = functions.find(source.where[0])
@@ -129,18 +140,13 @@ class Sources:
             )
         return reader.load([files.literal(every[0].path)]).limit(0)
 
-    def _listed(self, source: Source, after: int, version: int) -> list[seen_files.File]:
-        return list(
-            self.held.store.read(
-                lambda connection: seen_files.between(
-                    connection, self.held.pipeline.id, source.name, after=after, until=version
-                )
-            )
-        )
+    def _listed(self, source: Source, after: int, version: int) -> list[File]:
+        return list(self.held.ledger.files(self.run, source.name, after=after, until=version))
 
     def _added(self, source: Source, after: int, version: int) -> DataFrame:
-        target = targets.find(source.where[0], self.config)
-        options = {**target.to_options(), **source.options, "version": str(version)}
+        target = targets.find(source.table, self.config)
+        given = {} if source.kind == STREAM else source.options
+        options = {**target.to_options(), **given, "version": str(version)}
         if after == 0:
             return self.spark().read.format("lance").options(**options).load()
         if after == version:
@@ -151,7 +157,7 @@ class Sources:
             raise at(
                 self.pipeline.file,
                 source.line,
-                f"What is new in {source.where[0]} since its version {after} cannot be told: {error} Run the pipeline "
+                f"What is new in {source.table} since its version {after} cannot be told: {error} Run the pipeline "
                 "with --full, or set incremental to false.",
             ) from error
 

@@ -1,4 +1,4 @@
-"""Where runs are kept: a database of the lake's kind; the home's, unless another is named."""
+"""Where runs are kept: a database of the lake's kind, or a server; the home's database, unless another is named."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal
 
-from sqlalchemy import Connection
 from sqlalchemy.engine import URL
 
 from lanceway import config as configuration
 from lanceway.catalogs.lake_connection import login
-from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
-from lanceway.lake import leases
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.errors import LanceNamespaceError
+from lanceway.lake.bounds import kept
+from lanceway.lake.records import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
+from lanceway.lake.runs import Read, Run, Step
+from lanceway.lake.seen_files import File
+from lanceway.lake.store import open_store
+from lanceway.spark.pipeline.ledger import Answer, Ledger
+from lanceway.spark.pipeline.served import SCHEMES, ServedLedger, Server
+from lanceway.spark.pipeline.stored import StoredLedger
 
-Answer = TypeVar("Answer")
+State = str | Server | None
+Ending = Literal["done", "failed", "stopped", "given up"]
+StepEnding = Literal["done", "failed", "skipped"]
 
 LEASE = 60.0  # seconds
 _RENEWALS = 4  # in the time of one lease
 _FILE = "lake.db"
-_SERVERS = ("http://", "https://")
 
 
 def uri(given: str | None, config: str | Path | None = None) -> str:
-    """The database that is meant. The home's folder is made if there is none."""
-    if given is not None and given.startswith(_SERVERS):
-        raise InvalidInputError(
-            f"The state cannot be kept by the server {given}: give the address of a database, such as "
-            "sqlite:///runs.db or postgresql://user@host/database."
-        )
-    if given is not None:
-        return given
+    """The database or the server that is meant. The home's folder is made if there is none."""
+    named = given or configuration.variable("LANCEWAY_STATE")
+    if named:
+        return named
     settings = configuration.server(config)
     if settings.database:
         return settings.database
@@ -49,45 +50,75 @@ def uri(given: str | None, config: str | Path | None = None) -> str:
 
 
 @contextmanager
-def opened(given: str | None, config: str | Path | None = None) -> Iterator[LakeStore]:
-    store = open_store(uri(given, config))
+def opened(given: State, config: str | Path | None = None) -> Iterator[Ledger]:
+    found = _open(given if isinstance(given, Server) else uri(given, config))
     try:
-        yield store
+        yield found
     finally:
-        store.close()
+        found.close()
+
+
+def _open(given: str | Server) -> Ledger:
+    if isinstance(given, Server):
+        return ServedLedger(given)
+    return ServedLedger(Server(given)) if given.startswith(SCHEMES) else StoredLedger(open_store(given))
 
 
 @dataclass
 class Held:
-    """A pipeline that this process runs. What it records is recorded only as long as nobody has taken it over."""
+    """A pipeline that this process runs. What it records is recorded only as long as nobody has taken it over:
+    whoever does makes all that follows raise ConcurrentModificationError.
+    """
 
-    store: LakeStore
-    pipeline: Pipeline
+    ledger: Ledger
+    name: str
     by: str
     key: str = field(repr=False)
     lost: threading.Event = field(default_factory=threading.Event)
 
-    def record(self, work: Callable[[Connection], Answer]) -> Answer:
-        """What `work` answers, in one transaction. Raises ConcurrentModificationError where another run took over."""
+    def begin(self, key: str, *, full: bool, graph: Mapping[str, Any]) -> Run:
+        return self._record(key, Begin(full, graph), Run)
 
-        def fenced(connection: Connection) -> Answer:
-            leases.require(connection, self.pipeline.id, self.key)
-            return work(connection)
+    def resume(self, run: Run, graph: Mapping[str, Any]) -> Run:
+        return self._record(run.key, Resume(run.attempts + 1, graph), Run)
 
-        return self.store.run(fenced)
+    def end(self, run: Run, state: Ending, error: str | None = None) -> None:
+        self._record(run.key, End(state, kept(error)), type(None))
+
+    def pin(self, run: Run, pins: Mapping[str, Mapping[str, Any]], files: Mapping[str, Sequence[File]]) -> None:
+        self._record(run.key, Pin(pins, files), type(None))
+
+    def plan(self, run: Run, steps: Sequence[Step]) -> list[Step]:
+        """Keep the steps of a run; those that are there stay as they are. Answers all of them."""
+        return self._record(run.key, Plan(steps), list[Step])
+
+    def begin_step(self, run: Run, step: str, **changes: Any) -> Step:
+        return self._record(run.key, BeginStep(step, Changes(**changes)), Step)
+
+    def end_step(
+        self,
+        run: Run,
+        step: str,
+        state: StepEnding,
+        reads: Sequence[Read] = (),
+        **changes: Any,
+    ) -> Step:
+        if "error" in changes:
+            changes["error"] = kept(changes["error"])
+        return self._record(run.key, EndStep(step, state, Changes(**changes), reads), Step)
+
+    def _record(self, run: str, told: Record, answer: type[Answer]) -> Answer:
+        return self.ledger.record(self.name, self.key, run, told, answer, by=self.by)
 
 
 @contextmanager
-def held(store: LakeStore, name: str, *, lease: float = LEASE) -> Iterator[Held]:
+def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[Held]:
     """Run a pipeline alone. Raises ConcurrentModificationError, saying who runs it and since when."""
-    by, key, lifetime = holder(), f"{_process()}/{uuid.uuid4()}", int(lease * 1000)
-    pipeline = store.run(lambda connection: leases.ensure(connection, name))
-    ended = pipeline.holder if pipeline.holder is not None and has_ended(pipeline.holder) else None
-    if not store.run(
-        lambda connection: leases.take(connection, pipeline.id, key, by=by, lifetime=lifetime, ended=ended)
-    ):
-        raise _refusal(store, name)
-    found = Held(store, pipeline, by, key)
+    by, key = holder(), f"{_process()}/{uuid.uuid4()}"
+    before = ledger.find(name)
+    process = before.process if before is not None else None
+    ledger.take(name, key, by=by, seconds=lease, ended=process if process and has_ended(process) else None)
+    found = Held(ledger, name, by, key)
     over = threading.Event()
     beat = threading.Thread(target=_renew, args=(found, over, lease), name="lanceway-lease", daemon=True)
     beat.start()
@@ -96,37 +127,20 @@ def held(store: LakeStore, name: str, *, lease: float = LEASE) -> Iterator[Held]
     finally:
         over.set()
         beat.join()
-        store.run(lambda connection: leases.release(connection, pipeline.id, key))
+        with suppress(LanceNamespaceError):  # a lease that cannot be given back ends by itself
+            ledger.release(name, key)
 
 
 def _renew(held: Held, over: threading.Event, lease: float) -> None:
     """Until it is over. A database that does not answer now may do so before the lease ends."""
     while not over.wait(lease / _RENEWALS):
         try:
-            renewed = held.store.run(
-                lambda connection: leases.renew(connection, held.pipeline.id, held.key, lifetime=int(lease * 1000))
-            )
+            renewed = held.ledger.renew(held.name, held.key, seconds=lease)
         except LanceNamespaceError:
             continue
         if not renewed:
             held.lost.set()
             return
-
-
-def _refusal(store: LakeStore, name: str) -> ConcurrentModificationError:
-    found = store.read(lambda connection: leases.find(connection, name))
-    since = "" if found is None or found.held_since is None else f" since {_time(found.held_since)}"
-    who = "somebody" if found is None or found.held_by is None else found.held_by
-    return ConcurrentModificationError(
-        f"The pipeline {name} is being run by {who}{since}. Wait until that run ends; if it was killed, it may be "
-        f"taken over after {LEASE:.0f} seconds."
-    )
-
-
-def _time(milliseconds: int) -> str:
-    from datetime import UTC, datetime
-
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def holder() -> str:
@@ -158,7 +172,8 @@ def _started(process: int) -> str | None:
     return None if state in ("Z", "X") else others[18]
 
 
-def has_ended(key: str) -> bool:
+def has_ended(process: str) -> bool:
     """Whether a holder was a process of this machine, and is no more."""
-    machine, process, started, _ = key.split("/")
-    return machine == _machine() and _started(int(process)) != started
+    machine, _, rest = process.partition("/")
+    number, _, started = rest.partition("/")
+    return machine == _machine() and number.isdigit() and _started(int(number)) != started

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake import runs
 from lanceway.lake.runs import DONE, FAILED, SKIPPED, Read, Step
 from lanceway.spark.pipeline import failures, finishing, graph, outputs, targets, together
 from lanceway.spark.pipeline.finishing import Finishing, Written
 from lanceway.spark.pipeline.model import APPEND, OVERWRITE, Output, Pipeline
 from lanceway.spark.pipeline.reports import BEGUN, ENDED, WRITTEN, Event
+from lanceway.spark.pipeline.states import StepEnding
 from lanceway.spark.pipeline.work import Work
 
 if TYPE_CHECKING:
@@ -182,15 +182,15 @@ class Chain:
             failure = failures.translated(name, error)
         self.failed = True
         if not self.work.stopping:
-            step = self.work.change(name, runs.end_step, FAILED, error=str(failure))
+            step = self.work.held.end_step(self.work.run, name, FAILED, error=str(failure))
             self._tell(ENDED, step)
         return None
 
     def _begin(self, name: str, **values: Any) -> None:
-        self._tell(BEGUN, self.work.change(name, runs.begin_step, **values))
+        self._tell(BEGUN, self.work.held.begin_step(self.work.run, name, **values))
 
-    def _end(self, name: str, state: str, reads: list[Read] | None = None, **values: Any) -> Step:
-        step = self.work.change(name, runs.end_step, state, reads or (), **values)
+    def _end(self, name: str, state: StepEnding, reads: Sequence[Read] = (), **values: Any) -> Step:
+        step = self.work.held.end_step(self.work.run, name, state, reads, **values)
         self._tell(ENDED, step)
         return step
 
@@ -211,9 +211,8 @@ def plan(work: Work) -> list[Chain]:
         ]
     ]
     planned = [Step(name, kind, position=at) for at, (name, kind) in enumerate(named)]
-    work.held.record(lambda connection: runs.plan(connection, run.id, planned))
-    known = {step.name: step for step in work.held.store.read(lambda connection: runs.steps(connection, run.id))}
-    had = work.held.store.read(lambda connection: runs.had(connection, work.held.pipeline.id))
+    known = {step.name: step for step in work.held.plan(run, planned)}
+    had = work.held.ledger.had(run)
     chains = []
     for kind, output in tables:
         sources = graph.sources_of(pipeline, output.source)

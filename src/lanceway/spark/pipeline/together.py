@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace import (
@@ -20,15 +19,10 @@ from lance_namespace_urllib3_client.models.table_version import TableVersion
 
 from lanceway.catalogs.wrapper import Wrapper
 from lanceway.errors import InvalidInputError
-from lanceway.spark import committing, planning, staging
-from lanceway.spark.marks import Mark
-from lanceway.spark.plainly import plainly
 from lanceway.spark.target import Target
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pydantic import BaseModel
-    from pyspark.sql import DataFrame
 
 # What is gathered in this process, by the keys of the runs.
 _OPEN: dict[str, Gathering] = {}
@@ -105,32 +99,9 @@ def gathered(given: Target, key: str) -> Gathered:
     return Gathered(given.type, given.settings, given.id, given.path, given.storage_options, key)
 
 
-def write(frame: DataFrame, given: Gathered, options: Mapping[str, str], *, overwrite: bool, job: str) -> None:
-    """Write rows, and let the version wait. Raises InvalidInputError for a table that keeps its versions in storage."""
-    plan = planning.plan({**given.to_options(), **options}, frame.schema, overwrite=overwrite)
-    done = False
-    try:
-        require_managed(given, managed=plan.destination.managed)
-        answers = frame.mapInArrow(partial(_stage, plan), "fragment string").collect()
-        waiting = replace(plan, destination=replace(plan.destination, target=given))
-        committing.publish(waiting, [row.fragment for row in answers], Mark(job=job))
-        done = True
-    finally:
-        if not done:
-            committing.give_up(plan, (), Mark(job=job))
-
-
 def require_managed(given: Target, *, managed: bool) -> None:
     if not managed:
         raise InvalidInputError(
             f"{given.name} keeps its versions in storage alone, and cannot become visible together with others. Make "
             "it managed first, or leave together out."
         )
-
-
-def _stage(plan: planning.Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    with plainly():
-        fragments = staging.stage(plan, batches)
-    yield pa.RecordBatch.from_arrays([pa.array(fragments, pa.string())], ["fragment"])

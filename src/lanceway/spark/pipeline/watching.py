@@ -2,27 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyspark import StatusTracker
     from pyspark.sql import SparkSession
 
-
-def name(spark: SparkSession, group: str) -> None:
-    """Let the jobs that this thread starts belong to a group. Spark Connect has none."""
-    if not _is_remote():
-        spark.sparkContext.setJobGroup(group, group.rpartition("/")[2])
+_RUNNING = "RUNNING"
+_SKIPPED = "SKIPPED"
 
 
-def tasks(spark: SparkSession, group: str) -> tuple[int, int]:
-    """How many tasks of a group are done, and how many there are so far."""
-    if _is_remote():
-        return 0, 0
-    tracker = spark.sparkContext.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-    found = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-    stages = [stage for stage in found if stage is not None]
-    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Tasks that are done, and how many there are so far; rows and bytes that were read, where that is known."""
+
+    done: int = 0
+    tasks: int = 0
+    rows: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Progress) -> Progress:
+        return Progress(
+            self.done + other.done, self.tasks + other.tasks, self.rows + other.rows, self.bytes + other.bytes
+        )
+
+
+@dataclass
+class Watch:
+    """The jobs of one group. Those that are over are asked for once: a step may have many."""
+
+    spark: SparkSession
+    group: str
+    _over: dict[int, Progress] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Let the jobs that this thread starts belong to the group. Spark Connect has none."""
+        if not _is_remote():
+            self.spark.sparkContext.setJobGroup(self.group, self.group.rpartition("/")[2])
+
+    def progress(self) -> Progress:
+        if _is_remote():
+            return Progress()
+        tracker = self.spark.sparkContext.statusTracker()
+        stages = self.spark.sparkContext._jsc.sc().statusStore()
+        found = Progress()
+        for job in tracker.getJobIdsForGroup(self.group):
+            found += self._over.get(job) or self._job(tracker, stages, job)
+        return found
+
+    def _job(self, tracker: StatusTracker, stages: Any, job: int) -> Progress:
+        info = tracker.getJobInfo(job)
+        if info is None:
+            return Progress()
+        found = Progress()
+        for stage in info.stageIds:
+            found += _stage(stages, stage)
+        if info.status != _RUNNING:
+            self._over[job] = found
+        return found
+
+
+def _stage(stages: Any, stage: int) -> Progress:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    try:
+        data = stages.lastStageAttempt(stage)
+    except Py4JJavaError:  # Spark has forgotten it: it keeps so many
+        return Progress()
+    if data.status().name() == _SKIPPED:  # what another job has computed
+        return Progress()
+    rows, size = data.inputRecords(), data.inputBytes()
+    # Of some files Spark counts nothing but the footers.
+    return Progress(data.numCompleteTasks(), data.numTasks(), rows, size if size >= rows else 0)
 
 
 def _is_remote() -> bool:

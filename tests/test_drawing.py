@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from lanceway.spark.pipeline.drawing import Node, svg
+from lanceway.drawing import Node, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -54,3 +54,18 @@ def test_the_whole_drawing_lies_inside_and_names_are_only_names() -> None:
 
 def test_nothing_can_be_drawn() -> None:
     assert boxes(svg([], "nothing")) == {}
+
+
+def test_a_circle_is_drawn_with_one_edge_that_leads_back() -> None:
+    nodes = [Node("a", inputs=("b", "a")), Node("b", inputs=("c",)), Node("c", inputs=("a",)), Node("d", inputs=("c",))]
+    text = svg(nodes, "round")
+    found = boxes(text)
+    assert set(found) == {"a", "b", "c", "d"}
+    back = [(name, node.name) for node in nodes for name in node.inputs if found[name][2] >= found[node.name][0]]
+    assert len(back) == 2  # one of the three, and what leads to itself
+    assert len(list(ET.fromstring(text).iter(f"{SVG}path"))) == 5
+
+
+def test_a_long_chain_and_names_that_xml_cannot_hold() -> None:
+    nodes = [Node(str(number), inputs=(str(number - 1),), label=f"a\x00b\ud800{number}") for number in range(3000)]
+    assert "a\ufffdb\ufffd2999" in boxes(svg(nodes, "\x1b[31m"))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax import saxutils
 
 _LETTER, _PADDING, _HEIGHT = 7.2, 12, 46
 _BETWEEN_LAYERS, _BETWEEN_NODES, _MARGIN = 70, 20, 16
 _SWEEPS = 4
 _LONGEST = 34
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLOURS = {
     "source": "#dbeafe",
     "transform": "#f3f4f6",
@@ -24,12 +26,13 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A box: its name, a second line, what kind it is, and the names of what leads to it."""
+    """A box: its name, a second line, what kind it is, and the names of what leads to it. A label stands for a name."""
 
     name: str
     shown: str = ""
     kind: str = ""
     inputs: tuple[str, ...] = ()
+    label: str = ""
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Node:
@@ -37,17 +40,21 @@ class Node:
 
     @property
     def width(self) -> float:
-        return max(len(_short(self.name)), len(_short(self.shown))) * _LETTER + 2 * _PADDING
+        return max(len(_short(self.title)), len(_short(self.shown))) * _LETTER + 2 * _PADDING
+
+    @property
+    def title(self) -> str:
+        return self.label or self.name
 
 
 def svg(nodes: Iterable[Node], title: str) -> str:
-    """The drawing. Edges to nodes that are not there are left out; a graph with a circle is no such graph."""
+    """The drawing. Edges to nodes that are not there are left out; of a circle, one edge goes from right to left."""
     layers = _layers({node.name: node for node in nodes})
     places, width, height = _places(layers)
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="monospace" font-size="12">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{_escaped(title)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
     ]
     drawn = [node for layer in layers for node in layer]
@@ -58,21 +65,34 @@ def svg(nodes: Iterable[Node], title: str) -> str:
 
 def _layers(nodes: Mapping[str, Node]) -> list[list[Node]]:
     depths: dict[str, int] = {}
-
-    def depth(name: str) -> int:
-        if name not in depths:
-            depths[name] = 1 + max((depth(one) for one in nodes[name].inputs if one in nodes), default=-1)
-        return depths[name]
-
-    layers: list[list[Node]] = [[] for _ in range(1 + max(map(depth, nodes), default=0))]
+    for name, inputs in _sorted({name: node.inputs for name, node in nodes.items()}):
+        depths[name] = 1 + max((depths[one] for one in inputs), default=-1)
+    layers: list[list[Node]] = [[] for _ in range(1 + max(depths.values(), default=0))]
     for name, node in nodes.items():
-        layers[depth(name)].append(node)
+        layers[depths[name]].append(node)
     for _ in range(_SWEEPS):
         for before, layer in pairwise(layers):
             _arrange(layer, before, lambda node, other: other.name in node.inputs)
         for layer, after in reversed(list(pairwise(layers))):
             _arrange(layer, after, lambda node, other: node.name in other.inputs)
     return layers
+
+
+def _sorted(inputs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+    """Every name after what leads to it, with that; what would lead back to the name itself is left out."""
+    done, path = set[str](), dict[str, Iterator[str]]()
+    for first in inputs:
+        waiting = [first] if first not in done else []
+        while waiting:
+            name = waiting[-1]
+            rest = path.setdefault(name, iter(inputs[name]))
+            further = next((one for one in rest if one in inputs and one not in path and one not in done), None)
+            if further is not None:
+                waiting.append(further)
+                continue
+            yield name, [one for one in inputs[name] if one in done]
+            done.add(waiting.pop())
+            del path[name]
 
 
 def _arrange(layer: list[Node], beside: Sequence[Node], joined: Any) -> None:
@@ -114,13 +134,17 @@ def _edge(start: tuple[float, float, float], end: tuple[float, float, float]) ->
 def _box(node: Node, x: float, y: float, width: float) -> str:
     colour = _COLOURS.get(node.kind, "#f3f4f6")
     return (
-        f"<g><title>{escape(f'{node.kind} {node.name}: {node.shown}')}</title>"
+        f"<g><title>{_escaped(f'{node.kind} {node.title}: {node.shown}')}</title>"
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{_HEIGHT}" rx="6" fill="{colour}" '
         'stroke="#6b7280"/>'
-        f'<text x="{x + _PADDING:.1f}" y="{y + 19:.1f}" font-weight="bold">{escape(_short(node.name))}</text>'
-        f'<text x="{x + _PADDING:.1f}" y="{y + 36:.1f}" fill="#4b5563">{escape(_short(node.shown))}</text></g>'
+        f'<text x="{x + _PADDING:.1f}" y="{y + 19:.1f}" font-weight="bold">{_escaped(_short(node.title))}</text>'
+        f'<text x="{x + _PADDING:.1f}" y="{y + 36:.1f}" fill="#4b5563">{_escaped(_short(node.shown))}</text></g>'
     )
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"
+
+
+def _escaped(text: str) -> str:
+    return saxutils.escape(_NOT_XML.sub("\ufffd", text))

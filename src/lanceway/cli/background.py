@@ -1,0 +1,114 @@
+"""`lanceway jobs list | show | cancel | wait`: background jobs, which a worker carries out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanceway.cli.command import FAILED, command, group
+from lanceway.cli.options import Limit, PageToken
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.catalogs.jobs import Job
+
+app = group("Background jobs")
+
+_Id = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, such as job-0123456789abcdef0123.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, and say what it came to.")]
+_COLUMNS = {
+    "id": "job",
+    "kind": "kind",
+    "table": "table",
+    "state": "state",
+    "requested_by": "asked for by",
+    "created_at": "asked for",
+    "ended_at": "ended",
+}
+_PAGE = 1_000
+_DONE = "done"
+
+
+@command(app, "list")
+def list_(
+    session: Session,
+    state: Annotated[
+        str | None, typer.Option("--state", help="Only those queued, running, done, failed or cancelled.")
+    ] = None,
+    table: Annotated[str | None, typer.Option("--table", help="Only those of this table.")] = None,
+    everybody: Annotated[bool, typer.Option("--all", help="Of a server: those of everybody, if you may.")] = False,
+    limit: Limit = None,
+    page_token: PageToken = None,
+) -> None:
+    """List background jobs, the newest first."""
+    asked: dict[str, Any] = {"state": state, "table": None if table is None else session.id(table)}
+    if everybody and session.root[0] == "rest":
+        asked["everybody"] = True
+    if limit is None and page_token is None:
+        session.output.records(_COLUMNS, (_shown(session, job) for job in _every(session, asked)))
+        return
+    found, token = session.catalog.list_jobs(limit=limit, page_token=page_token, **asked)
+    session.output.records_page(_COLUMNS, "jobs", [_shown(session, job) for job in found], token)
+
+
+@command(app, "show")
+def show(session: Session, job: _Id) -> None:
+    """Show a background job: its state, how far it is, and what it came to."""
+    session.output.record(_shown(session, session.catalog.describe_job(job)))
+
+
+@command(app, "cancel")
+def cancel(session: Session, job: _Id) -> None:
+    """End a background job: at once if it waits, soon if it runs."""
+    found = session.catalog.cancel_job(job)
+    session.output.done(f"The job {job} is {found.state}{_soon(found)}.", _shown(session, found))
+
+
+@command(app, "wait")
+def wait(
+    session: Session,
+    job: _Id,
+    timeout: Annotated[float | None, typer.Option("--timeout", min=0, help="How many seconds to wait at most.")] = None,
+) -> None:
+    """Wait until a background job has ended; exit code 1 if it did not end well, or not in time."""
+    follow(session, job, timeout)
+
+
+def follow(session: Session, job: str, timeout: float | None = None) -> None:
+    """Wait for a job, and end the run as it ended."""
+    found = session.catalog.wait_for_job(job, timeout)
+    reason = f": {found.error}" if found.error else ""
+    session.output.done(f"The job {job} is {found.state}{reason}.".replace("..", "."), _shown(session, found))
+    if found.state != _DONE:
+        raise typer.Exit(FAILED)
+
+
+def recorded(session: Session, answer: dict[str, Any], what: str, *, wait: bool) -> None:
+    """Say which job was recorded, or what it came to."""
+    if wait:
+        follow(session, answer["job_id"])
+    else:
+        session.output.done(f"{what}: {answer['job_id']} waits for a worker.", answer)
+
+
+def _every(session: Session, asked: dict[str, Any]) -> Iterator[Job]:
+    """Every page, each asked for when the one before has been read."""
+    token = None
+    while True:
+        found, token = session.catalog.list_jobs(limit=_PAGE, page_token=token, **asked)
+        yield from found
+        if not token:
+            return
+
+
+def _shown(session: Session, job: Job) -> dict[str, Any]:
+    from lanceway.identifiers import Identifier
+
+    record = job.as_record()
+    return record if session.json else {**record, "table": Identifier(job.table).format(session.delimiter)}
+
+
+def _soon(job: Job) -> str:
+    return " and will end soon" if not job.has_ended else ""

@@ -1,0 +1,128 @@
+"""`lanceway views …`: materialized views, which a worker fills."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanceway.cli import background, job_options
+from lanceway.cli.background import Wait
+from lanceway.cli.command import command, group
+from lanceway.cli.options import pairs
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+app = group("Materialized views: tables that are kept to what a query over another table says.")
+
+_View = Annotated[str, typer.Argument(metavar="VIEW", help="The view, such as team.sales.totals.")]
+
+
+@command(app, "create")
+def create(
+    session: Session,
+    view: _View,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="TABLE", help="The table that it is made of.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="NAME[=SQL]", help="A column, or an expression; all if none is given."),
+    ] = None,
+    where: Annotated[str | None, typer.Option("--where", metavar="SQL", help="Which rows of the source.")] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="What tells rows apart, so that changed ones are merged."),
+    ] = None,
+    sql: Annotated[
+        str | None, typer.Option("--sql", help="Spark SQL instead, for a worker that allows it; needs --type.")
+    ] = None,
+    function: Annotated[
+        str | None, typer.Option("--function", metavar="PATH", help="What makes its rows: package.module:name.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--kind", help="Of a function: chunker (for each new row) or udtf (all rows, each time).")
+    ] = "chunker",
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="NAME=TYPE", help="A column of a view with --sql or --function, as id=int64."),
+    ] = None,
+    auto_refresh: Annotated[bool, typer.Option("--auto-refresh", help="Keep it fresh by itself.")] = False,
+    empty: Annotated[bool, typer.Option("--empty", help="Do not fill it yet.")] = False,
+    wait: Wait = False,
+) -> None:
+    """Make a view: `lanceway views create big --source orders --column id --column "total=price * amount"`."""
+    if (source is None) == (sql is None):
+        raise typer.BadParameter("say what it is made of: one of the two.", param_hint="'--source' or '--sql'")
+    chosen = _columns(columns)
+    query: dict[str, Any] = {"sql": sql} if sql is not None else {"source": session.id(source)}
+    query |= {name: value for name, value in (("columns", chosen), ("where", where), ("key", key)) if value}
+    schema = _declared(types) if sql is not None or function is not None else _told(session, str(source), chosen)
+    spec = None if function is None else _spec(kind, function)
+    answer = session.ask(
+        "create_materialized_view",
+        session.id(view),
+        kind="query" if function is None else kind,
+        source_query=json.dumps(query),
+        output_schema=base64.b64encode(schema.serialize()).decode(),
+        udtf_spec=spec,
+        with_no_data=empty,
+        auto_refresh=auto_refresh,
+    )
+    if answer.get("job_id"):
+        background.recorded(session, answer, f"Made {view}", wait=wait)
+    else:
+        session.output.done(f"Made {view}, which is empty until it is refreshed.", answer)
+
+
+@command(app, "refresh")
+def refresh(
+    session: Session,
+    view: _View,
+    source_version: Annotated[
+        int | None, typer.Option("--source-version", min=1, help="Show this version of the source, not the latest.")
+    ] = None,
+    wait: Wait = False,
+) -> None:
+    """Bring a view to what its source is now."""
+    answer = session.ask("refresh_materialized_view", session.id(view), src_version=source_version)
+    background.recorded(session, answer, f"Refresh of {view}", wait=wait)
+
+
+def _columns(texts: list[str] | None) -> dict[str, str] | None:
+    if not texts:
+        return None
+    found = [text if "=" in text else f"{text}=`{text}`" for text in texts]
+    return {name.strip(): expression.strip() for name, expression in pairs(found, "--column").items()}
+
+
+def _told(session: Session, source: str, columns: dict[str, str] | None) -> pa.Schema:
+    """What the query gives, asked of the catalog."""
+    chosen = {"columns": {"column_aliases": columns}} if columns else {}
+    return session.query(session.id(source), k=1, vector={}, **chosen).schema
+
+
+def _declared(types: list[str] | None) -> pa.Schema:
+    import pyarrow as pa
+
+    if not types:
+        raise typer.BadParameter("name the view's columns and their types.", param_hint="'--type'")
+    return pa.schema([(name.strip(), job_options.data_type(type_)) for name, type_ in pairs(types, "--type").items()])
+
+
+def _spec(kind: str, function: str) -> dict[str, Any]:
+    from lanceway.tables import envelopes
+
+    envelope = envelopes.write(function)
+    return {
+        "kind": kind,
+        "udtf": envelope,
+        "udtf_sha": hashlib.sha256(envelope.encode()).hexdigest(),
+        "udtf_name": function,
+        "udtf_version": "1",
+    }

@@ -1,0 +1,150 @@
+"""Columns whose values are computed later, by a backfill: each says in its field's metadata how.
+
+A computed column has an SQL expression of Lance, a virtual one a Python function by its import path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace import AlterTableBackfillColumnsRequest
+from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
+from lance_namespace_urllib3_client.models.add_virtual_column_entry import AddVirtualColumnEntry
+
+from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.tables import arrow_json, envelopes, fields
+from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.failures import translated
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+
+COMPUTED, VIRTUAL = "lanceway.computed", "lanceway.virtual"
+_ADD, _BACKFILL = "alter_table_add_columns", "alter_table_backfill_columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """How a virtual column comes about. `field` is what the function calls the column where it answers several."""
+
+    function: str
+    inputs: tuple[str, ...]
+    field: str
+    name: str
+    version: str
+
+    @classmethod
+    def read(cls, text: str) -> Virtual:
+        values = json.loads(text)
+        return cls(**{**values, "inputs": tuple(values["inputs"])})
+
+
+Definition = str | Virtual
+
+
+def definition(field: pa.Field) -> Definition | None:
+    """The expression or the function of a column; None where it has neither."""
+    metadata: Mapping[bytes, bytes] = field.metadata or {}
+    if COMPUTED.encode() in metadata:
+        return metadata[COMPUTED.encode()].decode()
+    if VIRTUAL.encode() in metadata:
+        return Virtual.read(metadata[VIRTUAL.encode()].decode())
+    return None
+
+
+def new_fields(table: Table, dataset: lance.LanceDataset, entry: AddColumnsEntry) -> list[pa.Field]:
+    """The empty columns that an entry asks for."""
+    if entry.virtual_column is not None:
+        return _virtual(table, dataset, entry.name, entry.virtual_column)
+    return [_computed(table, dataset, entry.name, str(entry.computed))]
+
+
+def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: str) -> pa.Field:
+    import pyarrow as pa
+
+    # Lance reads at least one column, also for an expression that needs none.
+    some = next(one for one in dataset.schema.names if one != name)
+    with translated(table, f"{_ADD} {name}"):
+        found = dataset.scanner(columns={name: expression, some: fields.in_sql(some)}).projected_schema.field(name)
+    if pa.types.is_null(found.type):
+        raise InvalidInputError(
+            f"{_ADD}: the expression of {name!r} tells no type. Cast it, as in CAST({expression} AS BIGINT)."
+        )
+    return pa.field(name, found.type, metadata={COMPUTED: expression})
+
+
+def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVirtualColumnEntry) -> list[pa.Field]:
+    import pyarrow as pa
+
+    function = envelopes.read(f"{_ADD}: the function of {name!r} of {table.name}", entry.udf, entry.udf_backend)
+    inputs = [fields.require_top(table, dataset.schema, path, _ADD) for path in entry.input_columns]
+    if not entry.outputs:
+        raise InvalidInputError(f"{_ADD}: the virtual column {name!r} of {table.name} has no outputs.")
+    made = []
+    for output in entry.outputs:
+        if not output.nullable:
+            raise InvalidInputError(
+                f"{_ADD}: {output.column!r} of {table.name} must be nullable: it is empty until it is backfilled."
+            )
+        own = Virtual(function, tuple(inputs), output.struct_field, entry.udf_name, entry.udf_version)
+        told = {**(entry.field_metadata or {}), **(output.metadata or {}), VIRTUAL: json.dumps(asdict(own))}
+        made.append(pa.field(output.column, arrow_json.parse_type(output.data_type), metadata=told))
+    return made
+
+
+# -- backfilling ---------------------------------------------------------------------------------
+
+
+def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> dict[str, Any]:
+    """What a worker needs to know of a backfill that can be carried out. Nothing is changed.
+
+    Raises TableColumnNotFoundError, TableVersionNotFoundError, TableBranchNotFoundError, and InvalidInputError for a
+    column that is neither computed nor virtual.
+    """
+    dataset = open_at(table, branch=request.branch)
+    if not is_main(request.branch):
+        raise UnsupportedOperationError(
+            f"{_BACKFILL}: {table.name} can be backfilled on its main branch only, and {request.branch!r} was asked "
+            "for. Leave branch out."
+        )
+    column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)
+    require_definition(table, dataset.schema, column)
+    if request.read_version is not None and open_at(table, version=request.read_version).version != dataset.version:
+        raise InvalidInputError(
+            f"{_BACKFILL}: read_version is {request.read_version}, and {table.name} is at {dataset.version}. A "
+            "backfill reads the latest version: leave read_version out."
+        )
+    if request.where is not None:
+        with translated(table, f"{_BACKFILL} where {request.where}"):
+            dataset.scanner(columns=[], filter=request.where, with_row_id=True).explain_plan()
+    for name in ("concurrency", "checkpoint_size"):
+        value = getattr(request, name)
+        if value is not None and value < 1:
+            raise InvalidInputError(f"{_BACKFILL}: {name} is {value}, but must be at least 1.")
+    return {
+        "column": column,
+        "where": request.where,
+        "concurrency": request.concurrency,
+        "checkpoint_size": request.checkpoint_size,
+    }
+
+
+def require_definition(table: Table, schema: pa.Schema, column: str) -> Definition:
+    found = definition(schema.field(column))
+    if found is None:
+        known = [field.name for field in schema if definition(field) is not None]
+        raise InvalidInputError(
+            f"{_BACKFILL}: the column {column!r} of {table.name} is neither computed nor virtual, so nothing says what "
+            f"its values are. {_known(known)}"
+        )
+    return found
+
+
+def _known(columns: Sequence[str]) -> str:
+    if columns:
+        return f"Those that are: {', '.join(columns)}."
+    return f"Add one with {_ADD}, giving computed or virtual_column."
