@@ -41,6 +41,13 @@ class Watch:
         if not _is_remote():
             self.spark.sparkContext.setJobGroup(self.group, self.group.rpartition("/")[2])
 
+    def interrupt(self, tag: str) -> None:
+        """Stop the jobs of the group; by the tag where there are no groups, since it does not find all of them."""
+        if _is_remote():
+            self.spark.interruptTag(tag)
+        else:
+            self.spark.sparkContext.cancelJobGroup(self.group)
+
     def progress(self) -> Progress:
         if _is_remote():
             return Progress()

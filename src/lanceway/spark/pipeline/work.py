@@ -59,8 +59,8 @@ class Work:
     def interrupt(self) -> None:
         """Stop what is under way. To be asked again until all has ended: a step may be between two jobs of Spark's."""
         self.stopping = True
-        for watch in list(self._computing.values())[:1]:
-            watch.spark.interruptTag(self.run.key)
+        for watch in list(self._computing.values()):
+            watch.interrupt(self.run.key)
 
     def tell_progress(self) -> None:
         """How far Spark is with the steps that compute at this moment: now and then, since it costs Spark something."""
