@@ -68,6 +68,13 @@ def _start(master: str, app_name: str, conf: Mapping[str, str]) -> SparkSession:
     return spark
 
 
+def beside(spark: SparkSession, *, catalogs: Mapping[str, Mapping[str, str]] | None = None) -> SparkSession:
+    """A session of its own beside one that runs, on the same workers: nothing that was set or named there is known."""
+    made = spark.newSession()
+    made.conf.set(_SHUFFLE, str(spark.conf.get(_SHUFFLE)))
+    return install(made, catalogs=catalogs)
+
+
 def install(
     spark: SparkSession,
     *,

@@ -132,12 +132,12 @@ class Worker:
         return session(self.master)
 
     def _sql(self, catalogs: Mapping[str, Mapping[str, str]]) -> SparkSession | None:
-        """A session for free SQL over catalogs, None where that is not allowed."""
+        """A session for free SQL over catalogs, None where that is not allowed. No two queries share one."""
         if not self.sql:
             return None
-        from lanceway.spark.sessions import session
+        from lanceway.spark.sessions import beside, session
 
-        return session(self.master, catalogs=catalogs)
+        return beside(session(self.master), catalogs=catalogs)
 
     # -- what became of it -----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from lanceway.tables.views import View
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# A session over catalogs of these names; None where free SQL is not allowed.
+# A session of one's own over catalogs of these names; None where free SQL is not allowed.
 Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
 
 
@@ -31,13 +31,10 @@ def run(places: Places, job: Job, held: Held, view: View, sessions: Sessions) ->
             "Whoever runs the worker can allow it: --sql."
         )
     summary = Summary("refresh", held.name)
-    before = spark.catalog.currentCatalog()
-    spark.catalog.setCurrentCatalog(job.catalog)
-    try:
-        frame = _frame(spark, str(view.sql), held)
-        frame.write.format("lance").mode("overwrite").options(**held.place.target.to_options(), job=job.key).save()
-    finally:
-        spark.catalog.setCurrentCatalog(before)
+    # As a statement: what the session has of catalogs would be looked for in whichever session is active.
+    spark.sql(f"SET CATALOG {quoted(job.catalog)}")
+    frame = _frame(spark, str(view.sql), held)
+    frame.write.format("lance").mode("overwrite").options(**held.place.target.to_options(), job=job.key).save()
     opened = held.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
     summary.facts = {"refreshed": "anew"}
