@@ -6,7 +6,8 @@ import base64
 import os
 import pickle
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lance
@@ -16,6 +17,7 @@ import pytest
 from lanceway.errors import TableColumnNotFoundError
 from lanceway.spark import scans
 from lanceway.spark.types import spark_schema
+from tests.spark.streams import received
 
 
 def make(path: Path) -> dict[str, str]:
@@ -30,15 +32,17 @@ def test_tasks_run_what_the_driver_has_planned(tmp_path: Path) -> None:
     function, *partitions = parts(base64.b64decode(planned))
     read, _ = pickle.loads(function)
     asked = [iter([pa.record_batch({"partition": pa.array([part], pa.binary())})]) for part in partitions]
-    found = [joined(read(one)) for one in asked]
+    found = [table(read(one)) for one in asked]
     assert len(partitions) == 2
     assert pa.concat_tables(found).to_pydict() == {"id": list(range(5, 30))}
 
 
-def joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """The stream that comes in pieces, as the bridge puts it together."""
-    stream = b"".join(piece for batch in batches for piece in batch["piece"].to_pylist())
-    return pa.ipc.open_stream(stream).read_all()
+def table(batches: Iterator[pa.RecordBatch]) -> pa.Table:
+    """What a task sends, read as the bridge does."""
+    with ThreadPoolExecutor(1) as pool:
+        arriving = pool.submit(received, next(batches)["piece"][0].as_py())
+        list(batches)
+        return pa.ipc.open_stream(arriving.result()).read_all()
 
 
 def test_few_rows_that_an_index_finds_are_read_at_once(tmp_path: Path) -> None:

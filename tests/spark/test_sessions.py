@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +33,16 @@ def test_a_running_session_is_adopted(spark: SparkSession) -> None:
 
 def test_the_namespaces_of_the_configuration_are_catalogs(spark: SparkSession) -> None:
     spark.sql("SHOW NAMESPACES IN warehouse").collect()  # which Spark refuses for a name that is no catalog
+
+
+def test_workers_are_forked_by_a_daemon_that_has_imported_the_contract(spark: SparkSession) -> None:
+    def parent(_: int) -> tuple[str, int]:
+        of = Path("/proc") / str(os.getppid())
+        return (of / "cmdline").read_text(), len(list((of / "task").iterdir()))
+
+    (command, threads), *_ = spark.sparkContext.range(1).map(parent).collect()
+    assert "lanceway.spark.daemon" in command
+    assert threads == 1  # or a fork would not be safe
 
 
 def test_importing_the_package_loads_neither_spark_nor_lance() -> None:

@@ -159,9 +159,9 @@ def java() -> str | None:
     return shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
 
 
-def spark_workers_run(python: str) -> None:
-    """Let the Python workers of a Spark that is started from here be this one, unless `PYSPARK_PYTHON` is set."""
-    os.environ.setdefault("PYSPARK_PYTHON", python)
+def spark_workers_run(python: str) -> bool:
+    """Let the Python workers of a Spark that is started from here be this one, unless `PYSPARK_PYTHON` is another."""
+    return os.environ.setdefault("PYSPARK_PYTHON", python) == python
 
 
 def hide_spark_traceback() -> None:

@@ -1,7 +1,7 @@
-"""Batches on their way to Spark as they are: an Arrow stream in pieces, of which each is the one value of a row.
+"""Batches on their way to Spark as they are: an Arrow stream, of which the bridge makes columns (`Columnar.java`).
 
-Of what a Python source reads, Spark makes rows one by one, and that is most of a scan's time. The bridge puts the
-pieces together again (`Columnar.java`), and hands whole columns on to Spark.
+Of what a Python source reads, Spark makes rows one by one, and that is most of a scan's time. Here its rows have one
+value each, which tells of a channel that has the stream. Where there can be none, they are the stream, in pieces.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from lanceway.spark import channels
+
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql.types import StructType
 
     from lanceway.spark.partials import PartialsReader
@@ -43,7 +45,10 @@ class PiecesReader(DataSourceReader):
         return self._reader.partitions()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return map(_rows, stream(self._reader.wanted, self._reader.read(partition)))
+        messages = stream(self._reader.wanted, self._reader.read(partition))
+        if channels.are_possible():
+            messages = map(pa.py_buffer, channels.through(messages))
+        return map(_rows, messages)
 
 
 def stream(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Buffer]:
@@ -66,8 +71,6 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 def _rows(message: pa.Buffer) -> pa.RecordBatch:
     """A message as rows with one value each, which are not copied."""
-    import pyarrow as pa
-
     ends = pa.array([*range(0, message.size, _PIECE), message.size], pa.int32())
     pieces = pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, ends.buffers()[1], message])
     return pa.record_batch([pieces], schema=pa.schema([("piece", pa.binary())]))

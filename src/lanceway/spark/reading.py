@@ -151,7 +151,8 @@ class LanceReader(DataSourceReader):
         if read.searches:
             yield from searching.search(self._target, read)
             return
-        dataset = self._target.open(version=read.version, branch=read.branch)
+        # Where a scan was planned, the version is open.
+        dataset = self._planned[1] if self._planned else self._target.open(version=read.version, branch=read.branch)
         fragments = None if share.fragments is None else _chosen(dataset, share.fragments)
         if fragments == []:
             return

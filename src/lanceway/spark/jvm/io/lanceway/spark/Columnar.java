@@ -2,11 +2,15 @@ package io.lanceway.spark;
 
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ReadableByteChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.FieldVector;
@@ -22,9 +26,11 @@ import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Whole columns for Spark, of an Arrow stream that comes in pieces: each is the one value of a row (pieces.py). */
+/** Whole columns for Spark, of an Arrow stream that a worker sends beside its rows, or as their values (pieces.py). */
 final class Columnar {
   private static final BufferAllocator MEMORY = new RootAllocator();
+  private static final String SOCKET = "unix:";
+  private static final int LONGEST = 256;
 
   private Columnar() {}
 
@@ -44,12 +50,12 @@ final class Columnar {
   }
 
   /** The rows of a stream that is whole; each may be kept. */
-  static InternalRow[] rows(byte[] stream, Internals.Copier copier) throws IOException {
+  static InternalRow[] rows(byte[] stream, UnaryOperator<InternalRow> copy) throws IOException {
     List<InternalRow> rows = new ArrayList<>();
     try (BufferAllocator memory = child();
         Columns columns = new Columns(Channels.newChannel(new ByteArrayInputStream(stream)), memory)) {
       while (columns.next()) {
-        columns.batch().rowIterator().forEachRemaining(row -> rows.add(copier.copy(row)));
+        columns.batch().rowIterator().forEachRemaining(row -> rows.add(copy.apply(row)));
       }
     }
     return rows.toArray(InternalRow[]::new);
@@ -153,10 +159,11 @@ final class Columnar {
     public void close() {}
   }
 
-  /** The pieces as one stream of bytes. */
+  /** The pieces as one stream of bytes; or the first of them tells of a socket that has it (channels.py). */
   private static final class Joined implements ReadableByteChannel {
     private final PartitionReader<InternalRow> pieces;
     private ByteBuffer piece = ByteBuffer.allocate(0);
+    private SocketChannel channel;
 
     Joined(PartitionReader<InternalRow> pieces) {
       this.pieces = pieces;
@@ -164,16 +171,38 @@ final class Columnar {
 
     @Override
     public int read(ByteBuffer target) throws IOException {
-      while (!piece.hasRemaining()) {
+      if (channel == null && !piece.hasRemaining()) {
         if (!pieces.next()) {
           return -1;
         }
-        piece = ByteBuffer.wrap(pieces.get().getBinary(0));
+        take(pieces.get().getBinary(0));
       }
+      return channel == null ? copy(target) : receive(target);
+    }
+
+    private void take(byte[] given) throws IOException {
+      String text = given.length < LONGEST ? new String(given, StandardCharsets.UTF_8) : "";
+      if (text.startsWith(SOCKET)) {
+        channel = SocketChannel.open(UnixDomainSocketAddress.of(text.substring(SOCKET.length())));
+      } else {
+        piece = ByteBuffer.wrap(given);
+      }
+    }
+
+    private int copy(ByteBuffer target) {
       int count = Math.min(piece.remaining(), target.remaining());
       target.put(target.position(), piece, piece.position(), count);
       target.position(target.position() + count);
       piece.position(piece.position() + count);
+      return count;
+    }
+
+    /** Where the socket ends, the worker has sent all, or has failed, which Spark's own way tells. */
+    private int receive(ByteBuffer target) throws IOException {
+      int count = channel.read(target);
+      while (count < 0 && pieces.next()) {
+        pieces.get(); // which is no part of the stream
+      }
       return count;
     }
 
@@ -183,6 +212,10 @@ final class Columnar {
     }
 
     @Override
-    public void close() {}
+    public void close() throws IOException {
+      if (channel != null) {
+        channel.close();
+      }
+    }
   }
 }

@@ -387,11 +387,6 @@ final class Internals {
     }
   }
 
-  /** Makes a row of Spark's own that may be kept. */
-  interface Copier {
-    InternalRow copy(InternalRow row);
-  }
-
   private record KnownScan(StructType readSchema, InternalRow[] rows, String description) implements LocalScan {}
 
   /** An exception of Spark's with a sentence of ours: its own conditions cannot carry one. */

@@ -1,0 +1,19 @@
+"""The other end of a channel: what the bridge reads."""
+
+from __future__ import annotations
+
+import socket
+
+from lanceway.spark import channels
+
+
+def connect(told: bytes) -> socket.socket:
+    assert told.startswith(channels.PREFIX)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(told.removeprefix(channels.PREFIX).decode())
+    return connection
+
+
+def received(told: bytes) -> bytes:
+    with connect(told) as connection, connection.makefile("rb") as stream:
+        return stream.read()
