@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ def write(pair: Pair, console: Console) -> None:
         ),
     ]
     show(console, f"Writing {pair.title}", lines)
+    lance.dataset(str(places[0])).cleanup_old_versions(timedelta(0))  # each time was a version
     sizes = [sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 2**20 for place in places]
     console.print(f"Written: {sizes[0]:,.0f} MiB as Lance, {sizes[1]:,.0f} MiB as Parquet.")
     _remove(*places)

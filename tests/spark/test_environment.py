@@ -64,5 +64,12 @@ def test_workers_without_the_package(spark: SparkSession, monkeypatch: pytest.Mo
     environment.check_workers(spark)
     bare = getattr(sys, "_base_executable", sys.executable)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", bare)
-    with pytest.raises(InvalidInputError, match="lanceway is not installed where Spark's Python workers run: "):
+    with pytest.raises(InvalidInputError, match=r"spark.python.daemon.module is set.* leave that setting out"):
         environment.check_workers(spark)
+    running = spark.sparkContext._jsc.sc().conf()
+    running.set(environment.DAEMON, "pyspark.daemon")  # as it is on a cluster
+    try:
+        with pytest.raises(InvalidInputError, match="lanceway is not installed where Spark's Python workers run: "):
+            environment.check_workers(spark)
+    finally:
+        running.set(environment.DAEMON, environment.OWN_DAEMON)

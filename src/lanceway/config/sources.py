@@ -164,6 +164,11 @@ def spark_workers_run(python: str) -> bool:
     return os.environ.setdefault("PYSPARK_PYTHON", python) == python
 
 
+def spark_buffer() -> int:
+    """How many bytes a Python worker of Spark buffers before it passes them on. Spark tells its workers."""
+    return int(os.environ.get("SPARK_BUFFER_SIZE", 2**16))
+
+
 def hide_spark_traceback() -> None:
     """Let the worker of Spark that this process is tell its error without a traceback. PySpark looks for it."""
     os.environ["SPARK_HIDE_TRACEBACK"] = "1"

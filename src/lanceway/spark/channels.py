@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from lanceway import config
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -31,7 +33,7 @@ def through(messages: Iterable[pa.Buffer], buffered: int | None = None) -> Itera
     Something large follows, so that the worker passes on what it buffers, `buffered` bytes at most. Nothing more comes
     until all is sent, or the JVM has read enough and hung up. What goes wrong while messages are made is raised here.
     """
-    size = buffered or int(os.environ.get("SPARK_BUFFER_SIZE", 2**16))
+    size = buffered or config.spark_buffer()
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder, socket.socket(socket.AF_UNIX) as listening:
         name = os.path.join(folder, _NAME)
         listening.bind(name)

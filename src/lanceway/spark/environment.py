@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 OLDEST_JAVA = 17
 OLDEST_SPARK = (4, 1)
+# Spark's setting of what forks Python workers, and what does so with the contract imported.
+DAEMON, OWN_DAEMON = "spark.python.daemon.module", "lanceway.spark.daemon"
 _INSTALL = "Install it with: pip install 'lanceway[spark]'."
+_THERE = "Install it there with pip install 'lanceway[spark]', or set PYSPARK_PYTHON to a Python that has it."
 _VERSION = re.compile(r'version "(\d+)')
 
 
@@ -61,13 +64,22 @@ def check_workers(spark: SparkSession) -> None:
 
     It runs a small job, so that every executor is likely to be asked.
     """
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
     tasks = 2 * spark.sparkContext.defaultParallelism
-    found = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(_probe()).collect()
-    missing = sorted({host for host, has in found if not has})
+    asked = spark.sparkContext.parallelize(range(tasks), tasks).mapPartitions(_probe())
+    try:
+        missing = sorted({host for host, has in asked.collect() if not has})
+    except Py4JJavaError as error:
+        if spark.sparkContext.getConf().get(DAEMON) != OWN_DAEMON:
+            raise
+        raise InvalidInputError(
+            f"Spark's Python workers do not start by {OWN_DAEMON}, to which {DAEMON} is set. Where the package "
+            f"lanceway is not installed, leave that setting out. {_THERE}"
+        ) from error
     if missing:
         raise InvalidInputError(
-            f"The package lanceway is not installed where Spark's Python workers run: {', '.join(missing)}. Install "
-            "it there with pip install 'lanceway[spark]', or set PYSPARK_PYTHON to a Python that has it."
+            f"The package lanceway is not installed where Spark's Python workers run: {', '.join(missing)}. {_THERE}"
         )
 
 

@@ -20,9 +20,6 @@ _log = logging.getLogger("lanceway.spark")
 _SHUFFLE, _ROUNDS = "spark.sql.shuffle.partitions", 4
 # What may be set while a session runs.
 _SETTINGS = {"spark.sql.python.filterPushdown.enabled": "true"}
-
-# Workers that are forked by a daemon of ours start sooner; it is there where workers run the driver's own Python.
-_DAEMON = {"spark.python.daemon.module": "lanceway.spark.daemon"}
 _PYTHON = "spark.pyspark.python"
 
 
@@ -61,7 +58,8 @@ def _start(master: str, app_name: str, conf: Mapping[str, str]) -> SparkSession:
     if local:
         configuration.quiet_lance()  # in the workers, which inherit it
         if configuration.spark_workers_run(sys.executable) and _PYTHON not in conf:
-            conf = {**_DAEMON, **conf}
+            # Where workers run the driver's own Python, the package is there.
+            conf = {environment.DAEMON: environment.OWN_DAEMON, **conf}
     builder = SparkSession.builder.master(master).appName(app_name)
     for key, value in conf.items():
         builder = builder.config(key, value)
