@@ -17,8 +17,9 @@ OPENING = """\
 What `lanceway.connect(type, …)`, a section of `lanceway.toml` and the environment may set.
 [Connecting](../guide/connect.md) says where each value comes from.
 
-Two keys belong to every section of `lanceway.toml` and not to a catalog: `type`, which chooses one of the
-following, and `at`, the namespace inside it that becomes the root.
+Three keys belong to every section of `lanceway.toml` and not to a catalog: `type`, which chooses one of the
+following, `at`, the namespace inside it that becomes the root, and `jobs`, the database in which a catalog that has
+none of its own records [background jobs](../guide/background-jobs.md): an address, or `home`.
 """
 
 

@@ -17,3 +17,14 @@ def test_the_memory_of_rows_is_measured() -> None:
     assert done.returncode == 0, done.stderr
     steps = [line.split()[0] for line in done.stdout.splitlines()[1:]]
     assert steps == ["nothing", "create", "insert", "query", "send"]
+
+
+@pytest.mark.slow
+def test_one_job_between_catalogs_is_measured_with_all_tables() -> None:
+    command = [sys.executable, str(BENCH / "jobs.py"), "--only", "migrate", "--tables", "30"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    head, (job, tables, _, _, peak, tenth) = (line.split() for line in done.stdout.splitlines())
+    assert head == ["job", "tables", "seconds", "tables/s", "peak", "MB", "at", "a", "tenth"]
+    assert (job, tables) == ("migrate", "30")
+    assert min(float(peak), float(tenth)) > 10, "megabytes"

@@ -47,7 +47,7 @@ def test_a_class_by_its_import_path(tmp_path: Path):
     ("arguments", "message"),
     [
         ({}, "connect needs a type"),
-        ({"type": "dri"}, "There is no catalog of type 'dri'. Known types: dir"),
+        ({"type": "dri"}, r"There is no catalog of type 'dri'\. Did you mean 'dir'\? Known types: dir"),
         ({"type": "no.such.Catalog"}, "cannot be loaded"),
         ({"type": "lanceway.identifiers.Identifier"}, "is no subclass of lance_namespace.LanceNamespace"),
         ({"type": "dir", "name": "x"}, "not both"),

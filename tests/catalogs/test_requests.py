@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lance_namespace import CreateNamespaceRequest, DescribeTableRequest
 
-from lanceway.catalogs.requests import accept, mode, page_limit, page_start, page_token, table_id
+from lanceway.catalogs.requests import accept, mode, page_limit, page_start, page_start_id, page_token, table_id
 from lanceway.errors import InvalidInputError
 
 
@@ -68,6 +68,17 @@ def test_no_token_is_the_first_page():
 def test_a_token_from_elsewhere_is_refused(token: str):
     with pytest.raises(InvalidInputError, match="does not belong to this list"):
         page_start("tables", token)
+
+
+def test_a_token_gives_its_number_back():
+    assert page_start_id("jobs", page_token("jobs", "17")) == 17
+    assert page_start_id("jobs", None) is None
+
+
+@pytest.mark.parametrize("start", ["t1", "-1", "1.0", "٣", "9" * 19])
+def test_a_token_of_something_else_than_a_number_is_refused(start: str):
+    with pytest.raises(InvalidInputError, match="does not belong to this list"):
+        page_start_id("jobs", page_token("jobs", start))
 
 
 @pytest.mark.parametrize("limit", [0, -1])

@@ -485,6 +485,22 @@ def test_tokens_are_fetched_from_the_server_unless_told(faults: Faults) -> None:
     assert faults.seen[2].headers["x-api-key"] == "key"
 
 
+def test_all_that_is_asked_of_jobs_goes_through_one_client(faults: Faults) -> None:
+    job = {"id": "job-1", "kind": "backfill", "table": ["t"], "request": {}, "requested_by": "bob", "created_at": 1}
+    token = answer(200, {"access_token": "fresh", "expires_in": 3600})
+    running, done = (answer(200, {**job, "state": state}) for state in ("running", "done"))
+    faults.will(token, running, done, token, done, token, done)
+    catalog = RestCatalog(uri=f"{faults.uri}/lance", credential="id:secret", retries=0)
+    assert catalog.wait_for_job("job-1").state == "done"
+    catalog.close()
+    assert catalog.describe_job("job-1").state == "done", "it opens again"
+    with pickle.loads(pickle.dumps(catalog)) as copy:
+        assert copy.describe_job("job-1").state == "done"
+    catalog.close()
+    fetched, asked = "/oauth/token", "/lanceway/v1/jobs/job-1"
+    assert [seen.path for seen in faults.seen] == [fetched, asked, asked, fetched, asked, fetched, asked]
+
+
 def test_a_token_file_means_the_same_file_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     catalog = RestCatalog(uri="http://host", token_file="token")

@@ -60,7 +60,7 @@ def test_jobs_are_listed_and_cancelled(lake: Run) -> None:
     assert lake("jobs", "wait", job).code == 1
     gone = lake("jobs", "show", "job-none")
     assert (gone.code, "no job 'job-none'" in gone.err) == (1, True)
-    assert lake("jobs", "list", "--state", "gone").code == 1
+    assert lake("jobs", "list", "--state", "gone").code == 2
 
 
 def test_a_view(lake: Run, tmp_path: Path) -> None:
@@ -95,6 +95,7 @@ def test_a_view_by_a_function(lake: Run) -> None:
     [
         (("views", "create", "v"), 2, "say what it is made of"),
         (("views", "create", "v", "--sql", "SELECT 1"), 2, "name the view's columns"),
+        (("views", "create", "v", "--source", "people", "--partition-by", "id"), 2, "for a view with --function"),
         (("views", "create", "v", "--source", "none"), 1, "none"),
         (("views", "refresh", "people"), 1, "no materialized view"),
         (("tables", "columns", "backfill", "people", "name"), 1, "neither computed nor virtual"),
@@ -115,3 +116,27 @@ def test_an_empty_view(lake: Run) -> None:
 def test_a_folder_has_no_jobs(done: Run, cli: Run) -> None:
     ended = cli("jobs", "list")
     assert (ended.code, "lanceway up" in ended.err) == (1, True)
+
+
+def test_the_jobs_of_a_folder(bare: Run, tmp_path: Path) -> None:
+    """The database is the one that its section names; a worker that is told the same name takes them."""
+    folder = f'[namespaces.local]\ntype = "dir"\npath = "{tmp_path}/tables"\n'
+    file = tmp_path / "lanceway.toml"
+    file.write_text(folder)
+
+    def local(*arguments: str) -> Ended:
+        return bare("--in", "local", *arguments)
+
+    refused = local("jobs", "worker", "--once")
+    assert (refused.code, "Set jobs in it to 'home', or to a database." in refused.err) == (2, True)
+    file.write_text(f'{folder}jobs = "sqlite:///{tmp_path}/jobs.db"\n')
+    (tmp_path / "people.ndjson").write_text(PEOPLE)
+    assert local("tables", "create", "people", "people.ndjson").code == 0
+    assert local("tables", "columns", "add", "people", "--computed", "twice=id * 2").code == 0
+    job = local("--json", "tables", "columns", "backfill", "people", "twice").json["job_id"]
+    assert work(local) == 1
+    assert local("jobs", "wait", job).out == f"The job {job} is done.\n"
+    assert [row["twice"] for row in rows(local, "people")] == [2, 4]
+    assert local("views", "create", "copy", "--source", "people", "--column", "id").code == 0
+    assert work(local) == 1
+    assert rows(local, "copy") == [{"id": 1}, {"id": 2}]

@@ -133,7 +133,7 @@ def test_a_table_goes_out_and_comes_back(jobs: Run, tmp_path: Path) -> None:
         (("clean", "people", "--older-than", "soon"), 2, "'soon' is no age; write a number and s, m, h, d or w"),
         (("index", "people", "nope", "--type", "BTREE"), 1, "people has no column nope"),
         (("backfill", "people", "x", "json:dumps", "--type", "{"), 2, "'{' is no JSON"),
-        (("backfill", "people", "x", "json:dumps", "--type", "word"), 1, "is no data type"),
+        (("backfill", "people", "x", "json:dumps", "--type", "word"), 2, "is no data type"),
         (("dedupe", "people", "--on", "nope"), 1, "people has no column 'nope'"),
         (("import", "people", "./nothing"), 1, "There is no Parquet file at"),
     ],

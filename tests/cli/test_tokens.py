@@ -158,7 +158,7 @@ def test_what_cannot_be_revoked(bare: Run, run: Run, home: Path, store: LakeStor
 
 def test_the_usual_home(bare: Run, tmp_path: Path) -> None:
     ended = bare("tokens", "list")
-    assert (ended.code, f"{tmp_path}/me/.lanceway" in ended.err) == (1, True)
+    assert (ended.code, f"{tmp_path}/me/.lanceway" in ended.err) == (2, True)
     assert not (tmp_path / "me").exists()
     (tmp_path / "me" / ".lanceway").mkdir(parents=True)
     open_store(f"sqlite:///{tmp_path}/me/.lanceway/lake.db").close()

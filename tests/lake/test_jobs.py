@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import select, update
 
 from lanceway.lake import jobs
-from lanceway.lake.jobs import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Job
+from lanceway.lake.job_states import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from lanceway.lake.jobs import Job
 from lanceway.lake.schema import jobs as rows
 from lanceway.lake.store import LakeStore, open_store
 

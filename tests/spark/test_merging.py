@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import lanceway.spark
-from lanceway.errors import InvalidInputError, InvalidTableStateError, LanceNamespaceError, TableNotFoundError
+from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
 from lanceway.spark.rewriting import Changed
 from tests.spark.writes import ids, settle, strays
 
@@ -175,41 +175,3 @@ def test_update_and_delete_by_condition(spark: SparkSession, folder: Path) -> No
     assert sorted(found) == [*range(20), *range(35, 40)]
     assert (found[4]["name"], found[4]["n"], found[5]["name"], found[5]["n"]) == ("OLD", 2, "old", 1)
     assert strays(folder / "t") == set()
-
-
-# -- changes -------------------------------------------------------------------------------------
-
-
-def changes(spark: SparkSession, path: Path, start: int, end: int | None = None) -> dict[str, list[tuple[int, str]]]:
-    found: dict[str, list[tuple[int, str]]] = {}
-    for row in lanceway.spark.read_changes(spark, path, start, end).collect():
-        found.setdefault(row["_change"], []).append((row["id"], row["name"]))
-    return {change: sorted(rows) for change, rows in found.items()}
-
-
-def test_changes_are_told_by_stable_ids_even_after_compaction(spark: SparkSession, folder: Path) -> None:
-    path = folder / "t"
-    make(path, stable=True)
-    dataset = lance.dataset(path)
-    dataset.delete("id = 3")
-    dataset.update({"name": "'changed'"}, where="id = 12")
-    dataset.insert(pa.table({"id": [40], "name": ["added"], "n": [1]}))
-    expected = {"delete": [(3, "old")], "update": [(12, "changed")], "insert": [(40, "added")]}
-    assert changes(spark, path, 1) == expected
-    dataset.optimize.compact_files()
-    assert changes(spark, path, 1) == expected
-    assert changes(spark, path, 2, 3) == {"update": [(12, "changed")]}
-
-
-def test_changes_without_stable_ids_are_deletions_and_insertions(spark: SparkSession, folder: Path) -> None:
-    path = folder / "t"
-    make(path)
-    dataset = lance.dataset(path)
-    dataset.update({"name": "'changed'"}, where="id = 12")
-    assert changes(spark, path, 1) == {"delete": [(12, "old")], "insert": [(12, "changed")]}
-    assert len(changes(spark, path, 0, 1)["insert"]) == 40
-    dataset.optimize.compact_files()
-    with pytest.raises(InvalidTableStateError, match="is a Rewrite, after which rows lie elsewhere"):
-        changes(spark, path, 1)
-    with pytest.raises(InvalidInputError, match="must lie between 0 and"):
-        changes(spark, path, 99)

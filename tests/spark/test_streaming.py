@@ -118,6 +118,25 @@ def test_rows_that_move_or_go_are_no_news_and_rows_that_change_are_refused(folde
     assert skipping.next() == list(range(29, 39))
 
 
+def test_columns_that_are_added_or_cast_are_no_news_and_one_written_anew_is_refused(folder: Path) -> None:
+    grow(folder / "t", 1)
+    stream = Stream(folder / "t", start="now")
+    dataset: Any = lance.dataset(folder / "t")
+    dataset.add_columns({"twice": "id * 2"})
+    dataset.alter_columns({"path": "twice", "data_type": pa.int32()})
+    dataset.drop_columns(["twice"])
+    grow(folder / "t", 1)
+    assert stream.next() == list(range(10, 20))
+    dataset = lance.dataset(folder / "t")
+    fragment = dataset.get_fragments()[0]
+    made, _ = fragment.update_columns(pa.table({"id": [3], "name": ["y"]}), left_on="id")
+    others = [one.metadata for one in dataset.get_fragments()[1:]]
+    operation = lance.LanceOperation.Merge([made, *others], dataset.lance_schema)
+    lance.LanceDataset.commit(dataset, operation, read_version=dataset.version)
+    with pytest.raises(InvalidTableStateError, match=r"does not only add rows, it changes some \(Merge\)"):
+        stream.next()
+
+
 def test_a_version_that_was_cleaned_up_is_missed(folder: Path) -> None:
     grow(folder / "t", 3)
     stream = Stream(folder / "t", start="1")

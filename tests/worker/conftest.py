@@ -16,7 +16,8 @@ import pytest
 import lanceway
 from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.jobs import Job
-from lanceway.spark.worker import Places, Worker
+from lanceway.spark.worker.loop import Worker
+from lanceway.spark.worker.places import Places
 from lanceway.tables import envelopes, ipc
 
 FUNCTIONS = "tests.worker.functions"

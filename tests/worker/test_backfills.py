@@ -77,6 +77,22 @@ def test_rows_that_come_later_are_filled_by_the_next_backfill(table: Bench) -> N
     assert (again.state, again.result["changed"], again.result["rows"]) == ("done", False, 0)
 
 
+def test_a_branch_is_filled_and_the_main_one_stays_as_it_is(table: Bench) -> None:
+    add(table, name="twice", computed="id * 2")
+    table.lake.create_table_branch({"id": ["people"], "name": "dev"})
+    job = table.backfill("people", "twice", branch="dev", where="id > 1")
+    assert (job.state, job.error) == ("done", None)
+    assert table.rows("people", "id", "twice", branch="dev") == [(1, None), (2, 4), (3, 6)]
+    assert table.backfill("people", "twice", branch="dev").result is not None
+    assert table.rows("people", "id", "twice", branch="dev") == [(1, 2), (2, 4), (3, 6)]
+    at_once = virtual("length", ("size", "size", "int32"), auto_backfill=True)
+    entry = {"name": "size", "virtual_column": at_once}
+    answer = table.lake.alter_table_add_columns({"id": ["people"], "branch": "dev", "new_columns": [entry]})
+    assert table.done(answer.context["lanceway.jobs"]).error is None
+    assert table.rows("people", "id", "size", branch="dev") == [(1, 2), (2, 2), (3, 2)]
+    assert (table.rows("people", "id", "twice"), table.version("people")) == ([(1, None), (2, None), (3, None)], 2)
+
+
 def test_a_virtual_column_is_computed_by_a_function_that_is_allowed(table: Bench) -> None:
     add(table, name="length", virtual_column=virtual("length", ("length", "length", "int32")))
     job = table.backfill("people", "length")

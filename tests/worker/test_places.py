@@ -10,7 +10,7 @@ from lanceway.catalogs.desk import Desk
 from lanceway.catalogs.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
-from lanceway.spark.worker import Places
+from lanceway.spark.worker.places import Places
 from tests.worker.conftest import Bench, people
 
 

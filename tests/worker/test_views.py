@@ -206,6 +206,21 @@ def test_a_table_function_makes_all_rows_anew(source: Bench) -> None:
     assert source.rows("view", "rows", "sum") == [(4, 10)]
 
 
+def test_a_table_function_is_given_the_rows_of_each_partition(source: Bench) -> None:
+    source.append("people", pa.table({"id": [10, 20, 30], "name": ["n1", None, None]}))
+    schema = pa.schema([("rows", pa.int64()), ("sum", pa.int64())])
+    given = spec("udtf", "total", input_columns=["id"], partition_by="name")
+    assert how(source.view("view", schema, {"source": ["people"]}, kind="udtf", udtf_spec=given)) == "anew"
+    assert source.rows("view", "rows", "sum") == [(1, 2), (1, 3), (2, 11), (2, 50)]
+    source.append("people", people(1, 3, 4))
+    assert how(source.refresh("view", concurrency=2)) == "anew"
+    assert source.rows("view", "rows", "sum") == [(1, 2), (1, 4), (2, 50), (2, 6), (3, 12)]
+    failing = spec("udtf", "broken", partition_by="name")
+    job = source.view("broken", schema, {"source": ["people"]}, kind="udtf", udtf_spec=failing)
+    assert job is not None
+    assert "broken failed where name = n1: RuntimeError" in str(job.error)
+
+
 def test_a_function_that_fails_changes_nothing(source: Bench) -> None:
     schema = pa.schema([("rows", pa.int64())])
     given = spec("chunker", "broken")
@@ -326,10 +341,37 @@ def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
             {
                 "kind": "udtf",
                 "source_query": '{"source": ["people"]}',
-                "udtf_spec": spec("udtf", "total", partition_by="id"),
+                "udtf_spec": spec("udtf", "total", partition_by_indexed_column="id"),
             },
             UnsupportedOperationError,
-            "partition_by",
+            "in none of its partitions",
+        ),
+        (
+            {
+                "kind": "udtf",
+                "source_query": '{"source": ["people"]}',
+                "udtf_spec": spec("udtf", "total", partition_by="more"),
+            },
+            TableColumnNotFoundError,
+            "more",
+        ),
+        (
+            {
+                "kind": "udtf",
+                "source_query": '{"source": ["people"]}',
+                "udtf_spec": spec("udtf", "total", partition_by="name.first"),
+            },
+            InvalidInputError,
+            "lies inside name",
+        ),
+        (
+            {
+                "kind": "chunker",
+                "source_query": '{"source": ["people"]}',
+                "udtf_spec": spec("chunker", "letters", partition_by="id"),
+            },
+            InvalidInputError,
+            "partition_by is for the kind udtf",
         ),
         ({"id": ["people"]}, TableAlreadyExistsError, "people"),
     ],

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lanceway.access import tokens
-from lanceway.catalogs.requests import page_limit, page_of, page_start
-from lanceway.errors import InvalidInputError
+from lanceway.catalogs.requests import page_limit, page_of, page_start_id
 from lanceway.lake.store import LakeStore
 from lanceway.lake.tokens import Token
-
-_LONGEST_ID = 18  # digits
 
 
 def described(token: Token) -> dict[str, Any]:
@@ -33,10 +30,8 @@ def page(
 ) -> tuple[list[dict[str, Any]], str | None]:
     """A page of tokens, the oldest first, and the token of the page that follows, if one does."""
     list_ = f"tokens\0{user or ''}\0{dead}"
-    after = page_start(list_, page_token) or "0"
-    if not (after.isascii() and after.isdigit() and len(after) <= _LONGEST_ID):
-        raise InvalidInputError("page_token belongs to no list of tokens. Leave it out to begin anew.")
+    after = page_start_id(list_, page_token) or 0
     limit = page_limit(limit)
-    found = tokens.page(store, user=user, dead=dead, after=int(after), limit=limit and limit + 1)
+    found = tokens.page(store, user=user, dead=dead, after=after, limit=limit and limit + 1)
     items, token = page_of(found, limit, list_, lambda item: str(item.id))
     return [described(item) for item in items], token

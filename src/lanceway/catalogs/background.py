@@ -22,20 +22,22 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.desk import Desk, DeskMethods
-from lanceway.catalogs.jobs import AUTO_REFRESH, BACKFILL, QUEUED, REFRESH, RUNNING
+from lanceway.catalogs.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.catalogs.operations import TableOperations
 from lanceway.catalogs.requests import accept, table_id
 from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.lake.job_states import QUEUED, RUNNING
 from lanceway.tables import columns, computed, dataset, view_requests, views
-from lanceway.tables.dataset import VIEW
+from lanceway.tables.dataset import VIEW, is_main
 from lanceway.tables.views import CHUNKER, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _NO_ENGINE = (
-    "It is work for the background, and this catalog has no database to record it in. Mount it in a server "
-    "(lanceway up), use a lake, or run the work here and now with lanceway.spark.jobs."
+    'It is work for the background, and this catalog has no database to record it in. Set jobs to "home", or to a '
+    "database, in its section of lanceway.toml; or mount it in a server (lanceway up), use a lake, or run the work "
+    "here and now with lanceway.spark.jobs."
 )
 _COUNTS = ("concurrency", "max_rows_per_fragment", "output_limit", "source_task_size")
 # What an answer without a field for it says in its context: the jobs that were recorded at once.
@@ -58,7 +60,9 @@ class BackgroundOperations(DeskMethods, TableOperations):
             for output in entry.virtual_column.outputs
         ]
         if desk is not None and at_once:
-            made = [desk.record(BACKFILL, request.id or (), {"column": column}).id for column in at_once]
+            branch = None if is_main(request.branch) else request.branch
+            wanted = [{"column": column, "branch": branch} for column in at_once]
+            made = [desk.record(BACKFILL, request.id or (), one).id for one in wanted]
             answer.context = {JOBS: ",".join(made)}
         return answer
 

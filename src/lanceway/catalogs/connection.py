@@ -24,26 +24,30 @@ def connect(
 ) -> LanceNamespace:
     """A catalog by its type, or by the name that the configuration gives it. Settings given here win."""
     given = dict(_flattened(settings or {}))
-    at = given.pop("at", None)
+    at, jobs = given.pop("at", None), given.pop("jobs", None)
     if name is not None:
         if type_ is not None:
             raise InvalidInputError(f"connect takes a type ({type_!r}) or a name ({name!r}), not both.")
         named = configuration.namespace(name, config)
-        type_, at = named.type, at or named.at
+        type_, at, jobs = named.type, at or named.at, jobs or named.jobs
         given = {**named.settings, **given}
     if type_ is None:
         raise InvalidInputError(
             'connect needs a type and its settings, such as connect("dir", path="./warehouse"), '
             f'or a name from {configuration.FILE_NAME}, such as connect(name="lake").'
         )
-    catalog = catalog_class(type_)(**given)
-    return _inside(catalog, at) if at else catalog
+    catalog, inside = catalog_class(type_)(**given), Identifier.of(at) if at else None  # type: ignore[arg-type]
+    if jobs:
+        from lanceway.catalogs import later_desk
+
+        catalog = later_desk.lend(catalog, str(jobs), name=name, at=inside, config=config)
+    return catalog if inside is None else _inside(catalog, inside)
 
 
-def _inside(catalog: LanceNamespace, at: object) -> LanceNamespace:
+def _inside(catalog: LanceNamespace, at: Identifier) -> LanceNamespace:
     from lanceway.catalogs.subtree import Subtree
 
-    return Subtree(catalog, Identifier.of(at))  # type: ignore[arg-type]
+    return Subtree(catalog, at)
 
 
 def _flattened(settings: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs import jobs as own
 from lanceway.catalogs.jobs import Job, JobNotFoundError, checked_state
-from lanceway.catalogs.requests import page_limit, page_of, page_start
-from lanceway.errors import InvalidInputError
+from lanceway.catalogs.requests import page_limit, page_of, page_start_id
 
 if TYPE_CHECKING:
     from lanceway.lake.jobs import Job as Row
     from lanceway.lake.store import LakeStore
 
 _ID = re.compile(r"job-[0-9a-f]{20}")
-_LONGEST_ID = 18  # digits
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,12 @@ class Desk:
     user: str
     above: tuple[str, ...] = ()
     own: bool = False
+
+    def opened(self) -> Desk:
+        return self
+
+    def close(self) -> None:
+        """Nothing: whoever lends a desk has its store."""
 
     def inside(self, at: Sequence[str]) -> Desk:
         """The same for a catalog that is mounted from its namespace `at` on."""
@@ -80,9 +84,7 @@ class Desk:
 
         catalog, path = self._place(table)
         list_ = f"jobs\0{self.metalake}\0{catalog}\0{path}\0{checked_state(state)}\0{self.own and self.user}"
-        before = page_start(list_, page_token)
-        if before is not None and not (before.isascii() and before.isdigit() and len(before) <= _LONGEST_ID):
-            raise InvalidInputError("page_token belongs to no list of jobs. Leave it out to begin anew.")
+        before = page_start_id(list_, page_token)
         limit = page_limit(limit)
         rows = self.store.read(
             lambda connection: jobs.page(
@@ -92,7 +94,7 @@ class Desk:
                 path=path,
                 state=state,
                 user=self.user if self.own else None,
-                before=None if before is None else int(before),
+                before=before,
                 limit=limit and limit + 1,
             )
         )

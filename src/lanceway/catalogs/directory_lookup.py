@@ -40,6 +40,7 @@ class DirectoryLookup(Catalog):
         return RelayedManifest(self._folder, self._options) if relay.is_needed() else self._own_manifest
 
     def close(self) -> None:
+        super().close()
         self._own_manifest.close()
 
     def _layout(self) -> str:

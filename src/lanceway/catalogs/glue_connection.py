@@ -25,6 +25,7 @@ class GlueConnection(Catalog):
         self._known: dict[str, str] = {}
 
     def close(self) -> None:
+        super().close()
         self._glue.close()
 
     def _identity(self) -> Mapping[str, str]:

@@ -97,6 +97,7 @@ class IcebergConnection(Catalog):
         return rebuild, (cls, {**given, "root": self._settings["root"]})
 
     def close(self) -> None:
+        super().close()
         self._client.close()
         for known in list(self._warehouses.values()):
             known.client.close()

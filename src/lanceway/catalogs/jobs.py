@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lanceway.errors import InvalidInputError
+from lanceway.lake.job_states import ENDED, STATES
 
 BACKFILL, REFRESH, AUTO_REFRESH = "backfill", "refresh", "auto_refresh"
-QUEUED, RUNNING, DONE, FAILED, CANCELLED = STATES = ("queued", "running", "done", "failed", "cancelled")
-_ENDED = frozenset({DONE, FAILED, CANCELLED})
 _PAUSE = 0.25  # seconds
 
 
@@ -21,7 +20,7 @@ class JobNotFoundError(InvalidInputError):
     status = 404
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"There is no job {job_id[:60]!r}, or not one of yours. List those there are.")
+        super().__init__(f"There is no job {job_id[:60]!r}, or not one of yours. Those there are: lanceway jobs list")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Job:
 
     @property
     def has_ended(self) -> bool:
-        return self.state in _ENDED
+        return self.state in ENDED
 
     def as_record(self) -> dict[str, Any]:
         """As it goes over the wire: what it has not is left out."""

@@ -115,6 +115,7 @@ class LakeConnection(Catalog):
         return rebuild, (cls, {**given, **kept})
 
     def close(self) -> None:
+        super().close()
         self._lake.close()
 
     @property
@@ -128,7 +129,7 @@ class LakeConnection(Catalog):
 
     def _desk(self) -> Desk:
         catalog, user = self._catalog.name, self._user
-        return self._lent_desk or Desk(self._lake, str(self._settings["metalake"]), catalog, user)
+        return super()._desk() or Desk(self._lake, str(self._settings["metalake"]), catalog, user)
 
     @property
     def _user(self) -> str:

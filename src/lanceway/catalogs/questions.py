@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
     from lanceway.catalogs.desk import Desk
+    from lanceway.catalogs.later_desk import LaterDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Questions(LanceNamespace):
     # Whether a namespace and a table beside it may have the same name.
     SHARES_NAMES: ClassVar[bool] = False
 
-    _lent_desk: Desk | None = None
+    _lent_desk: Desk | LaterDesk | None = None
     _lender: Questions | None = None
 
     def __init__(self, **properties: object) -> None:
@@ -161,9 +163,9 @@ class Questions(LanceNamespace):
 
     def _desk(self) -> Desk | None:
         """Where background jobs are recorded; None where nobody would carry them out."""
-        return self._lent_desk
+        return None if self._lent_desk is None else self._lent_desk.opened()
 
-    def with_desk(self, desk: Desk) -> Self:
+    def with_desk(self, desk: Desk | LaterDesk) -> Self:
         """The same catalog, whose background jobs are recorded elsewhere. It costs next to nothing."""
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
@@ -177,6 +179,8 @@ class Questions(LanceNamespace):
 
     def close(self) -> None:
         """Give connections back. A closed catalog opens them again when it is used."""
+        if self._lent_desk is not None:
+            self._lent_desk.close()
 
     # -- identity --------------------------------------------------------------------------------
 
@@ -207,7 +211,8 @@ class Questions(LanceNamespace):
         return hash(self.namespace_id())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), dict(self._given))
+        rebuild = _rebuild if self._lent_desk is None else partial(_rebuild, desk=self._lent_desk)
+        return rebuild, (type(self), dict(self._given))
 
     def __enter__(self) -> Self:
         return self
@@ -225,5 +230,6 @@ class Questions(LanceNamespace):
         return Table(str(table), entry.location, entry.storage_options, client=self, id=tuple(table))
 
 
-def _rebuild(cls: type[Questions], given: dict[str, object]) -> Questions:
-    return cls(**given)
+def _rebuild(cls: type[Questions], given: dict[str, object], desk: Desk | LaterDesk | None = None) -> Questions:
+    made = cls(**given)
+    return made if desk is None else made.with_desk(desk)

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from lanceway.config.rows import nearest
 from lanceway.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ def catalog_class(type_: str) -> type[LanceNamespace]:
         return _load(type_, Row(installed[type_], None))
     if "." in type_ or ":" in type_:
         return _load(type_, Row(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
-    known = ", ".join(sorted({*CATALOGS, *installed}))
+    known = sorted({*CATALOGS, *installed})
     raise InvalidInputError(
-        f"There is no catalog of type {type_!r}. Known types: {known}; or give a class by its import path."
+        f"There is no catalog of type {type_!r}.{nearest(type_, known)} Known types: {', '.join(known)}; or give a "
+        "class by its import path."
     )
 
 

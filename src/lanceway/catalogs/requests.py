@@ -17,6 +17,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Item = TypeVar("Item")
 
 _DIGEST_BYTES = 6
+_LONGEST_ID = 18  # digits
 
 
 def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> Model:
@@ -81,11 +82,25 @@ def page_start(scope: str, token: str | None) -> str | None:
     except (binascii.Error, ValueError):  # ValueError: the token or the name in it is no text of ours
         digest, after = b"", ""
     if not after or digest != _digest(scope, after):
-        raise InvalidInputError(
-            f"The page token {token!r} does not belong to this list. Leave page_token out to begin anew, "
-            "or pass the page_token of the answer before."
-        )
+        raise _foreign(token)
     return after
+
+
+def _foreign(token: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The page token {token!r} does not belong to this list. Leave page_token out to begin anew, "
+        "or pass the page_token of the answer before."
+    )
+
+
+def page_start_id(scope: str, token: str | None) -> int | None:
+    """The same of a list whose items are told apart by numbers, such as the ids of rows."""
+    start = page_start(scope, token)
+    if start is None:
+        return None
+    if not (start.isascii() and start.isdigit() and len(start) <= _LONGEST_ID):
+        raise _foreign(str(token))
+    return int(start)
 
 
 def page_of(

@@ -30,7 +30,7 @@ from lanceway.catalogs import rest_answers, rest_arrow, rest_requests
 from lanceway.catalogs.base import OPERATIONS, Catalog
 from lanceway.catalogs.contract import WITH_DATA, stream_twin
 from lanceway.catalogs.requests import accept
-from lanceway.catalogs.rest_jobs import RestJobs
+from lanceway.catalogs.rest_jobs import RestJobs, client_beside
 from lanceway.catalogs.rest_storage import SERVER, STORAGE, RestStorage, is_on_storage
 from lanceway.catalogs.wrapper import Forwarder
 from lanceway.config import Setting
@@ -88,6 +88,7 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
         }
         self._settings = MappingProxyType({**given, **complete})
         self._client = http.Client(uri, self._settings, self._credentials, rest_answers.refuse)
+        self._beside = client_beside(uri, self._settings, self._credentials)
         self._known = _has_credentials(given)
 
     @classmethod
@@ -96,6 +97,8 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
 
     def close(self) -> None:
         self._client.close()
+        if self._beside is not None:
+            self._beside.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A relative path means the file it meant here.

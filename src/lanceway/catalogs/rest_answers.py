@@ -17,7 +17,6 @@ from lanceway.wire.http import Request
 from lanceway.wire.lance import Answer, Route
 
 _LONGEST = 2000
-_LAST_CODE = max(lance.STATUS)
 _NOT_FOUND = 404
 # What a bare "404" means where the question was whether something is there.
 _ABSENT = {"namespace_exists": 1, "table_exists": 4}
@@ -87,17 +86,15 @@ def unreadable(request: Request, reason: str) -> InternalError:
 
 def refuse(request: Request, answer: http.Answer) -> LanceNamespaceError:
     """The error that a server means: by its code, and only without one by its status."""
-    body = _error_body(answer)
-    code = body.get("code")
-    known = isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= _LAST_CODE
+    body, code = lance.read_error(answer.content)
     said = _said(body) or _words(answer)
-    if not known:
+    if code is None:
         code = _code_of(request, answer)
         said = f"{request.what} failed: the server answers {answer.status}{f': {said}' if said else ''}."
     request_id = answer.request_id or _instance(body)
     hint = _hint(request, code)
-    error = from_error_code(int(code or 0), f"{f'{said}. {hint}' if hint else said}{_id(request_id)}")
-    error.request_id = request_id and _cleaned(request_id)  # type: ignore[attr-defined]
+    error = from_error_code(code, f"{f'{said}. {hint}' if hint else said}{_id(request_id)}")
+    error.request_id = request_id and cleaned(request_id)  # type: ignore[attr-defined]
     return error
 
 
@@ -107,7 +104,7 @@ def _instance(body: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) and found and "/" not in found else None
 
 
-def _hint(request: Request, code: Any) -> str:
+def _hint(request: Request, code: int) -> str:
     if code == ErrorCode.UNSUPPORTED and _operation(request) in ON_STORAGE:
         return "With the setting data=storage it is done here, without the server."
     return ""
@@ -123,34 +120,26 @@ def _code_of(request: Request, answer: http.Answer) -> int:
     return lance.CODE_OF_STATUS.get(answer.status, 18)
 
 
-def _error_body(answer: http.Answer) -> Mapping[str, Any]:
-    try:
-        found = answer.json()
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _said(body: Mapping[str, Any]) -> str:
     """The server's own words: what is wrong, and what it has to say beside."""
-    error, detail = (_cleaned(body.get(name)) for name in ("error", "detail"))
+    error, detail = (cleaned(body.get(name)) for name in ("error", "detail"))
     return f"{error.rstrip('.')}. {detail}" if error and detail and detail != error else error or detail
 
 
 def _words(answer: http.Answer) -> str:
     """Of an answer that is no error of the protocol: its text, if a person can read it."""
     if answer.headers.get("content-type", "").startswith("text/plain"):
-        return _cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
+        return cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
     hint = ". Is the uri right?" if answer.status == _NOT_FOUND else ""
     return f"{_kind(answer)}, which is no error of Lance REST{hint}".rstrip("?.") if answer.content or hint else ""
 
 
 def _kind(answer: http.Answer) -> str:
-    kind = _cleaned(answer.headers.get("content-type", "")).partition(";")[0]
+    kind = cleaned(answer.headers.get("content-type", "")).partition(";")[0]
     return f"a body of type {kind}" if kind else "its body"
 
 
-def _cleaned(text: object) -> str:
+def cleaned(text: object) -> str:
     """One line, of a bounded length: it ends in logs and on terminals."""
     if not isinstance(text, str):
         return ""
@@ -159,4 +148,4 @@ def _cleaned(text: object) -> str:
 
 
 def _id(request_id: str | None) -> str:
-    return f" (request {_cleaned(request_id)[:100]})" if request_id else ""
+    return f" (request {cleaned(request_id)[:100]})" if request_id else ""

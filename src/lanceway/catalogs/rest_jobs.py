@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from lanceway.catalogs import jobs
 from lanceway.catalogs.jobs import Job
+from lanceway.catalogs.rest_answers import cleaned
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError, from_error_code
-from lanceway.wire import http, lance
+from lanceway.wire import lance
+from lanceway.wire.authentication import Credentials
 from lanceway.wire.http import Answer, Client, Request
 from lanceway.wire.retries import Repeat
 
@@ -22,7 +24,7 @@ class RestJobs:
     """What a client asks a server of its jobs."""
 
     _settings: Mapping[str, Any]
-    _client: Client
+    _beside: Client | None
 
     def list_jobs(
         self,
@@ -63,29 +65,24 @@ class RestJobs:
         return jobs.wait(self.describe_job, job_id, timeout)
 
     def _of_jobs(self, request: Request) -> Any:
-        base = self._client.uri.rstrip("/")
-        if not base.endswith(_LANCE):
+        if self._beside is None:
             raise _unsupported(request)
-        with_own = http.Client(base.removesuffix(_LANCE) + _OWN, self._settings, self._credentials, _refuse)
         try:
-            return with_own.send(request).json()
+            return self._beside.send(request).json()
         except ValueError as error:
             raise InternalError(f"{request.what}: the answer cannot be read. Is this a Lanceway server?") from error
-        finally:
-            with_own.close()
 
-    def _credentials(self) -> Any:
-        raise NotImplementedError
+
+def client_beside(uri: str, settings: Mapping[str, Any], credentials: Callable[[], Credentials]) -> Client | None:
+    """Requests to what the server has beside Lance REST; None where the address is none of a Lanceway server."""
+    base = uri.rstrip("/")
+    return Client(base.removesuffix(_LANCE) + _OWN, settings, credentials, _refuse) if base.endswith(_LANCE) else None
 
 
 def _refuse(request: Request, answer: Answer) -> LanceNamespaceError:
-    try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    code = body.get("code") if isinstance(body, dict) else None
-    if isinstance(body, dict) and isinstance(code, int) and not isinstance(code, bool) and code in lance.STATUS:
-        return from_error_code(code, " ".join(str(body.get("error", "")).split())[:2000])
+    body, code = lance.read_error(answer.content)
+    if code is not None:
+        return from_error_code(code, cleaned(body.get("error")))
     if answer.status == _NOT_FOUND:
         return _unsupported(request)
     return from_error_code(lance.CODE_OF_STATUS.get(answer.status, 18), f"{request.what}: {answer.status}.")

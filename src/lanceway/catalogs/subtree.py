@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
 from lanceway.catalogs import rewriting
-from lanceway.catalogs.desk import Desk
 from lanceway.catalogs.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.requests import table_id
 from lanceway.catalogs.wrapper import Wrapper, acting_as, with_desk
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
+
+if TYPE_CHECKING:
+    from lanceway.catalogs.desk import Desk
+    from lanceway.catalogs.later_desk import LaterDesk
 
 _ON_NAMESPACES = frozenset(
     {"list_namespaces", "describe_namespace", "namespace_exists", "list_tables", "list_all_tables"}
@@ -37,7 +40,7 @@ class Subtree(Wrapper):
         """The same for another user, where the catalog inside keeps track of who acts."""
         return Subtree(acting_as(self._inner, user), self._at)
 
-    def with_desk(self, desk: Desk) -> Subtree:
+    def with_desk(self, desk: Desk | LaterDesk) -> Subtree:
         """The same, with background jobs recorded elsewhere, under the names that tables have from here."""
         return Subtree(with_desk(self._inner, desk.inside(self._at)), self._at)
 

@@ -14,6 +14,8 @@ _HEADING = """\
 
 A row is an operation of the Lance Namespace contract, a column a catalog, or one way of setting it up.
 A blank means that the catalog answers `UnsupportedOperationError` (code 0) and says why.
+Backfills and materialized views are to be had with any of them where the setting `jobs`
+[names a database](../guide/background-jobs.md#catalogs-without-a-database).
 This page is made from the code: `python -m lanceway.catalogs.support > docs/reference/support.md`.
 """
 

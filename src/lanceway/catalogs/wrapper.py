@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lanceway.catalogs.desk import Desk
+    from lanceway.catalogs.later_desk import LaterDesk
 
 
 class Forwarder(LanceNamespace):
@@ -122,9 +123,9 @@ def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
     return catalog if change is None else change(user)
 
 
-def with_desk(catalog: LanceNamespace, desk: Desk) -> LanceNamespace:
+def with_desk(catalog: LanceNamespace, desk: Desk | LaterDesk) -> LanceNamespace:
     """The catalog with its background jobs recorded elsewhere, where it can have any; else the catalog itself."""
-    change: Callable[[Desk], LanceNamespace] | None = getattr(catalog, "with_desk", None)
+    change: Callable[[Desk | LaterDesk], LanceNamespace] | None = getattr(catalog, "with_desk", None)
     return catalog if change is None else change(desk)
 
 

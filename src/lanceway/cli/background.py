@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -35,7 +35,8 @@ _DONE = "done"
 def list_(
     session: Session,
     state: Annotated[
-        str | None, typer.Option("--state", help="Only those queued, running, done, failed or cancelled.")
+        Literal["queued", "running", "done", "failed", "cancelled"] | None,
+        typer.Option("--state", help="Only those queued, running, done, failed or cancelled."),
     ] = None,
     table: Annotated[str | None, typer.Option("--table", help="Only those of this table.")] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Of a server: those of everybody, if you may.")] = False,

@@ -53,10 +53,11 @@ def backfill(
     where: Annotated[
         str | None, typer.Option("--where", metavar="SQL", help="Which rows, instead of those without a value.")
     ] = None,
+    branch: Branch = None,
     wait: Wait = False,
 ) -> None:
     """Let a worker fill a computed or virtual column in the rows that have no value yet."""
-    answer = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where)
+    answer = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where, branch=branch)
     background.recorded(session, answer, f"Backfill of {column}", wait=wait)
 
 

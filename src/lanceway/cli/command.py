@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 from lanceway.cli.output import Output
 from lanceway.cli.session import Session
@@ -20,14 +21,37 @@ if TYPE_CHECKING:
 FAILED, WRONG_USE = 1, 2
 # As a shell reports a program ended by SIGINT or SIGPIPE.
 INTERRUPTED, PIPE_CLOSED = 130, 141
+_FEW = 3
 
 Function = TypeVar("Function", bound=Callable[..., None])
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")]
 
 
+class _Group(TyperGroup):
+    """Says where a verb stands that was looked for too far up. What is mistyped, Typer itself guesses."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            found = _paths(self, ctx.command_path, args[0])
+            if 0 < len(found) <= _FEW:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, found))}?")
+        return super().resolve_command(ctx, args)
+
+
+def _paths(inside: Any, above: str, name: str) -> list[str]:
+    """Every command of that name below a group, as it is written out."""
+    children: dict[str, Any] = getattr(inside, "commands", {})
+    return [
+        *([f"{above} {name}"] if name in children else []),
+        *(path for child in children for path in _paths(children[child], f"{above} {child}", name)),
+    ]
+
+
 def group(help_: str) -> typer.Typer:
     """A family of verbs; without one it prints its help."""
-    return typer.Typer(help=help_, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    return typer.Typer(
+        cls=_Group, help=help_, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Function], Function]:

@@ -48,6 +48,7 @@ def backfill(
     where: Annotated[
         str | None, typer.Option("--where", metavar="SQL", help="With --update: in the rows that this holds for.")
     ] = None,
+    branch: Annotated[str | None, typer.Option("--branch", help="With --update: the branch, instead of main.")] = None,
     batch_rows: Annotated[int, typer.Option("--batch-rows", min=1, help="How many rows a batch has at most.")] = 1024,
     dry_run: DryRun = False,
     threads: Threads = 4,
@@ -71,6 +72,7 @@ def backfill(
             batch_rows=batch_rows,
             update=update,
             where=where,
+            branch=branch,
             folder=os.getcwd(),
             dry_run=dry_run,
             threads=threads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -69,15 +69,28 @@ def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:
 
 def data_type(text: str) -> pa.DataType:
     """A word such as `int64`, `float32[384]` for vectors, or JSON as the contract writes types."""
+    from lanceway.errors import InvalidInputError
     from lanceway.tables import arrow_json
 
-    vector = _VECTOR.fullmatch(text.strip())
+    try:
+        return arrow_json.parse_type(_described(text.strip()))
+    except InvalidInputError:
+        raise typer.BadParameter(
+            f"{text!r} is no data type; write a word such as int64, string or timestamp:us:UTC, float32[384] for "
+            "vectors of that size, or JSON as the contract has it.",
+            param_hint="'--type'",
+        ) from None
+
+
+def _described(text: str) -> dict[str, Any]:
+    vector = _VECTOR.fullmatch(text)
     if vector is not None:
         item = {"name": "item", "nullable": True, "type": {"type": vector[1]}}
-        return arrow_json.parse_type({"type": "fixed_size_list", "length": int(vector[2]), "fields": [item]})
-    if not text.lstrip().startswith("{"):
-        return arrow_json.parse_type({"type": text.strip()})
+        return {"type": "fixed_size_list", "length": int(vector[2]), "fields": [item]}
+    if not text.startswith("{"):
+        return {"type": text}
     try:
-        return arrow_json.parse_type(json.loads(text))
+        described: dict[str, Any] = json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is no JSON: {error}.", param_hint="'--type'") from None
+    return described

@@ -12,7 +12,7 @@ from lanceway.cli.command import FAILED
 from lanceway.cli.interrupts import leave_if, stoppable
 from lanceway.cli.run_watch import notes, watched
 from lanceway.cli.session import Session
-from lanceway.cli.values import moment, size
+from lanceway.cli.values import moment, printable, size
 
 _STEPS = {
     "name": "step",
@@ -49,7 +49,8 @@ def show(session: Session, record: Mapping[str, Any]) -> None:
         return
     if record.get("steps"):
         session.output.records(_STEPS, map(_step, record["steps"]))
-    session.output.done(_sentence(record), record)
+    reason = f" {printable(record['error'])}" if record.get("error") else ""
+    session.output.done(f"{_sentence(record)}{reason}", record)
 
 
 def timed(found: Iterable[Mapping[str, Any]], session: Session) -> Iterator[Mapping[str, Any]]:

@@ -120,7 +120,23 @@ def _place(session: Session, home: Path | None, uri: str | None) -> Place:
 
     if uri is not None or session.name is not None or session.type is not None:
         return place(session, uri=uri)
-    return place(session, uri=server_database(config.server(session.config, {"home": home})))
+    settings = config.server(session.config, {"home": home})
+    refuse_without_home(settings)
+    return place(session, uri=server_database(settings))
+
+
+def refuse_without_home(settings: ServerSettings) -> None:
+    """Raises BadParameter where no server with these settings was ever started."""
+    if settings.database is None and not _own_database(settings).exists():
+        raise typer.BadParameter(
+            f"no server was ever started in {settings.home}. Start one with lanceway up, or say what is meant: --home "
+            "DIR, --uri for its database, or --in NAME.",
+            param_hint="'--home'",
+        )
+
+
+def _own_database(settings: ServerSettings) -> Path:
+    return settings.home.absolute() / "lake.db"
 
 
 def server_database(settings: ServerSettings) -> str:
@@ -128,7 +144,7 @@ def server_database(settings: ServerSettings) -> str:
     refuse_without_packages()
     from sqlalchemy import URL
 
-    own = URL.create("sqlite", database=str(settings.home.absolute() / "lake.db"))
+    own = URL.create("sqlite", database=str(_own_database(settings)))
     return settings.database or own.render_as_string()
 
 

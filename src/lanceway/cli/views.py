@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -46,8 +46,13 @@ def create(
         str | None, typer.Option("--function", metavar="PATH", help="What makes its rows: package.module:name.")
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", help="Of a function: chunker (for each new row) or udtf (all rows, each time).")
+        Literal["chunker", "udtf"],
+        typer.Option("--kind", help="Of a function: chunker (for each new row) or udtf (all rows, each time)."),
     ] = "chunker",
+    partition_by: Annotated[
+        str | None,
+        typer.Option("--partition-by", metavar="COLUMN", help="Give an udtf the rows of each value by themselves."),
+    ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option("--type", metavar="NAME=TYPE", help="A column of a view with --sql or --function, as id=int64."),
@@ -63,7 +68,9 @@ def create(
     query: dict[str, Any] = {"sql": sql} if sql is not None else {"source": session.id(source)}
     query |= {name: value for name, value in (("columns", chosen), ("where", where), ("key", key)) if value}
     schema = _declared(types) if sql is not None or function is not None else _told(session, str(source), chosen)
-    spec = None if function is None else _spec(kind, function)
+    if function is None and partition_by is not None:
+        raise typer.BadParameter("it is for a view with --function.", param_hint="'--partition-by'")
+    spec = None if function is None else _spec(kind, function, partition_by)
     answer = session.ask(
         "create_materialized_view",
         session.id(view),
@@ -115,7 +122,7 @@ def _declared(types: list[str] | None) -> pa.Schema:
     return pa.schema([(name.strip(), job_options.data_type(type_)) for name, type_ in pairs(types, "--type").items()])
 
 
-def _spec(kind: str, function: str) -> dict[str, Any]:
+def _spec(kind: str, function: str, partition_by: str | None) -> dict[str, Any]:
     from lanceway.tables import envelopes
 
     envelope = envelopes.write(function)
@@ -125,4 +132,5 @@ def _spec(kind: str, function: str) -> dict[str, Any]:
         "udtf_sha": hashlib.sha256(envelope.encode()).hexdigest(),
         "udtf_name": function,
         "udtf_version": "1",
+        "partition_by": partition_by,
     }

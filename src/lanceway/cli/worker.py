@@ -13,14 +13,17 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.places import Uri, place
 from lanceway.cli.session import Session
-from lanceway.cli.tokens import server_database
+from lanceway.cli.tokens import refuse_without_home, server_database
 
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
     from lanceway.lake.jobs import Job
-    from lanceway.spark.worker import Places, Worker
+    from lanceway.spark.worker.loop import Worker
+    from lanceway.spark.worker.places import Places
 
 app = group("Worker")
+
+_LAKE = "lake"
 
 
 @command(app, "worker")
@@ -55,10 +58,12 @@ def worker(
 ) -> None:
     """Carry background jobs out, one at a time, until Ctrl-C or SIGTERM; any number of workers may run.
 
-    The database is the server's, as lanceway up would find it, or that of a lake by --uri or --in.
+    The database is the server's, as lanceway up would find it, or that of a lake by --uri or --in. Of a namespace
+    with the setting jobs, chosen by --in, it is the one that jobs names, and the worker takes the jobs of that
+    namespace.
     """
     with _opened(session, home, uri) as places:
-        from lanceway.spark.worker import Worker
+        from lanceway.spark.worker.loop import Worker
 
         made = Worker(
             places, functions or [], sql, master, state, refresh_every, listen=lambda job: _tell(session, job)
@@ -73,16 +78,41 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
     from lanceway import config
 
     config.quiet_lance()
+    if uri is None and session.name is not None and session.root[0] != _LAKE:
+        with _namespace(session, session.name) as places:
+            yield places
+        return
     if uri is not None or session.name is not None or session.type is not None:
         where = place(session, uri=uri)
-        from lanceway.spark.worker import Places
+        from lanceway.spark.worker.places import Places
 
         with where.opened() as store:
             yield Places(store, where.metalake, where.storage_options)
         return
     settings = config.server(session.config, {"home": home})
+    refuse_without_home(settings)
     with serving(settings) as places:
         yield places
+
+
+@contextmanager
+def _namespace(session: Session, name: str) -> Iterator[Places]:
+    """A namespace of the configuration that records its jobs in a database."""
+    from lanceway.catalogs import later_desk
+    from lanceway.config import CatalogSettings
+    from lanceway.spark.worker.places import Places
+
+    with session.catalog as catalog:
+        lent = later_desk.lent(catalog)
+        if lent is None:
+            raise typer.BadParameter(
+                f"[namespaces.{name}] records no jobs here. Set jobs in it to {later_desk.HOME!r}, or to a database.",
+                param_hint="'--in'",
+            )
+        desk, (type_, settings) = lent.opened(), session.root
+        own = {key: value for key, value in settings.items() if key not in ("at", "jobs")}
+        mounted = {name: CatalogSettings(type_, own, settings.get("at"))}
+        yield Places(desk.store, desk.metalake, mounted=mounted)
 
 
 @contextmanager
@@ -90,7 +120,7 @@ def serving(settings: ServerSettings) -> Iterator[Places]:
     """The catalogs of a server with these settings."""
     from lanceway.catalogs.federated_tree import canonical
     from lanceway.lake.store import open_store
-    from lanceway.spark.worker import Places
+    from lanceway.spark.worker.places import Places
 
     store = open_store(server_database(settings), upgrade=False)
     try:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from lanceway.config import sources
-from lanceway.config.sources import FILE_NAME, config_file, user_config_folder
+from lanceway.config.rows import nearest
+from lanceway.config.sources import FILE_NAME, config_file, document, override_named, sections, user_config_folder
 from lanceway.errors import InvalidInputError
 
-KIND = "namespaces"
+NAMESPACES = "namespaces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,14 @@ class NamespaceSettings:
     type: str
     settings: Mapping[str, str] = field(repr=False)  # may hold secrets
     at: str | None = None
+    jobs: str | None = field(default=None, repr=False)  # may hold a password
 
 
 def namespaces(file: str | Path | None = None) -> dict[str, NamespaceSettings]:
     """Every root namespace that the configuration file and the environment name."""
-    path, content = sources.document(file)
-    found = sources.sections(path, content, KIND, "local")
-    sources.override_named(found, KIND)
+    path, content = document(file)
+    found = sections(path, content, NAMESPACES, "local")
+    override_named(found, NAMESPACES)
     return {name: _namespace(name, entry) for name, entry in found.items()}
 
 
@@ -39,7 +40,7 @@ def namespace(name: str, file: str | Path | None = None) -> NamespaceSettings:
         return known[name]
     path = file or config_file()
     where = f"in {path}" if path else f"because there is no {FILE_NAME} here nor in {user_config_folder()}"
-    names = f" It has: {', '.join(sorted(known))}." if known else ""
+    names = f"{nearest(name, known)} It has: {', '.join(sorted(known))}." if known else ""
     raise InvalidInputError(
         f"No namespace is called {name!r} {where}.{names} Add a section [namespaces.{name}] with its type and settings."
     )
@@ -50,5 +51,5 @@ def _namespace(name: str, entry: Mapping[str, str]) -> NamespaceSettings:
     kind = settings.pop("type", None)
     if not kind:
         raise InvalidInputError(f"[namespaces.{name}] has no type. Set type to dir, rest or another catalog's name.")
-    at = settings.pop("at", None)
-    return NamespaceSettings(name, kind, MappingProxyType(settings), at or None)
+    at, jobs = settings.pop("at", None), settings.pop("jobs", None)
+    return NamespaceSettings(name, kind, MappingProxyType(settings), at or None, jobs or None)

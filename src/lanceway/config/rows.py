@@ -90,9 +90,13 @@ def _known(rows: Iterable[Setting]) -> str:
 def unknown(owner: str, known: Iterable[str], key: str, what: str = "setting") -> str:
     """What to say of a key that nobody knows."""
     names = sorted(known)
-    near = difflib.get_close_matches(key, names, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{owner} has no {what} {key!r}.{hint} Known {what}s: {', '.join(names)}."
+    return f"{owner} has no {what} {key!r}.{nearest(key, names)} Known {what}s: {', '.join(names)}."
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Which of the known names may be meant: a sentence after a space, or nothing."""
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def as_text(value: object) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lanceway.config import roots, sources
+from lanceway.config.roots import NAMESPACES
 from lanceway.config.rows import Setting, read_settings, unknown
+from lanceway.config.sources import document, lake, override, override_named, section, sections
 from lanceway.errors import InvalidInputError
 
 _CATALOGS, _SERVER = "catalogs", "server"
@@ -128,12 +129,12 @@ class ServerSettings:
 
 def server(file: str | Path | None = None, arguments: Mapping[str, object] | None = None) -> ServerSettings:
     """The server's settings: of the file, then of the environment, then the arguments that are not None."""
-    path, content = sources.document(file)
-    known = (_SERVER, _CATALOGS, roots.KIND)
+    path, content = document(file)
+    known = (_SERVER, _CATALOGS, NAMESPACES)
     for name in content:
         if name not in known:
             raise InvalidInputError(unknown(str(path), known, name, "section"))
-    given = _given(sources.section(path, content, _SERVER), arguments or {})
+    given = _given(section(path, content, _SERVER), arguments or {})
     values = dict(read_settings("The server", SERVER, given))
     _check(values)
     values["home"] = Path(values["home"]).expanduser()
@@ -146,11 +147,11 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
 
 
-def _given(section: dict[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
-    told = sources.lake()
-    section |= {name: told[row] for name, row in (("database", "uri"), ("warehouse", "root")) if row in told}
-    sources.override(section, _SERVER)
-    return {**section, **{name: value for name, value in arguments.items() if value is not None}}
+def _given(own: dict[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
+    told = lake()
+    own |= {name: told[row] for name, row in (("database", "uri"), ("warehouse", "root")) if row in told}
+    override(own, _SERVER)
+    return {**own, **{name: value for name, value in arguments.items() if value is not None}}
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -181,8 +182,8 @@ def _prefix(text: str) -> str:
 def _catalogs(
     path: Path | None, content: Mapping[str, object], server: Mapping[str, Any]
 ) -> dict[str, CatalogSettings]:
-    found = sources.sections(path, content, _CATALOGS, "archive")
-    sources.override_named(found, _CATALOGS)
+    found = sections(path, content, _CATALOGS, "archive")
+    override_named(found, _CATALOGS)
     return {name: _catalog(name, entry, server) for name, entry in found.items()}
 
 

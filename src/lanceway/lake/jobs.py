@@ -17,14 +17,13 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, and_,
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.lake.clock import now
+from lanceway.lake.job_states import CANCELLED, ENDED, FAILED, QUEUED, RUNNING
 from lanceway.lake.names import checked_text
 from lanceway.lake.pages import at_most
 from lanceway.lake.retries import RetryError
 from lanceway.lake.rows import Insert
 from lanceway.lake.schema import jobs
 
-QUEUED, RUNNING, DONE, FAILED, CANCELLED = STATES = ("queued", "running", "done", "failed", "cancelled")
-ENDED = frozenset({DONE, FAILED, CANCELLED})
 # So often is a job begun whose workers die, or meet what may pass.
 MOST_ATTEMPTS = 3
 
@@ -96,10 +95,6 @@ class Job:
         # One that was given back waits, as a new one does.
         state = QUEUED if row.state == RUNNING and row.holder is None else row.state
         return cls(**{**values, "path": tuple(json.loads(row.path)), "state": state})
-
-    @property
-    def has_ended(self) -> bool:
-        return self.state in ENDED
 
 
 def written(path: Sequence[str]) -> str:

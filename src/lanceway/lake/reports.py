@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -37,6 +38,11 @@ class Report:
         return [step for step in self.steps if step.state == FAILED]
 
     @property
+    def committed(self) -> list[Step]:
+        """The steps whose tables have a new version, whatever became of the others."""
+        return committed(self.steps)
+
+    @property
     def idle(self) -> bool:
         """Whether there was nothing new to do."""
         return self.ok and all(step.state == SKIPPED for step in self.steps if step.kind == "output")
@@ -50,9 +56,14 @@ class Report:
             "continued": self.continued,
             "rows": self.rows,
             "seconds": self.seconds,
+            "committed": [{"table": step.table_name, "version": step.version} for step in self.committed],
             "steps": [step_record(step) for step in self.steps],
             "reads": [asdict(read) for read in self.reads],
         }
+
+
+def committed(steps: Iterable[Step]) -> list[Step]:
+    return [step for step in steps if step.state == DONE and step.version]
 
 
 def of(connection: Connection, run: Run) -> Report:

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from lanceway.access.principal import Principal
 from lanceway.catalogs.desk import Desk
-from lanceway.catalogs.jobs import STATES
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
+from lanceway.lake.job_states import STATES
 from lanceway.lake.store import LakeStore
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.home import METALAKE

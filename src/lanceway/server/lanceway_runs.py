@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from lanceway import drawing
 from lanceway.access.principal import Principal
-from lanceway.catalogs.requests import page_of, page_start
+from lanceway.catalogs.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
 from lanceway.lake import leases, ledger, lineage, reports, run_lists, runs, seen_files
 from lanceway.lake.names import checked_text
@@ -35,7 +35,6 @@ from lanceway.server.work import Work
 STATES = (runs.RUNNING, runs.DONE, runs.FAILED, runs.STOPPED, runs.GIVEN_UP, run_lists.KILLED)
 DIRECTIONS, FORMATS = ("both", "upstream", "downstream"), ("json", "svg")
 SVG = "image/svg+xml"
-_LONGEST_ID = 18  # digits
 # A drawing is opened as a page: nothing in it may run or be fetched.
 _INERT = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
@@ -85,9 +84,7 @@ class Runs:
         pipeline, state = query.get("pipeline"), choice("state", query.get("state"), STATES)
         size = limit(query.get("limit"))
         list_ = f"runs\0{user or ''}\0{pipeline or ''}\0{state or ''}"
-        before = page_start(list_, query.get("page_token"))
-        if before is not None and not (before.isascii() and before.isdigit() and len(before) <= _LONGEST_ID):
-            raise InvalidInputError("page_token belongs to no list of runs. Leave it out to begin anew.")
+        before = page_start_id(list_, query.get("page_token"))
 
         def ask(connection: Connection) -> tuple[list[dict[str, Any]], str | None]:
             found = run_lists.page(
@@ -95,7 +92,7 @@ class Runs:
                 pipeline=pipeline,
                 state=state,
                 user=user,
-                before=None if before is None else int(before),
+                before=before,
                 limit=size + 1,
             )
             items, token = page_of(found, size, list_, lambda run: str(run.id))

@@ -49,6 +49,11 @@ _REPORT = {
         "ok": _FLAG,
         "rows": _NUMBER,
         "seconds": {"type": "number"},
+        "error": {"type": ["string", "null"], "description": "Why it failed, what it has committed, how to go on."},
+        "committed": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"table": _TEXT, "version": _NUMBER}},
+        },
         "steps": {"type": "array", "items": {"type": "object", "required": ["name", "kind", "state"]}},
         "reads": {"type": "array", "items": {"$ref": "#/components/schemas/Read"}},
         "graph": {"type": "object"},

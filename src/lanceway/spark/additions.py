@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, TableVersionNotFoundError
+from lanceway.spark import carried
 from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
     from lanceway.spark.target import Target
 
-# Operations that change or replace rows that were there. All others add rows, remove some, or leave them as they are.
+# Operations that change or replace rows that were there. All others add rows, remove some, or leave them as they are;
+# but one that adds columns may as well write others anew.
 _CHANGES = frozenset({"DataReplacement", "Overwrite", "Restore", "Update"})
+_COLUMNS = "Merge"
 
 
 @dataclass(frozen=True)
@@ -72,10 +75,17 @@ class Additions:
             return len(list(operation.fragments))
         if kind == "Overwrite" and transaction and not transaction.read_version:  # the table's creation
             return held
-        if kind in _CHANGES and not self.skip_changes:
+        if not self.skip_changes and (kind in _CHANGES or (kind == _COLUMNS and self._rewrites(dataset, version))):
             raise InvalidTableStateError(
                 f"Version {version} of {self.target.name} does not only add rows, it changes some ({kind}); a stream "
                 "has the rows that are added. Set skip_changes to true to pass over such versions, or use "
                 "lanceway.spark.read_changes."
             )
         return 0
+
+    def _rewrites(self, dataset: lance.LanceDataset, version: int) -> bool:
+        """Whether a version changes values of columns that were there; so it is taken where that cannot be told."""
+        try:
+            return carried.rewritten(self.target.open(version=version - 1), dataset)
+        except TableVersionNotFoundError:
+            return True

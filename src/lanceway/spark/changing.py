@@ -9,7 +9,8 @@ from lanceway.errors import InvalidInputError
 from lanceway.spark import tables
 from lanceway.spark.changed_rows import ACTION, DELETE, UPDATE
 from lanceway.spark.rewriting import Base, Changed, rewrite
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, quoted, spark_schema
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
+from lanceway.tables.fields import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -49,8 +49,15 @@ def _create(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
     creation.publish(place.table, plan.schema, staging.read(fragments), claim, mark.transaction(), mark.properties)
 
 
-def commit(plan: Plan, operation: LanceOperation.BaseOperation, mark: Mark, *, strict: bool = False) -> int:
-    """One transaction on top of the plan's version; answers the version that it made.
+def commit(
+    plan: Plan,
+    operation: LanceOperation.BaseOperation,
+    mark: Mark,
+    *,
+    strict: bool = False,
+    branch: str | None = None,
+) -> int:
+    """One transaction on top of the plan's version, which may be one of a branch; answers the version that it made.
 
     `strict` lets an overwrite be the very next version or none; else what others added meanwhile is no hindrance.
 
@@ -58,10 +65,10 @@ def commit(plan: Plan, operation: LanceOperation.BaseOperation, mark: Mark, *, s
     """
     table = plan.destination.current().table
     try:
-        return _commit(table, operation, plan.version, mark, strict=strict)
+        return _commit(table, operation, plan.version, mark, strict=strict, branch=branch)
     except LanceNamespaceError:
         # An answer that was lost on its way is no failure.
-        landed = marks.version_of(table, mark, after=plan.version)
+        landed = marks.version_of(table, mark, after=plan.version, branch=branch)
         if landed is None:
             raise
         return landed
@@ -97,12 +104,21 @@ def update(
     return commit(plan, lance.LanceOperation.Update(list(removed), [*changed, *same], list(new)), mark)
 
 
-def _commit(table: Table, operation: LanceOperation.BaseOperation, version: int, mark: Mark, *, strict: bool) -> int:
+def _commit(
+    table: Table,
+    operation: LanceOperation.BaseOperation,
+    version: int,
+    mark: Mark,
+    *,
+    strict: bool,
+    branch: str | None,
+) -> int:
     from lance.dataset import Transaction
 
     made = Transaction(version, operation, uuid=mark.transaction(), transaction_properties=mark.properties)
+    opened = None if branch is None else dataset.open_at(table, version=version, branch=branch)
     with translated(table, "Committing rows"):
-        return commits.commit(table, made, retries=0 if strict else _RETRIES)
+        return commits.commit(table, made, retries=0 if strict else _RETRIES, branch=opened)
 
 
 def drop(plan: Plan, fragments: Sequence[str]) -> None:

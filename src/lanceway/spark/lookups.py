@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lanceway.spark.casting import to_spark
+from lanceway.spark.chunks import chunks
 from lanceway.spark.destination import Destination
 from lanceway.spark.plainly import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
@@ -78,26 +79,12 @@ def _look_up(
     told = arrow_schema(schema)
     read = pa.schema([told.field(name) for name in (*keys, *_beside(stable))])
     with plainly():
-        for rows in _chunks(batches):
+        for rows in (chunk.combine_chunks() for chunk in chunks(batches, rows=_ROWS, bytes_=_BYTES)):
             if opened is None:
                 opened = dataset.open_at(place.current().reading, version=version)
             with translated(place.table, "Looking up keys"):
                 matches = _matches(opened, rows, keys, read, stable=stable)
             yield from _joined(rows, matches, _beside(stable))
-
-
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-        if sum(one.num_rows for one in held) >= _ROWS or sum(one.nbytes for one in held) >= _BYTES:
-            yield pa.Table.from_batches(held).combine_chunks()
-            held = []
-    if held:
-        yield pa.Table.from_batches(held).combine_chunks()
 
 
 def _matches(opened: lance.LanceDataset, rows: pa.Table, keys: list[str], read: pa.Schema, *, stable: bool) -> pa.Table:

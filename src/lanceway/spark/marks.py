@@ -57,9 +57,9 @@ class Mark:
         return self.prefix + str(uuid.uuid4())[15:]
 
 
-def version_of(table: Table, mark: Mark, *, after: int) -> int | None:
+def version_of(table: Table, mark: Mark, *, after: int, branch: str | None = None) -> int | None:
     """The version later than `after` that was committed under this mark, None if there is none."""
-    latest = dataset.open_at(table)
+    latest = dataset.open_at(table, branch=branch)
     for version in range(int(latest.version), after, -1):
         if _properties(table, latest, version).items() >= mark.properties.items():
             return version

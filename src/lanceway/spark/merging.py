@@ -12,7 +12,8 @@ from lanceway.spark.changed_rows import ACTION, DELETE, INSERT, TWIN, UPDATE
 from lanceway.spark.marks import Mark
 from lanceway.spark.rewriting import Base, Changed, rewrite
 from lanceway.spark.stream_sink import QUERY
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, quoted, spark_schema
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
+from lanceway.tables.fields import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from lanceway.spark.chunks import chunks
 from lanceway.spark.types import arrow_schema
 
 if TYPE_CHECKING:
@@ -75,24 +76,11 @@ def partials(aggregation: Aggregation, schema: pa.Schema, batches: Iterator[pa.R
     worthwhile = True
     if not aggregation.group:
         yield _aggregated(aggregation, schema.empty_table())
-    for rows in _gathered(batches):
+    for rows in chunks(batches, rows=_ROWS):
         for safe in _summable(aggregation, rows):
             found = _aggregated(aggregation, safe) if worthwhile else _as_they_are(aggregation, safe)
             yield found
             worthwhile = worthwhile and found.num_rows <= max(1, safe.num_rows * _MANY_GROUPS)
-
-
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(one.num_rows for one in held) >= _ROWS:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 def _summable(aggregation: Aggregation, rows: pa.Table) -> Iterator[pa.Table]:

@@ -19,17 +19,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["arrow_schema", "check_names", "quoted", "spark_schema", "to_lance", "to_spark"]
+__all__ = ["arrow_schema", "check_names", "spark_schema", "to_lance", "to_spark"]
 
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 # Columns that Lance counts in 64 unsigned bits and never beyond 63.
 _COUNTERS = frozenset({ROW_ID, ROW_ADDRESS})
 _LARGEST_PRECISION = 38
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark's expressions write it, whatever it holds."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def spark_schema(arrow: pa.Schema) -> StructType:

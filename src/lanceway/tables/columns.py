@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _NO_ENGINE = (
     "It needs an engine that computes the column's values, and none is connected. "
-    "Give an SQL expression, which is evaluated once over the rows there are."
+    "Give an SQL expression, which is evaluated once over the rows there are, or let the catalog record background "
+    "jobs: the setting jobs of its section in lanceway.toml."
 )
 
 

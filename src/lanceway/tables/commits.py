@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import lance
     from lance.dataset import Transaction
 
     from lanceway.tables.dataset import Table
 
 
-def commit(table: Table, transaction: Transaction, *, retries: int) -> int:
-    """The version that it made. Whatever pylance raises comes out as it is."""
+def commit(table: Table, transaction: Transaction, *, retries: int, branch: lance.LanceDataset | None = None) -> int:
+    """The version that it made; of a branch, where the table is given as it is open there.
+
+    Whatever pylance raises comes out as it is.
+    """
     import lance
 
+    if branch is not None:
+        return int(lance.LanceDataset.commit(branch, transaction, max_retries=retries).version)
     made = lance.LanceDataset.commit(
         table.path,
         transaction,

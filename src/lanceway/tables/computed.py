@@ -14,7 +14,7 @@ from lance_namespace import AlterTableBackfillColumnsRequest
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from lance_namespace_urllib3_client.models.add_virtual_column_entry import AddVirtualColumnEntry
 
-from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.errors import InvalidInputError
 from lanceway.tables import arrow_json, envelopes, fields
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.failures import translated
@@ -69,7 +69,7 @@ def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: 
     # Lance reads at least one column, also for an expression that needs none.
     some = next(one for one in dataset.schema.names if one != name)
     with translated(table, f"{_ADD} {name}"):
-        found = dataset.scanner(columns={name: expression, some: fields.in_sql(some)}).projected_schema.field(name)
+        found = dataset.scanner(columns={name: expression, some: fields.quoted(some)}).projected_schema.field(name)
     if pa.types.is_null(found.type):
         raise InvalidInputError(
             f"{_ADD}: the expression of {name!r} tells no type. Cast it, as in CAST({expression} AS BIGINT)."
@@ -105,17 +105,14 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     Raises TableColumnNotFoundError, TableVersionNotFoundError, TableBranchNotFoundError, and InvalidInputError for a
     column that is neither computed nor virtual.
     """
-    dataset = open_at(table, branch=request.branch)
-    if not is_main(request.branch):
-        raise UnsupportedOperationError(
-            f"{_BACKFILL}: {table.name} can be backfilled on its main branch only, and {request.branch!r} was asked "
-            "for. Leave branch out."
-        )
+    branch = None if is_main(request.branch) else request.branch
+    dataset = open_at(table, branch=branch)
     column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)
     require_definition(table, dataset.schema, column)
-    if request.read_version is not None and open_at(table, version=request.read_version).version != dataset.version:
+    asked = request.read_version
+    if asked is not None and open_at(table, version=asked, branch=branch).version != dataset.version:
         raise InvalidInputError(
-            f"{_BACKFILL}: read_version is {request.read_version}, and {table.name} is at {dataset.version}. A "
+            f"{_BACKFILL}: read_version is {asked}, and {table.name} is at {dataset.version}. A "
             "backfill reads the latest version: leave read_version out."
         )
     if request.where is not None:
@@ -127,6 +124,7 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
             raise InvalidInputError(f"{_BACKFILL}: {name} is {value}, but must be at least 1.")
     return {
         "column": column,
+        "branch": branch,
         "where": request.where,
         "concurrency": request.concurrency,
         "checkpoint_size": request.checkpoint_size,

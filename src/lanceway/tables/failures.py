@@ -141,6 +141,7 @@ _STORAGE_WORDS = {
 _ADVICE = {
     ConcurrentModificationError: " Somebody else changed the table meanwhile: ask again.",
     InternalError: " This is not expected; please report it with this message.",
+    TableColumnNotFoundError: " Check the name against the columns of the table.",
 }
 
 

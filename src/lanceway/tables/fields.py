@@ -27,8 +27,8 @@ def parse(path: str) -> tuple[str, ...]:
         segment = _SEGMENT.match(path, at)
         if segment is None:
             raise _malformed(path)
-        quoted, plain = segment.groups()
-        names.append(quoted.replace("``", "`") if quoted is not None else plain)
+        inside, plain = segment.groups()
+        names.append(inside.replace("``", "`") if inside is not None else plain)
         at = segment.end()
         if at == len(path):
             return tuple(names)
@@ -46,11 +46,11 @@ def _malformed(path: str) -> InvalidInputError:
 
 def format_(names: Iterable[str]) -> str:
     """The canonical path of names: quoted only where that is needed."""
-    return ".".join(name if _PLAIN.fullmatch(name) else f"`{name.replace('`', '``')}`" for name in names)
+    return ".".join(name if _PLAIN.fullmatch(name) else quoted(name) for name in names)
 
 
-def in_sql(name: str) -> str:
-    """A whole column in an SQL expression of Lance, whatever its name."""
+def quoted(name: str) -> str:
+    """A whole column in an SQL expression, of Lance or of Spark, whatever its name holds."""
     return f"`{name.replace('`', '``')}`"
 
 

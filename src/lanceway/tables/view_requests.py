@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateMaterializedViewRequest
@@ -14,7 +14,7 @@ from lance_namespace import CreateMaterializedViewRequest
 from lanceway.config.rows import unknown
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables import envelopes, fields
-from lanceway.tables.views import KINDS, QUERY, View
+from lanceway.tables.views import KINDS, QUERY, UDTF, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,17 +64,25 @@ def _with_function(view: View, request: CreateMaterializedViewRequest) -> View:
             f"{_CREATE}: a view of the kind {view.kind} has source and where alone in its source_query; what its "
             "function reads is udtf_spec.input_columns."
         )
-    if spec.partition_by or spec.partition_by_indexed_column:
+    if spec.partition_by_indexed_column:
         raise UnsupportedOperationError(
-            f"{_CREATE}: partition_by and partition_by_indexed_column are not supported: a function is given all rows "
-            "of the source at once. Leave them out."
+            f"{_CREATE}: partition_by_indexed_column is not supported: rows that came after an index was built are in "
+            "none of its partitions. Use partition_by with a column that says where a row belongs."
         )
+    partition = _partition(spec.partition_by, view.kind) if spec.partition_by else None
     what = f"{_CREATE}: the function {spec.udtf_name!r}"
     function = envelopes.read(what, spec.udtf)
     envelopes.check_sha(what, spec.udtf, spec.udtf_sha)
-    inputs = tuple(spec.input_columns or ())
-    values = {**asdict(view), "function": function, "inputs": inputs}
-    return View(**values)
+    return replace(view, function=function, inputs=tuple(spec.input_columns or ()), partition=partition)
+
+
+def _partition(path: str, kind: str) -> str:
+    if kind != UDTF:
+        raise InvalidInputError(f"{_CREATE}: partition_by is for the kind {UDTF}, and this is {kind}.")
+    name, *inside = fields.parse(path)
+    if inside:
+        raise InvalidInputError(f"{_CREATE}: partition_by is {path}, which lies inside {name}. Name a whole column.")
+    return name
 
 
 def _query(text: str) -> dict[str, Any]:
@@ -122,7 +130,7 @@ def _columns(value: object) -> dict[str, str] | None:
     if value is None:
         return None
     if isinstance(value, list) and _is_names(value) and value:
-        return {name: fields.in_sql(name) for name in value}
+        return {name: fields.quoted(name) for name in value}
     if isinstance(value, dict) and value and all(isinstance(sql, str) for sql in value.values()):
         return value
     raise InvalidInputError(f"{_CREATE}: columns must be a list of names, or names with the SQL of each.")

@@ -29,7 +29,7 @@ class View:
     """How a view's rows come about: the kind, the source, and what is taken from it.
 
     `columns` are names and their expressions, empty for all as they are. `function` makes rows of the source's rows
-    where the kind is not `query`.
+    where the kind is not `query`; with `partition`, of those that have the same value in this column.
     """
 
     kind: str
@@ -40,6 +40,7 @@ class View:
     sql: str | None = None
     function: str | None = None
     inputs: tuple[str, ...] = ()
+    partition: str | None = None
     auto_refresh: bool = False
 
     def written(self) -> bytes:
@@ -61,7 +62,8 @@ class View:
     def reads(self) -> dict[str, str] | None:
         """The columns that are read of the source, by their expressions; None for all."""
         if self.inputs:
-            return {name: fields.in_sql(name) for name in self.inputs}
+            apart = () if self.partition is None else (self.partition,)
+            return {name: fields.quoted(name) for name in (*self.inputs, *apart)}
         return dict(self.columns) if self.columns else None
 
 
@@ -70,6 +72,9 @@ def check(view: View, schema: pa.Schema, source: Table) -> None:
     dataset = open_at(source)
     for name in view.inputs:
         fields.require_top(source, dataset.schema, name, _CREATE)
+    if view.partition is not None:
+        path = fields.format_([view.partition])
+        _require_values(dataset.schema.field(fields.require_top(source, dataset.schema, path, _CREATE)))
     with translated(source, _CREATE):
         scanner = scan(view, dataset)
         scanner.explain_plan()
@@ -85,6 +90,18 @@ def check(view: View, schema: pa.Schema, source: Table) -> None:
     for name in view.key:
         if name not in schema.names:
             raise InvalidInputError(f"{_CREATE}: the key {name!r} is no column of the view: {', '.join(schema.names)}.")
+
+
+def _require_values(partition: pa.Field) -> None:
+    """Refuse a column whose values cannot be told apart."""
+    import pyarrow as pa
+
+    try:
+        pa.array([], partition.type).dictionary_encode()
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise InvalidInputError(
+            f"{_CREATE}: partition_by is {partition.name!r}, and values of {partition.type} tell no rows apart."
+        ) from error
 
 
 def _require_cast(given: pa.Field, wanted: pa.Field) -> None:

@@ -389,3 +389,14 @@ def error_body(message: str, code: int, instance: str, detail: str | None = None
     """The envelope of every error. `instance` is the request's id, under which the server's log has the rest."""
     body: dict[str, Any] = {"error": message, "code": code, "instance": instance}
     return body if detail is None else {**body, "detail": detail}
+
+
+def read_error(content: bytes) -> tuple[Mapping[str, Any], int | None]:
+    """The envelope that an answer holds, empty where it is none; and its code, None where the protocol has no such."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        found = None
+    body = found if isinstance(found, dict) else {}
+    code = body.get("code")
+    return body, code if type(code) is int and code in STATUS else None

@@ -79,6 +79,39 @@ def test_spark_carries_parts_out_side_by_side(spark: SparkSession, tmp_path: Pat
     assert dict(parts.carried_out(work, range(2), threads=2, spark=spark)) == {0: True, 1: True}
 
 
+def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = str(tmp_path)
+
+    def work(part: int) -> int:
+        from pathlib import Path
+
+        from lanceway.errors import InvalidInputError
+
+        Path(folder, str(part)).touch()
+        if part == 50:
+            raise InvalidInputError("the fiftieth")
+        return part
+
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup())
+    told: list[int] = []
+    with pytest.raises(InvalidInputError, match="the fiftieth"):
+        told.extend(done for _, done in parts.carried_out(work, range(60), threads=2, spark=spark))
+    begun = {int(file.name) for file in tmp_path.iterdir()}
+    assert sorted(told) == sorted(begun - {50})
+    assert len(set(tracker.getJobIdsForGroup()) - before) < 40
+
+
+@pytest.mark.parametrize(
+    ("together", "left", "expected"),
+    [(1, 100, 1), (20, 100, 20), (500, 1000, 64), (20, 40, 10), (20, 3, 5), (3, 2, 1), (0, 100, 1), (20, None, 20)],
+)
+def test_how_many_parts_are_given_together(together: int, left: int | None, expected: int) -> None:
+    assert parts.share(together, left, threads=2) == expected
+
+
 def test_what_a_worker_raises_arrives_as_it_was(spark: SparkSession) -> None:
     def refuse(part: int) -> int:
         raise InvalidInputError(f"part {part} is refused")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import lance
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+from lanceway.cli.app import app
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
-from lanceway.spark import pipeline
+from lanceway.spark import jobs, pipeline
 from lanceway.spark.pipeline import InvalidPipelineError, Report, states
 from tests.spark.pipeline.conftest import Desk
 
@@ -105,17 +107,19 @@ def test_of_a_table_each_output_has_what_is_new_to_it(desk: Desk) -> None:
     assert {row["who"]: row["orders"] for row in desk.table("counts").to_table().to_pylist()} == {"a": 3, "b": 1}
     lance.dataset(desk.location("orders")).delete("id = 1")  # nothing new in that
     lance.dataset(desk.location("orders")).update({"who": "'b'"}, where="id = 3")
+    where = "id = 2 AND who = 'a'"  # what is computed is written beside the rows, which stay
+    jobs.backfill(desk.location("orders"), "who", _bees, update=True, where=where, state=desk.root / "jobs.sqlite")
     desk.run()
     assert {row["id"]: row["name"] for row in desk.table("named").to_table().to_pylist()} == {
         1: "Ada",
-        2: "Ada",
+        2: "Bob",
         3: "Bob",
     }
     edges = pipeline.lineage(desk.file, state=desk.state, config=desk.config)
     assert {(edge.source, edge.source_version, edge.table, edge.version) for edge in edges} == {
-        ("here.orders", 4, "here.named", desk.table("named").version),
+        ("here.orders", 5, "here.named", desk.table("named").version),
         ("here.names", 1, "here.named", desk.table("named").version),
-        ("here.orders", 4, "here.counts", desk.table("counts").version),
+        ("here.orders", 5, "here.counts", desk.table("counts").version),
         ("here.names", 1, "here.counts", desk.table("counts").version),
     }
     by_table = pipeline.lineage(table="here.orders", state=desk.state, config=desk.config)
@@ -123,6 +127,10 @@ def test_of_a_table_each_output_has_what_is_new_to_it(desk: Desk) -> None:
         ("here.orders", "here.named"),
         ("here.orders", "here.counts"),
     }
+
+
+def _bees(batch: pa.RecordBatch) -> list[str]:
+    return ["b"] * batch.num_rows
 
 
 EXPECTING = """\
@@ -281,6 +289,10 @@ def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stay
         "{'id': 77777}"
     )
     assert desk.table("first").count_rows() == 100_000
+    assert report.as_record()["committed"] == [{"table": "here.first", "version": 1}]
+    asked = ["--config", str(desk.config), "pipeline", "status", str(desk.file), "--state", desk.state]
+    told = CliRunner().invoke(app, asked, prog_name="lanceway", catch_exceptions=False).stdout
+    assert f"s. {error}. Committed: here.first version 1. Run it again to go on from there.\n" in told
     with pytest.raises(Exception, match="no table second"):
         desk.location("second")
 

@@ -46,6 +46,7 @@ def backfill(
     batch_rows: int = BATCH_ROWS,
     update: bool = False,
     where: str | None = None,
+    branch: str | None = None,
     folder: str | None = None,
     dry_run: bool = False,
     threads: int = parts.THREADS,
@@ -62,7 +63,8 @@ def backfill(
     without it, that of what the function answers for the first rows.
 
     With `update` the column is there, and the rows in which it is null get a value, or those for which `where` holds:
-    a condition in the SQL of Lance. So rows that came later are filled.
+    a condition in the SQL of Lance. So rows that came later are filled. `branch` is filled then rather than the main
+    one.
 
     Safe to run again after a kill: what was computed is remembered in the file `state`, and not computed twice, unless
     the function's source has changed.
@@ -74,11 +76,13 @@ def backfill(
         raise InvalidInputError(f"batch_rows is {batch_rows}, but a batch needs at least 1 row.")
     if where is not None and not update:
         raise InvalidInputError("where chooses rows of a column that is there: it is for update.")
-    found = Held.of(table)
+    if branch is not None and not update:
+        raise InvalidInputError("branch chooses a branch whose column is there: it is for update.")
+    found = Held.of(table, branch)
     named = function if isinstance(function, Function) else Function(function, folder)
     opened = found.open()
     summary = Summary("backfill", found.name, dry_run, version=int(opened.version))
-    settings = (found.place.location, column, named.fingerprint(), inputs, where if update else None, update)
+    settings = (found.place.location, column, named.fingerprint(), inputs, where if update else None, update, branch)
     kept = Kept("backfill", found.name, *settings, file=state)
     with kept.held():
         if _was_done(found, kept):  # a run that was killed after its commit

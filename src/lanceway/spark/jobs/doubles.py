@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.spark import deletions
 from lanceway.spark.rewriting import Base
-from lanceway.spark.types import ROW_ADDRESS, quoted
+from lanceway.spark.types import ROW_ADDRESS
 from lanceway.tables.failures import translated
+from lanceway.tables.fields import quoted
 
 if TYPE_CHECKING:
     import lance

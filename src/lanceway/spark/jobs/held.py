@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Held:
-    """A table that is there. Picklable: workers open it anew."""
+    """A table that is there, or a branch of it. Picklable: workers open it anew."""
 
     place: Destination
+    branch: str | None = None
 
     @classmethod
-    def of(cls, named: tables.Named) -> Held:
+    def of(cls, named: tables.Named, branch: str | None = None) -> Held:
         """Raises TableNotFoundError where there is no such table, or it has no version yet."""
         target = tables.target(named)
         place = destination.find(target)
         if place is None or not place.has_data():
             raise TableNotFoundError(f"There is no table {target.name} with data to work on.")
-        return cls(place)
+        return cls(place, branch)
 
     @property
     def name(self) -> str:
@@ -42,7 +43,11 @@ class Held:
         return self.place.current().reading
 
     def open(self, version: int | None = None) -> lance.LanceDataset:
-        return dataset.open_at(self.handle(), version=version)
+        return dataset.open_at(self.handle(), version=version, branch=self.branch)
+
+    def key(self, file: str) -> str:
+        """Where a data file lies below the table that was written for it, or for the branch."""
+        return f"data/{file}" if self.branch is None else f"tree/{self.branch}/data/{file}"
 
     def discard(self, made: Iterable[FragmentMetadata]) -> None:
         """Remove the data files of fragments that a job made for nothing; never those that the table has."""

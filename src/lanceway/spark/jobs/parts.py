@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lanceway.errors import InternalError, LanceNamespaceError
 from lanceway.spark.jobs.running import Stop, never
@@ -21,6 +22,18 @@ Done = TypeVar("Done")
 
 # How many parts are worked on at a time. Each reads and writes with threads of its own.
 THREADS = 4
+# A job of Spark costs a tenth of a second or two, whatever it does: short parts are given to it together.
+_WORTH = 2.0  # seconds of work
+_LEAST = 4  # so many times less than that is not worth it even at the end
+_MOST = 64  # parts
+
+
+class Answers(NamedTuple, Generic[Done]):
+    """What was made of some parts, in their order, up to the first that failed; and how long that took."""
+
+    made: list[Done]
+    failure: LanceNamespaceError | None
+    seconds: float
 
 
 def carried_out(
@@ -36,56 +49,79 @@ def carried_out(
     Where one part fails, or the job is to stop, no further one is begun; those under way are still told, so that
     whoever asked knows of all that was made. Then the failure is raised.
     """
-    remaining, failure = iter(parts), None
-    run = work if spark is None else partial(_by_spark, spark, work)
+    remaining, failure, together = iter(parts), None, 1
+    left = len(parts) if isinstance(parts, Sized) else None
+    run = partial(_each, work) if spark is None else partial(_by_spark, spark, work)
     with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-part") as pool:
-        running: dict[Future[Done], Part] = {}
+        running: dict[Future[Answers[Done]], list[Part]] = {}
         while True:
-            room = 0 if failure or stop() else threads - len(running)
-            running |= {pool.submit(run, part): part for part in islice(remaining, room)}
+            while len(running) < threads and not failure and not stop():
+                group = list(islice(remaining, share(together, left, threads)))
+                if not group:
+                    break
+                left = None if left is None else left - len(group)
+                running[pool.submit(run, group)] = group
             if not running:
                 break
             ended, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in ended:
-                part = running.pop(future)
+                group = running.pop(future)
                 try:
-                    done = future.result()
+                    answers = future.result()
                 except LanceNamespaceError as error:
                     failure = failure or error
                     continue
-                yield part, done
+                failure = failure or answers.failure
+                if spark is not None and answers.made:
+                    together = int(_WORTH * len(answers.made) / max(answers.seconds, 0.001))
+                yield from zip(group, answers.made, strict=False)
     if failure is not None:
         raise failure
 
 
-def _by_spark(spark: SparkSession, work: Callable[[Part], Done], part: Part) -> Done:
-    """One part as a job of Spark with a single task: what it answers is here as soon as it is done."""
+def share(together: int, left: int | None, threads: int) -> int:
+    """How many parts one is given: so many together, and fewer towards the end, so that nobody is left without any."""
+    fair = together if left is None else max(left // (2 * threads), together // _LEAST)
+    return max(1, min(together, fair, _MOST))
+
+
+def _each(work: Callable[[Part], Done], parts: Sequence[Part]) -> Answers[Done]:
+    began, made = time.monotonic(), []
+    for part in parts:
+        try:
+            made.append(work(part))
+        except LanceNamespaceError as error:
+            return Answers(made, error, time.monotonic() - began)
+    return Answers(made, None, time.monotonic() - began)
+
+
+def _by_spark(spark: SparkSession, work: Callable[[Part], Done], parts: Sequence[Part]) -> Answers[Done]:
+    """Some parts as a job of Spark with a single task: what it answers is here as soon as it is done."""
     from pyspark.errors import PySparkException
 
     try:
-        rows = spark.createDataFrame([(pickle.dumps(part),)], "part binary").coalesce(1)
-        (answer,) = rows.mapInArrow(_worker(work), "done binary").collect()
+        # One row, for one task; what it is to do travels with the function, which costs less than rows from here.
+        (answer,) = spark.range(0, 1, 1, 1).mapInArrow(_worker(work, list(parts)), "done binary").collect()
     except PySparkException as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InternalError(f"Spark could not carry out a part of the job: {lines[0]} Run it again.") from error
-    done: Done | LanceNamespaceError = pickle.loads(answer.done)
-    if isinstance(done, LanceNamespaceError):
-        raise done
-    return done
+        raise InternalError(f"Spark could not carry out a part of the job: {_said(error)}. Run it again.") from error
+    answers: Answers[Done] = pickle.loads(answer.done)
+    return answers
 
 
-def _worker(work: Callable[[Any], Any]):  # type: ignore[no-untyped-def]
+def _said(error: Exception) -> str:
+    """What went wrong: where a worker tells it, the last line that is not about a place in the code."""
+    lines = [line for line in str(error).splitlines() if line.strip() and line[0] not in " \t"]
+    return (lines[-1] if lines else type(error).__name__).rstrip(".")
+
+
+def _worker(work: Callable[[Any], Any], parts: list[Any]):  # type: ignore[no-untyped-def]
     """What a worker runs. An error of the contract is an answer, so that it arrives as it was raised."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for batch in batches:
-            for part in map(pickle.loads, batch.column(0).to_pylist()):
-                try:
-                    done = work(part)
-                except LanceNamespaceError as error:
-                    done = error.with_traceback(None)
-                yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(done)], pa.binary())], ["done"])
+        for _ in batches:
+            done = pickle.dumps(_each(work, parts))
+            yield pa.RecordBatch.from_arrays([pa.array([done], pa.binary())], ["done"])
 
     return run

@@ -73,7 +73,8 @@ class Update:
         made = {
             id_: notes[key]
             for id_, key in keys.items()
-            if key in notes and all(store.exists(f"data/{file['path']}") for file in notes[key]["files"])
+            # Its last file is the one that was made; those before are the fragment's own, and are there as it is.
+            if key in notes and all(store.exists(self.table.key(file["path"])) for file in notes[key]["files"][-1:])
         }
         self.summary.parts, rows = len(present), 0
         self.summary.facts.setdefault("computed", 0)
@@ -95,7 +96,7 @@ class Update:
             {note["files"][-1]["path"] for note in notes if note["rows"]}
             for notes in (self.kept.all().values(), made.values())
         )
-        self.table.handle().store().delete(*(f"data/{file}" for file in built - used))
+        self.table.handle().store().delete(*(self.table.key(file) for file in built - used))
         self.kept.forget()
 
     def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], made: Mapping[int, Any]) -> int:
@@ -112,7 +113,7 @@ class Update:
             updated_fragment_offsets=offsets if opened.has_stable_row_ids else None,
         )
         plan = Plan(APPEND, self.table.place, opened.schema, int(opened.version))
-        return committing.commit(plan, operation, Mark.of_job())
+        return committing.commit(plan, operation, Mark.of_job(), branch=self.table.branch)
 
 
 def _with_files(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:

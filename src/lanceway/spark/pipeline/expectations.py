@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.spark.pipeline.failures import said
 from lanceway.spark.pipeline.model import FAIL, QUARANTINE, Expectation
 from lanceway.spark.pipeline.problems import at
-from lanceway.spark.types import quoted
+from lanceway.tables.fields import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
-from lanceway.lake.runs import DONE, FAILED, Step
+from lanceway.lake.reports import committed
+from lanceway.lake.runs import FAILED, Step
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -87,6 +88,6 @@ def _of_kind(step: str, kind: str, words: str) -> LanceNamespaceError:
 def outcome(steps: Sequence[Step]) -> str:
     """Why a run has failed, what it has committed all the same, and how to go on."""
     errors = [f"{step.error.rstrip('.')}." for step in steps if step.state == FAILED and step.error]
-    done = [f"{step.table_name} version {step.version}" for step in steps if step.state == DONE and step.version]
-    committed = f"Committed: {', '.join(done)}." if done else "Nothing was committed."
-    return " ".join([*errors, committed, "Run it again to go on from there."])
+    done = [f"{step.table_name} version {step.version}" for step in committed(steps)]
+    told = f"Committed: {', '.join(done)}." if done else "Nothing was committed."
+    return " ".join([*errors, told, "Run it again to go on from there."])

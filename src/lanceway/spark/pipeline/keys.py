@@ -14,8 +14,9 @@ from lanceway.spark import staging
 from lanceway.spark.casting import to_spark
 from lanceway.spark.plainly import plainly
 from lanceway.spark.planning import Plan
-from lanceway.spark.types import arrow_schema, quoted, spark_schema
+from lanceway.spark.types import arrow_schema, spark_schema
 from lanceway.tables.failures import translated
+from lanceway.tables.fields import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

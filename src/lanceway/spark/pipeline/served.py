@@ -217,12 +217,9 @@ class ServedLedger:
 
 def _refused(request: http.Request, answer: http.Answer) -> LanceNamespaceError:
     """The error that the server means, by its code."""
-    try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    code, said = (body.get("code"), body.get("error")) if isinstance(body, dict) else (None, None)
-    if type(code) is int and code in lance.STATUS and isinstance(said, str):
+    body, code = lance.read_error(answer.content)
+    said = body.get("error")
+    if code is not None and isinstance(said, str):
         return from_error_code(
             code, f"{request.what} failed: {said} {_HINT}" if code == ErrorCode.UNSUPPORTED else said
         )

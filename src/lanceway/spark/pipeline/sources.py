@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
 from lanceway.lake.runs import Run
 from lanceway.lake.seen_files import File
-from lanceway.spark.additions import Additions
-from lanceway.spark.casting import to_spark
-from lanceway.spark.changed_rows import DELETE
-from lanceway.spark.changes import CHANGE, read_changes
 from lanceway.spark.jobs.running import Stop, never
-from lanceway.spark.pipeline import failures, files, functions, streams, targets
+from lanceway.spark.pipeline import failures, files, functions, since, streams, targets
 from lanceway.spark.pipeline.failures import Named, said
 from lanceway.spark.pipeline.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, Source
 from lanceway.spark.pipeline.problems import at
 from lanceway.spark.pipeline.states import Held
-from lanceway.spark.plainly import plainly
-from lanceway.spark.types import arrow_schema, spark_schema
-from lanceway.tables.failures import translated
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-    from pyspark.sql.types import StructType
-
-    from lanceway.spark.target import Target
 
 # As of what a source is read: a table's version, the number of the run for files, 0 for all that has none.
 Pins = Mapping[str, Mapping[str, Any]]
@@ -152,7 +139,7 @@ class Sources:
         if after == version:
             return self.spark().read.format("lance").options(**options).load().limit(0)
         try:
-            return self._since(target, after, version)
+            return since.rows(self.spark(), target, after, version)
         except (InvalidTableStateError, TableVersionNotFoundError) as error:
             raise at(
                 self.pipeline.file,
@@ -160,41 +147,3 @@ class Sources:
                 f"What is new in {source.table} since its version {after} cannot be told: {error} Run the pipeline "
                 "with --full, or set incremental to false.",
             ) from error
-
-    def _since(self, target: Target, after: int, version: int) -> DataFrame:
-        """Rows that were added; where rows were changed meanwhile, these too, as they are at the end."""
-        if version < after:
-            raise InvalidTableStateError(f"{target.name} has only {version} versions: it was made anew.")
-        try:
-            added = [(one.version, one.fragment) for one in Additions(target).between(after + 1, version)]
-        except InvalidTableStateError:
-            changes = read_changes(self.spark(), target, after, version)
-            return changes.where(changes[CHANGE] != DELETE).drop(CHANGE)
-        return _fragments(self.spark(), target, version, added)
-
-
-def _fragments(spark: SparkSession, target: Target, version: int, added: list[tuple[int, int]]) -> DataFrame:
-    """The rows of fragments, each as the version had it that added it."""
-    schema = spark_schema(target.open(version=version).schema)
-    shares = spark.createDataFrame([(json.dumps(one),) for one in added], "fragment string")
-    shares = shares.repartition(max(1, min(len(added), 64)))
-    return shares.mapInArrow(partial(_read, target, schema), schema)
-
-
-def _read(target: Target, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    wanted = arrow_schema(schema)
-    with plainly():
-        for version, fragment in (json.loads(one) for batch in batches for one in batch.column(0).to_pylist()):
-            dataset = target.open(version=version)
-            found = dataset.get_fragment(fragment)
-            assert found is not None, "a version keeps its fragments"
-            names = [name for name in schema.names if name in dataset.schema.names]
-            with translated(target.table(), "Reading what was added"):
-                for batch in found.scanner(columns=names, blob_handling="all_binary").to_batches():
-                    # A column that the table has got since is null.
-                    columns = [
-                        batch.column(name) if name in names else pa.nulls(batch.num_rows) for name in schema.names
-                    ]
-                    yield to_spark(pa.RecordBatch.from_arrays(columns, schema.names), wanted)

@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy.engine import URL
-
-from lanceway import config as configuration
 from lanceway.catalogs.lake_connection import login
 from lanceway.errors import LanceNamespaceError
+from lanceway.lake import homes
 from lanceway.lake.bounds import kept
 from lanceway.lake.records import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
 from lanceway.lake.runs import Read, Run, Step
@@ -33,20 +31,11 @@ StepEnding = Literal["done", "failed", "skipped"]
 
 LEASE = 60.0  # seconds
 _RENEWALS = 4  # in the time of one lease
-_FILE = "lake.db"
 
 
 def uri(given: str | None, config: str | Path | None = None) -> str:
     """The database or the server that is meant. The home's folder is made if there is none."""
-    named = given or configuration.variable("LANCEWAY_STATE")
-    if named:
-        return named
-    settings = configuration.server(config)
-    if settings.database:
-        return settings.database
-    home = settings.home.absolute()
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return URL.create("sqlite", database=str(home / _FILE)).render_as_string(hide_password=False)
+    return given or homes.state(config)
 
 
 @contextmanager

@@ -9,10 +9,3 @@ changed     what became of a source's rows between two versions
 writing     rows written to a view, and the version that they show
 loop        one job after the other, until it is told to stop
 """
-
-from __future__ import annotations
-
-from lanceway.spark.worker.loop import Worker
-from lanceway.spark.worker.places import Places
-
-__all__ = ["Places", "Worker"]

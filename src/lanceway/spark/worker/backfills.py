@@ -30,8 +30,8 @@ def run(
     spark: SparkSession | None,
 ) -> Summary:
     """Compute the column as its field says, in the rows in which it is null or for which `where` holds."""
-    column = request["column"]
-    function, inputs = _function(target, column, functions)
+    column, branch = request["column"], request.get("branch")
+    function, inputs = _function(target, column, branch, functions)
     return backfill(
         target,
         column,
@@ -39,6 +39,7 @@ def run(
         inputs=inputs,
         update=True,
         where=request.get("where"),
+        branch=branch,
         batch_rows=request.get("checkpoint_size") or BATCH_ROWS,
         threads=request.get("concurrency") or parts.THREADS,
         state=state,
@@ -48,8 +49,10 @@ def run(
     )
 
 
-def _function(target: Target, column: str, functions: Sequence[str]) -> tuple[Function, tuple[str, ...] | None]:
-    table, schema = target.table(), target.open().schema
+def _function(
+    target: Target, column: str, branch: str | None, functions: Sequence[str]
+) -> tuple[Function, tuple[str, ...] | None]:
+    table, schema = target.table(), target.open(branch=branch).schema
     if column not in schema.names:
         fields.require_top(table, schema, column, "backfill")
     found = computed.require_definition(table, schema, column)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import TableVersionNotFoundError
 from lanceway.spark.jobs import held
 from lanceway.spark.jobs.held import Held
+from lanceway.spark.literals import literal
 from lanceway.spark.worker import shares
 from lanceway.spark.worker.shares import Share
 from lanceway.spark.worker.writing import Shown, leaves_rows, states, transaction
@@ -88,7 +89,7 @@ class Keyed:
             yield from scan(self._view, self._new, list(self._come)).to_batches()
 
     def _keys(self, dataset: lance.LanceDataset, fragments: Sequence[Any], *, where: bool) -> pa.Table:
-        reads = self._view.reads or {name: fields.in_sql(name) for name in dataset.schema.names}
+        reads = self._view.reads or {name: fields.quoted(name) for name in dataset.schema.names}
         columns = {name: reads[name] for name in self._view.key}
         with translated(self._source.handle(), "Reading keys"):
             if not fragments:
@@ -98,22 +99,18 @@ class Keyed:
 
 
 def _condition(keys: pa.Table) -> str | None:
-    rows = keys.to_pylist()
-    texts = [{name: _literal(value) for name, value in row.items()} for row in rows]
+    texts = [{name: _literal(value, keys.field(name).type) for name, value in row.items()} for row in keys.to_pylist()]
     if any(text is None for row in texts for text in row.values()):
         return None
     if len(keys.column_names) == 1:
         name = keys.column_names[0]
         listed = ", ".join(str(row[name]) for row in texts)
-        return f"{fields.in_sql(name)} IN ({listed})" if listed else ""
+        return f"{fields.quoted(name)} IN ({listed})" if listed else ""
     return " OR ".join(
-        "(" + " AND ".join(f"{fields.in_sql(name)} = {text}" for name, text in row.items()) + ")" for row in texts
+        "(" + " AND ".join(f"{fields.quoted(name)} = {text}" for name, text in row.items()) + ")" for row in texts
     )
 
 
-def _literal(value: object) -> str | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else None
+def _literal(value: object, type_: pa.DataType) -> str | None:
+    # A view with keys of another type is made anew.
+    return literal(value, type_) if isinstance(value, int | str) else None

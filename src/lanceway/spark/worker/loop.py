@@ -25,7 +25,8 @@ from lanceway.errors import (
     ThrottlingError,
 )
 from lanceway.lake import jobs
-from lanceway.lake.jobs import CANCELLED, DONE, FAILED, MOST_ATTEMPTS, Job
+from lanceway.lake.job_states import CANCELLED, DONE, FAILED
+from lanceway.lake.jobs import MOST_ATTEMPTS, Job
 from lanceway.spark.worker import backfills, views
 from lanceway.spark.worker.holding import LIFETIME, Holding
 from lanceway.spark.worker.places import Places

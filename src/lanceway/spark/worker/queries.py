@@ -10,8 +10,9 @@ from lanceway.lake.jobs import Job
 from lanceway.spark.jobs.held import Held
 from lanceway.spark.jobs.summaries import Summary
 from lanceway.spark.planning import require_fit
-from lanceway.spark.types import arrow_schema, quoted
+from lanceway.spark.types import arrow_schema
 from lanceway.spark.worker.places import Places
+from lanceway.tables.fields import quoted
 from lanceway.tables.views import View
 
 if TYPE_CHECKING:

@@ -62,6 +62,7 @@ class Writer:
     plan: Plan
     task_size: int | None = None
     room: Room | None = None
+    threads: int = 1
 
     def __call__(self, share: Share) -> dict[str, Any]:
         import pyarrow as pa
@@ -80,7 +81,7 @@ class Writer:
             chosen = [fragment for fragment in map(dataset.get_fragment, share.fragments) if fragment is not None]
             rows = scan(self.view, dataset, chosen).to_reader()
         if self.view.kind != QUERY:
-            yield from expansions.made(str(self.view.function), rows, self.view.kind, self.task_size)
+            yield from expansions.made(self.view, rows, self.task_size, self.threads)
         else:
             yield from rows
 

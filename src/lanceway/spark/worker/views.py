@@ -88,7 +88,8 @@ class _Work:
         if room is not None:  # what one share takes of it is not left for the next
             spark, threads = None, 1
         plan = refresh.plan(replacing=anew)
-        writer = Writer(self.source, self.view, plan, self.request.get("source_task_size"), room)
+        calls = (threads or parts.THREADS) if self.view.partition else 1
+        writer = Writer(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
         notes: dict[Share, Any] = {}
         summary.parts = len(found)
         try:

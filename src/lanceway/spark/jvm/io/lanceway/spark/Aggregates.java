@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
@@ -96,17 +95,19 @@ final class Aggregates {
     } else if (function instanceof Count count && !count.isDistinct()) {
       add("count", column(count.column(), null), DataTypes.LongType);
     } else if (function instanceof Sum sum && !sum.isDistinct()) {
-      StructField column = column(sum.column(), SUMS);
-      add("sum", column, column == null ? null : column.dataType());
+      add("sum", column(sum.column(), SUMS));
     } else if (function instanceof Min min) {
-      StructField column = column(min.column(), WHOLE);
-      add("min", column, column == null ? null : column.dataType());
+      add("min", column(min.column(), WHOLE));
     } else if (function instanceof Max max) {
-      StructField column = column(max.column(), WHOLE);
-      add("max", column, column == null ? null : column.dataType());
+      add("max", column(max.column(), WHOLE));
     } else {
       possible = false;
     }
+  }
+
+  /** A function that gives what its column holds. */
+  private void add(String name, StructField column) {
+    add(name, column, column == null ? null : column.dataType());
   }
 
   private void add(String name, StructField column, DataType type) {
@@ -124,7 +125,7 @@ final class Aggregates {
   private StructField column(Expression expression, Set<DataType> types) {
     if (expression instanceof NamedReference reference && reference.fieldNames().length == 1) {
       String name = reference.fieldNames()[0];
-      if (new TreeSet<>(Arrays.asList(table.fieldNames())).contains(name)) {
+      if (Arrays.asList(table.fieldNames()).contains(name)) {
         StructField column = table.apply(name);
         if (types == null || types.contains(column.dataType())) {
           read.add(name);
