@@ -7,12 +7,16 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 JOBS ?= auto
+# Half of the whole suite's time is waiting, for servers and for Spark.
+MORE_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ROUNDS ?= 2000
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
 JVM := .venv/.jvm
 UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs and not spark and not slow
+# Files of which that leaves nothing: it takes longer to read them than to run many others.
+BEYOND := $(addprefix --ignore=,tests/clients tests/server tests/spark tests/test_docs.py) --ignore-glob='*/test_conformance_*'
 SOURCES := src tests samples bench docs
 
 help:  ## List what can be made
@@ -36,7 +40,7 @@ tour: $(READY)  ## See the library work: tables made, listed, queried and search
 	@$(PY) samples/tour.py
 
 test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
-	@$(PYTEST) -q -n $(JOBS)
+	@$(PYTEST) -q -n $(MORE_JOBS)
 
 test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JDK of version 21 or later
 	@$(PYTEST) -q -n $(JOBS) -m nessie
@@ -53,7 +57,7 @@ check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/ruff format --check $(SOURCES)
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
-	@$(PYTEST) -q -n $(JOBS) -m "$(UNIT)"
+	@$(PYTEST) -q -n $(JOBS) -m "$(UNIT)" $(BEYOND)
 
 drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
 	@$(PYTEST) -q -m race --rounds $(ROUNDS) --timeout 0

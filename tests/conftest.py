@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +28,9 @@ from tests.servers.run import Run
 from tests.servers.seaweedfs import S3
 
 REQUIRE_ALL = "LANCEWAY_REQUIRE_ALL"
+# Spark's own processes live for minutes, with little data: what Java does to be fast later costs more than it gains.
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
+    os.environ.setdefault(variable, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 # A slow machine is no failure.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
@@ -49,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    gc.unfreeze()  # frozen by `pytest_collection`; Python ends in good order only if it may collect all
     if not hasattr(config, "workerinput"):
         config.stash[RUN].end()
 
@@ -67,36 +73,60 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduler(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Tests are many and stay: the garbage collector looks at them neither while they are found nor ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test by what it needs, so that `make check` and `make drill` can choose."""
-    for item in items:
-        asked = getattr(item, "fixturenames", ())
-        if "s3" in asked:
-            item.add_marker("s3")
-        if "postgres" in asked or "postgresql" in getattr(getattr(item, "callspec", None), "params", {}).values():
-            item.add_marker("postgres")
-        if {"iceberg", "older_iceberg"} & set(asked):
-            item.add_marker("iceberg")
-        if "nessie" in asked:
-            item.add_marker("nessie")
-        if "server" in asked or SERVER in item.path.parents:
-            item.add_marker("server")
-        if "rounds" in asked or item.path.stem.endswith("_races"):
-            item.add_marker("race")
-        if SPARK in item.path.parents or item.name.startswith(RUNS_SPARK):
-            item.add_marker("spark")
-        if CLIENTS in item.path.parents:
-            item.add_marker("clients")
-        if "CatalogTests" in (base.__name__ for base in getattr(getattr(item, "cls", None), "__mro__", ())):
-            item.add_marker("conformance")
-        if item.path == DOCS:
-            item.add_marker("docs")
+    needed = {item: frozenset(_needs(item)) for item in items}
+    for item, names in needed.items():
+        for name in names:
+            item.add_marker(name)
     if "nessie" not in config.option.markexpr:  # it needs what not every machine has: `make test-nessie`
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nessie")])
-        items[:] = [item for item in items if not item.get_closest_marker("nessie")]
+        config.hook.pytest_deselected(items=[item for item in items if "nessie" in needed[item]])
+        items[:] = [item for item in items if "nessie" not in needed[item]]
     # They take long, and most of Spark's are one worker's: it had better begin with them.
-    items.sort(key=lambda item: not any(item.iter_markers("spark")) and not any(item.iter_markers("docs")))
+    items.sort(key=lambda item: not needed[item] & {"spark", "docs"})
+
+
+def _needs(item: pytest.Item) -> Iterator[str]:
+    asked = getattr(item, "fixturenames", ())
+    yield from _lies_in(item.path)
+    yield from {"s3", "postgres", "iceberg", "nessie", "server"}.intersection(asked)
+    if "postgresql" in getattr(getattr(item, "callspec", None), "params", {}).values():
+        yield "postgres"
+    if "older_iceberg" in asked:
+        yield "iceberg"
+    if "rounds" in asked:
+        yield "race"
+    if item.name.startswith(RUNS_SPARK):
+        yield "spark"
+    if _is_conformance(getattr(item, "cls", None)):
+        yield "conformance"
+
+
+@cache
+def _lies_in(path: Path) -> frozenset[str]:
+    """What the tests of a file need by where it lies."""
+    rooms = {"server": SERVER, "spark": SPARK, "clients": CLIENTS}
+    found = {name for name, room in rooms.items() if room in path.parents}
+    found |= {"docs"} if path == DOCS else set()
+    return frozenset(found | {"race"} if path.stem.endswith("_races") else found)
+
+
+@cache
+def _is_conformance(class_: type | None) -> bool:
+    """Whether it is the suite that is shipped, or some of its parts."""
+    return any(base.__module__.startswith("lanceway.testing.") for base in getattr(class_, "__mro__", ()))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-# By how a test's identifier begins; the first that fits counts. Most jobs need no session, and are many.
+# By how a test's identifier begins; the first that fits counts. Most jobs need no session, and are many;
+# those that do are named for it, so that only one worker has a session of Spark.
 _SHARED = (
-    ("tests/spark/jobs/", None),
-    ("tests/spark/", "spark"),
-    ("tests/test_docs.py::test_the_examples_run[docs/guide/spark", "spark"),
-    ("tests/test_docs.py::test_the_examples_run[docs/guide/pipeline", "spark"),
-    ("tests/clients/test_lance_ray.py", "ray"),
-    ("tests/clients/served/test_lance_ray.py", "ray"),
+    (r"tests/spark/jobs/(test_parts|test_spreading|\w+\.py::test_spark_)", "spark"),
+    (r"tests/spark/jobs/", None),
+    (r"tests/spark/", "spark"),
+    (r"tests/test_docs\.py::test_the_examples_run\[docs/guide/(spark|pipeline)", "spark"),
+    (r"tests/clients/(served/)?test_lance_ray\.py", "ray"),
 )
 
 
@@ -21,7 +22,7 @@ class Together(LoadScopeScheduling):
     """A module's functions, or a class's, one after the other on one worker, and on the same one what is shared."""
 
     def _split_scope(self, nodeid: str) -> str:
-        shared = next((group for beginning, group in _SHARED if nodeid.startswith(beginning)), None)
+        shared = next((group for beginning, group in _SHARED if re.match(beginning, nodeid)), None)
         return shared or scope(nodeid)
 
 

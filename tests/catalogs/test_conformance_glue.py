@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import pytest
+from tests.catalogs.glues import database
 from tests.servers import seaweedfs
 from tests.servers.moto import ACCOUNT, SECRET, Glue
 from tests.servers.seaweedfs import S3
@@ -37,6 +38,13 @@ def connect(glue: Glue, s3: S3, **settings: str) -> GlueCatalog:
     return GlueCatalog(**glue.settings, **storage, **settings)
 
 
+@pytest.fixture(scope="module")
+def shared(glue_server: Glue, s3: S3) -> Iterator[GlueCatalog]:
+    """One for many tests: a client of AWS takes as long to make as most of them take."""
+    with connect(glue_server, s3) as made:
+        yield made
+
+
 class TestGlueTables(CatalogTests):
     """Everything, inside a database."""
 
@@ -44,10 +52,9 @@ class TestGlueTables(CatalogTests):
     secrets = SECRETS
 
     @pytest.fixture
-    def catalog(self, glue: Glue, s3: S3) -> Iterator[GlueCatalog]:
-        glue.client().create_database(DatabaseInput={"Name": "db", "LocationUri": s3.prefix()})
-        with connect(glue, s3) as made:
-            yield made
+    def catalog(self, shared: GlueCatalog, glue: Glue, s3: S3) -> GlueCatalog:
+        database(glue, LocationUri=s3.prefix())
+        return shared
 
     @pytest.fixture
     def scratch(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import traceback
 
 import botocore.session
 import pytest
+from botocore.retries.standard import ExponentialBackoff
 from tests.catalogs.glues import connect, database, declare, describe, namespaces, tables
 from tests.servers.moto import Glue
 from tests.servers.run import free_ports
@@ -52,6 +53,12 @@ MEANINGS = [
 ]
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """botocore tries again as it does, but at once: its pauses grow to many seconds, and show nothing."""
+    monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda self, context: 0.0)
+
+
 def test_every_error_that_the_model_of_glue_names_has_a_meaning() -> None:
     model = botocore.session.get_session().get_service_model("glue")
     named = {shape.name for operation in USED for shape in model.operation_model(operation).error_shapes}
@@ -85,7 +92,7 @@ def test_throttling_is_waited_out(glue: Glue) -> None:
     assert asked == ["GetTables"] * 3
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 def test_throttling_without_end_is_told_after_a_few_tries(glue: Glue) -> None:
     glue.refuse("GetTables", "ThrottlingException", times=100)
     with glue.state.counted() as asked, pytest.raises(ThrottlingError, match="Try again later"):
@@ -93,7 +100,7 @@ def test_throttling_without_end_is_told_after_a_few_tries(glue: Glue) -> None:
     assert asked == ["GetTables"] * ATTEMPTS
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 def test_a_server_error_is_tried_again_and_told(glue: Glue) -> None:
     database(glue)
     fault = glue.refuse("GetTables", "InternalServiceException", status=500)
@@ -103,7 +110,7 @@ def test_a_server_error_is_tried_again_and_told(glue: Glue) -> None:
         tables(connect(glue), "db")
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 def test_a_service_that_cannot_be_reached_is_unavailable(glue: Glue) -> None:
     nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
     with pytest.raises(ServiceUnavailableError, match="cannot be reached"):

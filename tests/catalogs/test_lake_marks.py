@@ -51,7 +51,7 @@ def unmarked(lake: LakeCatalog) -> list[int]:
 def found(lake: LakeCatalog) -> dict[str, bool]:
     """What a check finds about the table, and whether it is wrong."""
     both = [*lake._lake.look(checks.check), *stored.check(lake._lake, {}, None)]
-    return {finding.kind: finding.wrong for finding in both if "table t " in finding.where}
+    return {finding.kind: finding.wrong for finding in both if f"table t of {lake._catalog.name}" in finding.where}
 
 
 def test_commits_that_follow_each_other_take_one_statement_each(lake: LakeCatalog) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from lance.namespace import DirectoryNamespace
+from tests.new_lakes import new_lake
 
 from lanceway import config
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
@@ -25,6 +26,8 @@ def uri_in(folder: Path) -> str:
 
 def store_in(folder: Path) -> LakeStore:
     """The database of a lake with the catalog `lake`, as a fresh home has it."""
+    if not (folder / "lake.db").exists():
+        new_lake(folder / "lake.db")
     with LakeCatalog(uri=uri_in(folder), root=str(folder / "warehouse"), catalog=LAKE):
         pass
     return open_store(uri_in(folder))

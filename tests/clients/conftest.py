@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,3 +59,20 @@ def fruit() -> pa.Table:
     names = ["apple", "banana", "cherry"]
     vectors = pa.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], pa.list_(pa.float32(), 2))
     return pa.table({"id": pa.array([1, 2, 3], pa.int64()), "name": names, "vector": vectors})
+
+
+@pytest.fixture(scope="package")
+def ray_cluster() -> Iterator[None]:
+    """A small Ray on this machine, for all files that ask for it: it takes long to start."""
+    import ray
+
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # sockets need a short path
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            object_store_memory=100 * 1024 * 1024,
+            _temp_dir=folder,
+        )
+        yield
+        ray.shutdown()

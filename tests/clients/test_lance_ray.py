@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-
 import lance_ray
 import pyarrow as pa
 import pytest
@@ -12,20 +9,7 @@ import ray
 
 from tests.clients.conftest import Place
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    """A small Ray on this machine, for as long as this file's tests run."""
-    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # sockets need a short path
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=100 * 1024 * 1024,
-            _temp_dir=folder,
-        )
-        yield
-        ray.shutdown()
+pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 
 def address(place: Place) -> dict[str, object]:

@@ -12,6 +12,7 @@ import pytest
 from lanceway.lake import catalogs, metalakes
 from lanceway.lake.catalogs import Catalog
 from lanceway.lake.store import LakeStore, open_store
+from tests.new_lakes import new_database, new_lake
 from tests.servers.postgres import Postgres
 
 Answer = TypeVar("Answer")
@@ -33,14 +34,20 @@ class Lake:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def uri(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database."""
+    """An empty database; a new lake, where a test asks for its store as well."""
+    is_lake, path = "store" in request.fixturenames, tmp_path / "lake.db"
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/lake.db"
+        yield new_lake(path) if is_lake else f"sqlite:///{path}"
         return
     server: Postgres = request.getfixturevalue("postgres")
-    schema = server.schema()
-    yield server.uri(schema)
-    server.execute(f"DROP SCHEMA {schema} CASCADE")
+    if is_lake:
+        database = new_database(server)
+        yield server.uri(database=database)
+        server.execute(f"DROP DATABASE {database} WITH (FORCE)")
+    else:
+        schema = server.schema()
+        yield server.uri(schema)
+        server.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 @pytest.fixture

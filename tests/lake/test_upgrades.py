@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +36,24 @@ def upgrade() -> None:
 """
 
 
-def test_the_migrations_make_what_the_schema_says(store: LakeStore) -> None:
+@pytest.fixture
+def made(uri: str) -> Iterator[LakeStore]:
+    """What the migrations make."""
+    store = open_store(uri)
+    yield store
+    store.close()
+
+
+def test_the_migrations_make_what_the_schema_says(made: LakeStore) -> None:
     def differences(connection: Connection) -> list[Any]:
         options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
         found = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
         return list(found)
 
-    assert store.read(differences) == []
+    assert made.read(differences) == []
 
 
-def test_checks_and_collations_are_what_the_schema_says(store: LakeStore) -> None:
+def test_checks_and_collations_are_what_the_schema_says(made: LakeStore) -> None:
     """What a comparison of tables leaves out."""
 
     def checks(connection: Connection) -> set[str | None]:
@@ -60,18 +69,18 @@ def test_checks_and_collations_are_what_the_schema_says(store: LakeStore) -> Non
     expected = {
         constraint.name for constraint in metadata.tables["objects"].constraints if "ck_" in str(constraint.name)
     }
-    assert store.read(checks) == expected
-    dialect = store.read(lambda connection: connection.dialect)
+    assert made.read(checks) == expected
+    dialect = made.read(lambda connection: connection.dialect)
     columns = [column for table in metadata.sorted_tables for column in table.columns]
     wanted = {
         (column.table.name, column.name, getattr(column.type.dialect_impl(dialect), "collation", None))
         for column in columns
     }
-    assert store.read(collations) == {each for each in wanted if each[2]}
+    assert made.read(collations) == {each for each in wanted if each[2]}
 
 
-def test_the_code_knows_the_newest_migration(store: LakeStore) -> None:
-    assert store.read(upgrades.state) == State(VERSION, OLDEST_CODE)
+def test_the_code_knows_the_newest_migration(made: LakeStore) -> None:
+    assert made.read(upgrades.state) == State(VERSION, OLDEST_CODE)
     files = sorted(path.name for path in (upgrades.MIGRATIONS / "versions").glob("r*.py"))
     assert len(files) == VERSION
     assert files[-1].startswith(f"r{VERSION:04}_")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 from lanceway.access import tokens
 from lanceway.lake.store import open_store
 from tests.access.issuer import AUDIENCE, STRANGER, Issuer
+from tests.processes import lanceway as program
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run
@@ -177,10 +177,7 @@ def test_nobody_in_particular(whole_run: Run) -> None:
 
 
 def test_it_does_not_listen_to_everybody_by_mistake(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "lanceway", "up", "--home", str(tmp_path / "home"), "--port", "0"]
-    done = subprocess.run(
-        [*command, "--anonymous", "--host", "0.0.0.0"], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = program("up", "--home", str(tmp_path / "home"), "--port", "0", "--anonymous", "--host", "0.0.0.0")
     assert done.returncode == 1
     assert "allow_public_anonymous" in done.stderr
     assert not (tmp_path / "home").exists()

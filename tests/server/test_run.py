@@ -21,6 +21,7 @@ import httpx
 import pytest
 import trustme
 
+from tests.processes import lanceway as program
 from tests.server.samples import ask, count, created, path, refused, sent, space, table
 from tests.server.test_streaming import connected, head, serving
 from tests.servers import lanceway
@@ -220,14 +221,7 @@ def test_for_programs(tmp_path: Path) -> None:
 
 
 def refusal(*arguments: str, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        [*UP, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={**os.environ, **(environment or {})},
-    )
+    done = program("up", *arguments, **(environment or {}))
     assert done.returncode == 1, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
@@ -256,8 +250,8 @@ def test_a_dead_catalog_holds_up_nobody_else(whole_run: Run, tmp_path: Path) -> 
         uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
         settings = (
             f'[catalogs.files]\ntype = "dir"\npath = "{tmp_path}"\n'
-            f'[catalogs.silent]\ntype = "rest"\nuri = "{uri}"\ndeadline = 1.5\nthreads = 2\n'
-            "timeout = 5\nretries = 0\n"  # for when the server stops, and waits for what it has begun
+            f'[catalogs.silent]\ntype = "rest"\nuri = "{uri}"\ndeadline = 1\nthreads = 2\n'
+            "timeout = 3\nretries = 0\n"  # for when the server stops, and waits for what it has begun
         )
         server = lanceway.start(whole_run, settings=settings)
         answers: list[httpx.Response] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,15 +38,7 @@ class Glue:
 
     def client(self, service: str = "glue") -> Any:
         """A stock client, without Lanceway in between."""
-        import boto3
-
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint,
-            region_name=REGION,
-            aws_access_key_id=KEY,
-            aws_secret_access_key=SECRET,
-        )
+        return _client(service, self.endpoint)
 
     def refuse(self, operation: str, code: str, **options: Any) -> Fault:
         """Answer an operation with an error: once, or `times`."""
@@ -54,6 +47,15 @@ class Glue:
         fault = Fault(operation, code, **options)
         self.state.faults.append(fault)
         return fault
+
+
+@cache
+def _client(service: str, endpoint: str) -> Any:
+    import boto3
+
+    return boto3.client(
+        service, endpoint_url=endpoint, region_name=REGION, aws_access_key_id=KEY, aws_secret_access_key=SECRET
+    )
 
 
 @contextmanager

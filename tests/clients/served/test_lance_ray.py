@@ -5,13 +5,16 @@ from __future__ import annotations
 import lance
 import lance_ray
 import pyarrow as pa
+import pytest
 import ray
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
 from tests.clients.served.conftest import Served
-from tests.clients.test_lance_ray import address, cluster  # noqa: F401 - a fixture, which is used by being here
+from tests.clients.test_lance_ray import address
 from tests.servers.lanceway import Lanceway
+
+pytestmark = pytest.mark.usefixtures("ray_cluster")
 
 
 def test_a_table_is_created_appended_to_overwritten_and_read(stored: Served, fruit: pa.Table) -> None:
