@@ -167,6 +167,7 @@ def test_the_location_of_a_dropped_table_is_kept_until_its_data_is_gone(lake: La
         ("s3://b/x/t", "s3://b", "contains"),
         ("/x/t", "file:///x/t", "is the location"),
         ("/x/t", "file://localhost/x/t/u", "lies inside"),
+        ("/x/a b$t", "file:///x/a%20b%24t", "is the location"),
         ("/x/t", "/x", "contains"),
         ("/x/t", "/warehouse", "is the location /warehouse of a catalog"),
         ("/warehouse/t", "/warehouse", "contains"),
@@ -186,7 +187,21 @@ def test_a_location_beside_another_is_free(lake: Lake, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "location", ["", "/", "x/t", "./x", "/x/../y", "s3://", "s3:///", "/x/./y", "file://x/t", "/x\n", f"/{'x' * 2001}"]
+    "location",
+    [
+        "",
+        "/",
+        "x/t",
+        "./x",
+        "/x/../y",
+        "s3://",
+        "s3:///",
+        "/x/./y",
+        "file://x/t",
+        "file:///x/%2e%2e/y",
+        "/x\n",
+        f"/{'x' * 2001}",
+    ],
 )
 def test_what_is_no_location_is_refused(lake: Lake, location: str) -> None:
     with pytest.raises(InvalidInputError, match="location"):

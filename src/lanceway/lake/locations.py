@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import Column, ColumnElement, Connection, or_, select
 
@@ -30,7 +31,7 @@ def canonical(location: str) -> str:
     if not mark:
         scheme, rest = "", location
     elif scheme.lower() == "file":
-        scheme, rest = "", rest.removeprefix("localhost")
+        scheme, rest = "", unquote(rest.removeprefix("localhost"))
     parts = [part for part in rest.split("/") if part]
     absolute = bool(scheme) or rest.startswith("/")
     if not absolute or not parts or not {".", ".."}.isdisjoint(parts):

@@ -74,6 +74,24 @@ def test_new_changed_and_gone_tables_are_brought_over_and_again_is_nothing(
     assert states(jobs.sync(team, target, delete=True)) == {"known": 1}
 
 
+def test_what_was_brought_over_is_brought_on_and_copied(
+    team: DirectoryCatalog, target: LanceNamespace, tmp_path: Path
+) -> None:
+    """Every type of catalog as the source."""
+    jobs.sync(team, target)
+    (tmp_path / "last").mkdir()
+    last, copies = moves.lake(tmp_path / "last"), moves.folder(tmp_path / "copies")
+    chosen = ["team.*"]  # a directory shows more: see `tables_of`
+    assert states(jobs.sync(target, last, only=chosen)) == {"new": 2}
+    assert states(jobs.migrate(target, copies, only=chosen)) == {"new": 2}
+    for arrived in (last, copies):
+        assert moves.names(arrived) == {"team.orders", "team.events"}
+        assert moves.count(arrived, "team.events") == 2
+    assert moves.describe(last, "team.orders").location == moves.describe(team, "team.orders").location
+    assert states(jobs.sync(target, last, only=chosen)) == {"known": 2}
+    assert states(jobs.migrate(target, copies, only=chosen)) == {"known": 2}
+
+
 def test_nested_namespaces_come_with_their_properties(source: DirectoryCatalog, tmp_path: Path) -> None:
     source.create_namespace({"id": ["team", "web"], "properties": {"cost": "7"}})  # type: ignore[arg-type]
     moves.make(source, "team.web.clicks")
