@@ -225,6 +225,47 @@ def test_an_unknown_storage_option_is_ignored_as_pylance_does(s3: S3) -> None:
 
 def test_a_bad_path_and_an_unknown_store_are_bad_input(s3: S3) -> None:
     with pytest.raises(InvalidInputError, match="no valid path"):
-        open_store(f"s3://{s3.bucket}/x", s3.storage_options).put("a/../b", b"")
+        open_store(f"s3://{s3.bucket}/x", s3.storage_options).put("a/./b", b"")
     with pytest.raises(InvalidInputError, match=r"foo://x cannot be used"):
         open_store("foo://x/y")
+
+
+@pytest.mark.parametrize("key", ["../x", "a/../../x", "a/..", "..", "/etc/hostname", "/"])
+def test_a_key_stays_below_its_location(store: Store, key: str) -> None:
+    store.put("a/b", b"1")
+    for ask in (
+        lambda: store.read(key),
+        lambda: store.head(key),
+        lambda: store.exists(key),
+        lambda: store.put(key, b"2"),
+        lambda: store.put_if_absent(key, b"2"),
+        lambda: store.delete("a/b", key),
+        lambda: store.delete_if(key, lambda _: True),
+        lambda: store.copy_if_absent("a/b", key),
+        lambda: store.copy_if_absent(key, "a/c"),
+        lambda: store.place_if_absent("a/b", key, b"2"),
+        lambda: store.names(key),
+        lambda: store.level(key),
+        lambda: list(store.objects(key)),
+        lambda: store.has_any(key),
+    ):
+        with pytest.raises(InvalidInputError, match="is no key below"):
+            ask()
+    assert list(store.keys()) == ["a/b"]
+
+
+def test_folders_are_removed_and_files_linked_below_the_location_alone(tmp_path: Path) -> None:
+    store, beside = FolderStore(tmp_path / "store"), tmp_path / "beside"
+    beside.mkdir()
+    for ask in (
+        lambda: store.remove_empty_folders("../beside"),
+        lambda: store.place_if_absent("../beside/x", "a", b"2"),
+    ):
+        with pytest.raises(InvalidInputError, match="is no key below"):
+            ask()
+    assert beside.is_dir()
+
+
+def test_two_dots_in_a_name_are_no_step_upwards(store: Store) -> None:
+    store.put("a..b/..c", b"1")
+    assert list(store.keys("a..b")) == ["a..b/..c"]

@@ -172,7 +172,11 @@ class _Trusted(Wrapper):
 
 
 def branch_of(given: str | None) -> str:
-    return MAIN if is_main(given) else str(given)
+    """The branch that a request means. Raises InvalidInputError for what can be none."""
+    if given is None or is_main(given):
+        return MAIN
+    manifests.check_branch(given)
+    return given
 
 
 @dataclass(frozen=True, slots=True)

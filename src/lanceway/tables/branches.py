@@ -8,6 +8,7 @@ from lance_namespace import CreateTableBranchRequest, DeleteTableBranchRequest
 from lance_namespace_urllib3_client.models.branch_contents import BranchContents
 
 from lanceway.errors import InvalidInputError, TableBranchAlreadyExistsError
+from lanceway.tables import manifests
 from lanceway.tables.dataset import MAIN, Table, open_at, require_branch
 from lanceway.tables.failures import translated
 
@@ -35,6 +36,7 @@ def _contents(branch: Branch) -> BranchContents:
 
 def create(table: Table, request: CreateTableBranchRequest) -> None:
     _not_main(request.name, "create_table_branch")
+    manifests.check_branch(request.name)
     source = open_at(table, branch=request.from_branch, version=request.from_version)
     with translated(table, "create_table_branch"):
         # pylance answers a second creation with an internal error, so it is looked for here.

@@ -23,7 +23,7 @@ from lanceway.errors import (
     ThrottlingError,
     UnauthenticatedError,
 )
-from lanceway.tables.storage import Object, Store
+from lanceway.tables.storage import Object, Store, checked_key
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -81,7 +81,7 @@ class BucketStore(Store):
         self._store = _client(bucket, tuple(sorted(storage_options.items())))
 
     def _path(self, key: str) -> str:
-        return f"{self._prefix}/{key}".strip("/")
+        return f"{self._prefix}/{checked_key(self._location, key)}".strip("/")
 
     def _key(self, path: str) -> str:
         return path[len(self._prefix) :].lstrip("/") if self._prefix else path
@@ -132,10 +132,10 @@ class BucketStore(Store):
             return any(len(page) for page in self._store.list(self._path(prefix) or None, chunk_size=1))
 
     def delete(self, *keys: str) -> None:
+        paths = [self._path(key) for key in keys]
         for start in range(0, len(keys), _DELETED_AT_ONCE):
-            batch = keys[start : start + _DELETED_AT_ONCE]
-            with self._translated("delete", batch[0]), suppress(*_ABSENT):
-                self._store.delete([self._path(key) for key in batch])
+            with self._translated("delete", keys[start]), suppress(*_ABSENT):
+                self._store.delete(paths[start : start + _DELETED_AT_ONCE])
 
     def copy_if_absent(self, source: str, target: str) -> bool:
         # Few stores copy on a condition, all of them write on one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -24,11 +25,43 @@ _SCHEMES = ("V2", "V1")
 
 
 def folder(branch: str | None) -> str:
-    """Where a branch keeps its versions, below the table's location."""
-    return FOLDER if is_main(branch) else f"tree/{branch}/{FOLDER}"
+    """Where a branch keeps its versions, below the table's location.
+
+    Raises InvalidInputError for what can be no branch: this is where a name becomes a path.
+    """
+    if branch is None or is_main(branch):
+        return FOLDER
+    check_branch(branch)
+    return f"tree/{branch}/{FOLDER}"
+
+
+def check_branch(name: str) -> None:
+    """Refuse what can be no name of a branch."""
+    if not is_branch(name):
+        raise InvalidInputError(
+            f"{name!r} is no name of a branch. It has one or more parts, joined by '/', of letters, digits, '.', '-' "
+            "and '_'; no part is '.', nowhere are two dots in a row, and it does not end with '.lock'."
+        )
+
+
+def is_branch(name: str) -> bool:
+    """Whether pylance takes a name for a branch, by its own rules."""
+    parts = name.split("/")
+    return (
+        all(part and part != "." and all(map(_is_for_branches, part)) for part in parts)
+        and ".." not in name
+        and not name.endswith(".lock")
+    )
+
+
+def _is_for_branches(character: str) -> bool:
+    # Rust counts the vowel signs of many scripts as letters, Python as marks.
+    return character.isalnum() or character in "._-" or unicodedata.category(character).startswith("M")
 
 
 def key(version: int, branch: str | None = None, *, scheme: str = "V2") -> str:
+    if not 1 <= version <= _TOP:
+        raise InvalidInputError(f"{version} is no number of a version: they begin with 1.")
     name = f"{_TOP - version:0{_DIGITS}d}" if scheme == "V2" else str(version)
     return f"{folder(branch)}/{name}{_SUFFIX}"
 

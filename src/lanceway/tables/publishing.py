@@ -49,7 +49,7 @@ def kept_key(key: str, data: bytes) -> str:
 
 
 def branches(store: Store) -> list[str]:
-    """The branches that have a folder of versions, without the main one."""
+    """The branches that have a folder of versions, without the main one and without what can be no branch."""
     mark = f"/{manifests.FOLDER}/"
     found = {key.removeprefix("tree/").partition(mark)[0] for key in store.keys("tree") if mark in key}
-    return sorted(found)
+    return sorted(filter(manifests.is_branch, found))

@@ -103,6 +103,15 @@ class Store(ABC):
         """Remove local folders below `prefix`, and it, that hold no file; none if it holds the file `unless`."""
 
 
+def checked_key(location: str, key: str) -> str:
+    """A key that stays below its location. Raises InvalidInputError for one that would lead elsewhere."""
+    if key.startswith("/") or (".." in key and ".." in key.split("/")):
+        raise InvalidInputError(
+            f"{key!r} is no key below {location}: it begins with '/' or has a part '..'. Give a path inside it."
+        )
+    return key
+
+
 def open_store(location: str, storage_options: Mapping[str, str] | None = None) -> Store:
     """The store rooted at a location, which need not exist yet."""
     path = local_path(location)
@@ -139,7 +148,7 @@ class FolderStore(Store):
         self._root = str(root)
 
     def _path(self, key: str) -> str:
-        return os.path.join(self._root, key) if key else self._root
+        return os.path.join(self._root, checked_key(self._root, key)) if key else self._root
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         with translated("write", self._path(key)), self._staged(key, data) as staged:
@@ -216,9 +225,9 @@ class FolderStore(Store):
                     yield _object(key, entry.stat())
 
     def delete(self, *keys: str) -> None:
-        for key in keys:
-            with translated("delete", self._path(key)), suppress(*_ABSENT):
-                os.unlink(self._path(key))
+        for path in [self._path(key) for key in keys]:
+            with translated("delete", path), suppress(*_ABSENT):
+                os.unlink(path)
 
     def place_if_absent(self, source: str, target: str, data: bytes) -> bool:
         try:
