@@ -1,9 +1,19 @@
 from __future__ import annotations
 
-import pytest
+import inspect
+from collections.abc import Iterator
+from typing import Any, get_args
 
+import lance_namespace_urllib3_client.models as contract
+import pytest
+from lance_namespace import LanceNamespace
+from pydantic import BaseModel
+
+from lanceway.server.answers import written
 from lanceway.server.context import merged, to_headers
-from lanceway.server.disclosure import disclosed
+from lanceway.server.disclosure import disclosed, without_secrets
+from lanceway.server.views import View
+from lanceway.wire.lance import BY_OPERATION
 
 SECRETS = (
     "access_key_id",
@@ -38,6 +48,82 @@ def test_an_address_with_a_password_is_a_secret() -> None:
     assert disclosed({"endpoint": "https://host/?sig=abc"}) == {}
     assert disclosed({"endpoint": "https://host:9000"}) == {"endpoint": "https://host:9000"}
     assert disclosed(None) is None
+
+
+# -- answers, however deep -----------------------------------------------------------------------
+
+CANARY = "canary-in-a-storage-option"
+OPTIONS = {"aws_secret_access_key": CANARY, "something_new": CANARY, "aws_region": "here"}
+
+
+def held(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from held(argument)
+
+
+def with_canaries(model: type[BaseModel], above: tuple[type[BaseModel], ...] = ()) -> BaseModel | None:
+    """A model with secret options wherever it can hold any, None if it cannot."""
+    given: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if name == "storage_options":
+            given[name] = dict(OPTIONS)
+        for inner in held(field.annotation):
+            below = None if inner in above else with_canaries(inner, (*above, model))
+            if below is not None:
+                given[name] = [below] if "list" in str(field.annotation).lower() else below
+    return model.model_construct(**given) if given else None
+
+
+MODELS = [found for _, found in inspect.getmembers(contract, inspect.isclass) if issubclass(found, BaseModel)]
+HOLDERS = [found for found in MODELS if with_canaries(found) is not None]
+
+
+def test_the_contract_has_options_deep_inside() -> None:
+    assert {"DescribeTableResponse", "BatchCommitTablesResponse", "CommitTableResult"} <= {m.__name__ for m in HOLDERS}
+
+
+@pytest.mark.parametrize("model", HOLDERS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("form", ["model", "dictionary"])
+def test_no_model_of_the_contract_is_written_with_a_secret(model: type[BaseModel], form: str) -> None:
+    full = with_canaries(model)
+    assert full is not None
+    assert CANARY in full.model_dump_json()
+    before = full.model_dump_json()
+    answer = full if form == "model" else full.model_dump()
+    body = written(BY_OPERATION["describe_table"], answer).body.decode()
+    assert CANARY not in body
+    assert '"here"' in body
+    assert CANARY not in str(without_secrets(answer))
+    assert full.model_dump_json() == before  # a catalog may go on using what it has answered
+
+
+class Generous(LanceNamespace):
+    """A catalog whose every answer has secrets in it."""
+
+    def namespace_id(self) -> str:
+        return "generous"
+
+    def batch_commit_tables(self, request: Any) -> Any:
+        return with_canaries(contract.BatchCommitTablesResponse)
+
+    def describe_table(self, request: Any) -> Any:
+        return with_canaries(contract.DescribeTableResponse)
+
+    def glance(self, operation: str, names: list[str] | None, fields: Any) -> dict[str, Any]:
+        return {"location": "x", "storage_options": dict(OPTIONS)}
+
+
+def test_what_a_server_sees_of_a_catalog_has_no_secret() -> None:
+    view: Any = View(Generous())  # type: ignore[arg-type]
+    answers = [
+        view.batch_commit_tables({"operations": []}),
+        view.describe_table({"id": ["t"]}),
+        view.glance("describe_table", ["t"], {}),
+    ]
+    assert not any(CANARY in str(answer) for answer in answers)
+    assert all("here" in str(answer) for answer in answers)
 
 
 # -- headers and context -------------------------------------------------------------------------

@@ -17,7 +17,9 @@ SETTINGS = (
     Setting("catalog_id", "The Glue catalog that is the root. The account of the caller if it is not set."),
     Setting("region", "The AWS region. As the environment has it if it is not set."),
     Setting("endpoint", "The address of a service that is compatible with Glue, rather than Glue's own."),
-    Setting("access_key_id", "The key of static credentials. The default chain of AWS is asked if none is set."),
+    Setting(
+        "access_key_id", "The key of static credentials. The default chain of AWS is asked if none is set.", secret=True
+    ),
     Setting("secret_access_key", "The secret that belongs to the key.", secret=True),
     Setting("session_token", "The token that belongs to temporary credentials.", secret=True),
     Setting("assume_role_arn", "The role to assume for every call to Glue."),

@@ -5,7 +5,15 @@ An allow-list, since the names of options are not ours: what is not known to be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, TypeVar, cast, get_args
+
+from pydantic import BaseModel
+
+Answer = TypeVar("Answer")
+
+_OPTIONS = "storage_options"
 
 # As object_store and pylance spell them, without the prefix of a cloud.
 _HARMLESS = frozenset(
@@ -44,7 +52,54 @@ def disclosed(options: Mapping[str, str] | None) -> dict[str, str] | None:
     return {key: value for key, value in options.items() if _is_harmless(key, value)}
 
 
-def _is_harmless(key: str, value: str) -> bool:
+def without_secrets(answer: Answer) -> Answer:
+    """An answer whose storage options, however deep they stand, are those that a client may know. It is not changed."""
+    return cast("Answer", _safe(answer))
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name, None) for name in _places(type(value))}
+        changed = {name: _safe_field(name, inner) for name, inner in fields.items() if inner}
+        return value.model_copy(update=changed) if changed else value
+    if isinstance(value, Mapping):
+        return {name: _safe_field(name, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(inner) for inner in value]
+    return value
+
+
+def _safe_field(name: object, value: Any) -> Any:
+    return disclosed(value) if name == _OPTIONS and isinstance(value, Mapping) else _safe(value)
+
+
+@cache
+def _places(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a model that are storage options, or hold a model that has some."""
+    return tuple(name for name, field in model.model_fields.items() if _leads_there(name, field.annotation, {model}))
+
+
+def _leads_there(name: str, annotation: Any, seen: set[type[BaseModel]]) -> bool:
+    if name == _OPTIONS:
+        return True
+    for model in _models(annotation):
+        if model not in seen:  # a full text query may hold others of its kind
+            seen.add(model)
+            if any(_leads_there(inner, field.annotation, seen) for inner, field in model.model_fields.items()):
+                return True
+    return False
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def _is_harmless(key: str, value: object) -> bool:
+    if not isinstance(value, str):
+        return False
     name = key.lower()
     for cloud in _CLOUDS:
         name = name.removeprefix(cloud)

@@ -19,6 +19,7 @@ from lanceway.server.answers import Answer, send_answer, written
 from lanceway.server.auth import principal_of
 from lanceway.server.bodies import Inflow
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.views import View
 from lanceway.server.work import Work
 from lanceway.tables import ipc
 from lanceway.wire import lance
@@ -38,7 +39,7 @@ class LanceDialect:
 
     def __init__(self, tree: FederatedCatalog, work: Work, max_body_bytes: int) -> None:
         self._tree, self._work, self._most = tree, work, max_body_bytes
-        self._views: dict[str, FederatedCatalog] = {}
+        self._views: dict[str, View] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _found(scope)
@@ -64,7 +65,7 @@ class LanceDialect:
             else:
                 await send_answer(send, await self._work.run(mount, _ask, route, catalog, request))
 
-    async def _list_all(self, catalog: FederatedCatalog, request: Mapping[str, Any]) -> ListTablesResponse:
+    async def _list_all(self, catalog: View, request: Mapping[str, Any]) -> ListTablesResponse:
         """The tables of all catalogs, each asked on its own threads, so that a dead one holds up none but this list."""
         steps, given = catalog.listing(accept(ListTablesRequest, request)), None
         try:
@@ -77,7 +78,7 @@ class LanceDialect:
 
     async def _query(
         self,
-        catalog: FederatedCatalog,
+        catalog: View,
         mount: str | None,
         request: Mapping[str, Any],
         scope: Scope,
@@ -91,7 +92,7 @@ class LanceDialect:
             await rows.send_rows(outflow, self._work, mount, receive, send)
 
     async def _upload(
-        self, route: Route, catalog: FederatedCatalog, mount: str | None, request: Mapping[str, Any], receive: Receive
+        self, route: Route, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
     ) -> Answer:
         """Let the catalog read what the client sends, while it is sent."""
         inflow = Inflow()
@@ -109,12 +110,12 @@ class LanceDialect:
             # Whatever ended it here, a thread that still reads must not wait for ever.
             inflow.end(bodies.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
-    def _view(self, principal: Principal) -> FederatedCatalog:
+    def _view(self, principal: Principal) -> View:
         view = self._views.get(principal.name)
         if view is None:
             if len(self._views) >= _VIEWS:
                 self._views.clear()
-            view = self._views[principal.name] = self._tree.acting_as(principal.name)
+            view = self._views[principal.name] = View(self._tree.acting_as(principal.name))
         return view
 
 
@@ -155,17 +156,17 @@ def _listed(request: Mapping[str, Any], name: str) -> list[Any]:
 # -- on a catalog's thread -----------------------------------------------------------------------
 
 
-def _ask(route: Route, catalog: FederatedCatalog, request: Mapping[str, Any]) -> Answer:
+def _ask(route: Route, catalog: View, request: Mapping[str, Any]) -> Answer:
     return written(route, getattr(catalog, route.operation)(request))
 
 
-def _take_in(route: Route, catalog: FederatedCatalog, request: Mapping[str, Any], inflow: Inflow) -> Answer:
+def _take_in(route: Route, catalog: View, request: Mapping[str, Any], inflow: Inflow) -> Answer:
     return written(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(inflow)))
 
 
-def _begin_query(catalog: FederatedCatalog, request: Mapping[str, Any]) -> rows.Outflow:
+def _begin_query(catalog: View, request: Mapping[str, Any]) -> rows.Outflow:
     return rows.begin(catalog.query_table_stream(accept(QueryTableRequest, request)))
 
 
-def _query_as_json(catalog: FederatedCatalog, request: Mapping[str, Any]) -> Answer:
+def _query_as_json(catalog: View, request: Mapping[str, Any]) -> Answer:
     return rows.as_json(catalog.query_table_stream(accept(QueryTableRequest, request)))
