@@ -106,10 +106,10 @@ def test_discarding_spares_a_version_of_somebody_else(tmp_path: Path) -> None:
     assert ids(table) == list(range(50, 60))
 
 
-def test_storage_options_of_the_request_are_used(tmp_path: Path) -> None:
+def test_storage_options_of_the_request_are_used_alone(tmp_path: Path) -> None:
     table = Table("t", str(tmp_path / "t"), {"a": "1"})
     made = creation.create(table, samples.rows().to_reader(), {"b": "2"})
-    assert made.table.storage_options == {"a": "1", "b": "2"}
+    assert made.table.storage_options == {"b": "2"}
 
 
 # -- claims --------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from lance_namespace import CreateTableRequest, CreateTableResponse, DeclareTableRequest
+from lance_namespace import CreateTableRequest, CreateTableResponse, DeclareTableRequest, LanceNamespace
 
 from lanceway.catalogs.metadata import MetadataOperations
 from lanceway.catalogs.questions import TableEntry
 from lanceway.catalogs.requests import accept, mode, table_id
+from lanceway.catalogs.wrapper import Wrapper
 from lanceway.errors import (
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -19,6 +23,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import creation, dataset, ipc, write
+from lanceway.tables.dataset import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +92,7 @@ class TableCreation(MetadataOperations):
             )
         handle = self._handle(table, entry)
         if chosen == "overwrite":
-            version = write.overwrite(handle, data, request.storage_options)
+            version = write.overwrite(_reached(handle, request), data, request.storage_options)
         else:
             version = dataset.open_at(handle).version
         return self._created(entry, version)
@@ -97,7 +102,8 @@ class TableCreation(MetadataOperations):
     ) -> CreateTableResponse:
         claim = creation.Claim(entry.claim, lambda: self._holds(table, entry))
         try:
-            written = creation.create(self._handle(table, entry), data, request.storage_options, claim)
+            handle = _reached(self._handle(table, entry), request)
+            written = creation.create(handle, data, request.storage_options, claim)
         except LanceNamespaceError:
             if not self._holds(table, entry):
                 self._clear_away(table, entry)
@@ -121,3 +127,32 @@ class TableCreation(MetadataOperations):
             storage_options=declared.storage_options,
             properties=declared.properties,
         )
+
+
+class _Reached(Wrapper):
+    """The client of a managed table for a request with storage options of its own.
+
+    pylance asks it for options, and lays what it answers over those that it was given.
+    """
+
+    def __init__(self, inner: LanceNamespace, options: Mapping[str, str]) -> None:
+        super().__init__(inner)
+        self._options = dict(options)
+
+    def _forward(self, operation: str, request: Any, *data: Any) -> Any:
+        answer = super()._forward(operation, request, *data)
+        if operation == "describe_table":
+            return answer.model_copy(update={"storage_options": dict(self._options)})
+        return answer
+
+    def namespace_id(self) -> str:
+        # What pylance remembers for one set of options must not serve another.
+        options = hashlib.sha256(json.dumps(self._options, sort_keys=True).encode()).hexdigest()[:32]
+        return f"{super().namespace_id()}-{options}"
+
+
+def _reached(table: Table, request: CreateTableRequest) -> Table:
+    if table.client is None or not request.storage_options:
+        return table
+    options = creation.with_options(table, request.storage_options).storage_options or {}
+    return replace(table, client=_Reached(table.client, options))

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.server import context
+from lanceway.tables import options
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, Match, Route
 
@@ -65,6 +66,7 @@ def collect(
     # Who asks is told by the headers, and is known by now. What a body says of it goes no further.
     fields.pop("identity", None)
     fields.update(lance.read_query(route, pairs))
+    options.check(fields.get("storage_options"))
     if route.has_id:
         given = fields.get("id")
         if given is not None and not lance.is_same_id(given, match.id or "", delimiter):

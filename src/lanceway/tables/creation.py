@@ -25,7 +25,7 @@ from lanceway.errors import (
     TableNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import commits, datafiles, manifests
+from lanceway.tables import commits, datafiles, manifests, options
 from lanceway.tables.dataset import RESERVED, Table, has_data
 from lanceway.tables.failures import translated
 from lanceway.tables.source import Source
@@ -132,9 +132,10 @@ def _create(
 
 
 def with_options(table: Table, storage_options: Mapping[str, str] | None) -> Table:
+    """The table as a request with storage options of its own reaches it."""
     if not storage_options:
         return table
-    return replace(table, storage_options={**(table.storage_options or {}), **storage_options})
+    return replace(table, storage_options=options.combined(table.location, table.storage_options, storage_options))
 
 
 def _is_lost(claim: Claim | None) -> bool:
