@@ -79,10 +79,10 @@ def test_the_older_naming_scheme_is_kept(lake: LakeCatalog, tmp_path: Path) -> N
     lance.write_dataset(rows(1), place, enable_v2_manifest_paths=False)
     lake.register_table({"id": old, "location": str(place)})  # type: ignore[arg-type]
     insert(lake, old, 2)
-    write_behind(lake, old, 99)
-    insert(lake, old, 3)
-    assert ids(lake, old) == [1, 2, 3]
-    assert files(lake, old) == {f"_versions/{number}.manifest" for number in (1, 2, 3)}
+    write_behind(lake, old, 3)  # a table that had versions before it was the lake's: this one counts, too
+    insert(lake, old, 4)
+    assert ids(lake, old) == [1, 2, 3, 4]
+    assert files(lake, old) == {f"_versions/{number}.manifest" for number in (1, 2, 3, 4)}
 
 
 def test_an_unknown_naming_scheme_is_refused(lake: LakeCatalog, table: Id) -> None:
@@ -468,10 +468,10 @@ def test_a_table_moves_from_the_lake_to_storage_and_back(lake: LakeCatalog, tabl
     with pytest.raises(InvalidTableStateError, match="storage alone"):
         lake.reconcile(table)
     lake.set_versioning(table, managed=True)
-    write_behind(lake, table, 98)
+    write_behind(lake, table, 98)  # the lake has not managed it all the time: this one counts, too
     insert(lake, table, 5)
-    assert ids(lake, table) == [1, 2, 3, 4, 5]
-    assert numbers(lake, table) == [1, 2, 3, 4, 5]
+    assert ids(lake, table) == [1, 2, 3, 4, 5, 98]
+    assert numbers(lake, table) == [1, 2, 3, 4, 5, 6]
     insert(lake, table, 6, branch="side")
     assert ids(lake, table, branch="side") == [1, 2, 6]
 

@@ -73,7 +73,11 @@ class LakeBatches(LakeVersions):
         for step, table in zip(steps, names, strict=True):
             self._prepare(step, table)
         try:
-            return self._lake.run(lambda connection: self._apply(connection, steps, names))
+            done = self._lake.run(lambda connection: self._apply(connection, steps, names))
+            for step, each in zip(steps, done, strict=True):
+                if isinstance(step, DeregisterTableRequest):
+                    self._leave(each.table.table.location)
+            return done
         except ConcurrentModificationError:
             self._make_way_for(steps)
             raise
@@ -97,10 +101,14 @@ class LakeBatches(LakeVersions):
 
     def _prepare(self, step: Step, table: Identifier) -> None:
         """What needs storage, which a transaction should not wait for."""
-        if isinstance(step, DeregisterTableRequest):
+        if isinstance(step, DeclareTableRequest):
+            self._know_identity()
+        elif isinstance(step, DeregisterTableRequest):
             self._settle_storage(table)
         elif isinstance(step, BatchDeleteTableVersionsRequest):
-            self._refuse_tagged(self._in_the_lake(self._row(table)), step)
+            found = self._in_the_lake(self._row(table))
+            found.require_manager()
+            self._refuse_tagged(found, step)
         elif isinstance(step, CreateTableVersionRequest):
             self._settle_claims(table)
 
@@ -108,6 +116,7 @@ class LakeBatches(LakeVersions):
         with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
             row = self._row(table)
             if row.managed:
+                self._manifests(row).require_manager()
                 self._manifests(row).settle()
 
     def _in_the_lake(self, row: Row) -> Manifests:

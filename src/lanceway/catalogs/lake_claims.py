@@ -10,7 +10,7 @@ from lance_namespace import CreateTableVersionRequest, CreateTableVersionRespons
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.catalogs.lake_manifests import Manifests
+from lanceway.catalogs.lake_manifests import Manifests, OvertakenError
 from lanceway.catalogs.lake_tables import LakeTables
 from lanceway.catalogs.requests import accept, table_id
 from lanceway.catalogs.wrapper import Wrapper
@@ -18,6 +18,8 @@ from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake import claims, strays, versions
@@ -65,7 +67,8 @@ class LakeClaims(LakeTables):
         """The version, unless anything at all is in the way: to find out what it is takes a transaction."""
         name = table_id(request.id, "create_table_version")
         row = self._met.get(name) or self._row(name)
-        made = self._taken(row, request) if row.managed else None
+        # That no other lake manages the table is asked once, with care.
+        made = self._taken(row, request) if row.managed and row.id in self._lake.managing else None
         if made is None:
             self._met.pop(name, None)
         else:
@@ -97,6 +100,9 @@ class LakeClaims(LakeTables):
         asked, manifest = asked_for(table, request)
         try:
             return Claimed(table, self._claimed_version(table, asked, trusted=trusted), manifest)
+        except (NamespaceNotFoundError, TableNotFoundError):
+            self._leave(table.table.location)  # dropped meanwhile: what was said of it in storage goes as well
+            raise
         except ConcurrentModificationError:
             if not trusted:
                 self._make_way(table, asked.branch, asked.version)
@@ -189,8 +195,12 @@ class Claimed:
 
     def published(self) -> TableVersion:
         """As the contract has it, copied if storage allows. The claim stands in any case; who meets it copies it."""
-        with suppress(LanceNamespaceError):
+        try:
             self.table.settled(self.version, self.manifest)
+        except OvertakenError:  # the claim does not stand
+            raise
+        except LanceNamespaceError:
+            pass
         return self.table.answer(self.version)
 
 

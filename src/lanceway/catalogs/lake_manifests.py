@@ -2,28 +2,51 @@
 
 A row is a version, whatever storage says. What the row promises is made true by whoever meets it: its manifest
 is copied to its final path. What lies in storage without a row was written behind the lake: it is recorded,
-moved aside, and never shown.
+moved aside, and never shown. Only a lake that has managed a table from its first version on moves anything: to
+another one, what it does not know may be a version that another lake has given out, and so it is adopted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, TableBranchNotFoundError
+from lanceway.errors import (
+    ConcurrentModificationError,
+    LanceNamespaceError,
+    TableBranchNotFoundError,
+)
 from lanceway.lake import lookups, strays, versions
 from lanceway.lake.lookups import Table as Row
 from lanceway.lake.store import LakeStore
 from lanceway.lake.versions import MAIN, Claim, Version
-from lanceway.tables import manifests, publishing
+from lanceway.tables import managers, manifests, publishing
 from lanceway.tables.dataset import Table
+from lanceway.tables.managers import Manager
 from lanceway.tables.storage import Store
 
 _COPIED_AT_ONCE = 1000
+_MANAGING_AT_MOST = 10_000
+
+# Who made a version that was found in storage.
+_STORAGE = "storage"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """Manifests without a row that may not be moved: those that have one now, and those that cannot be versions."""
+
+    adopted: Sequence[str] = ()
+    left: Sequence[str] = ()
+
+
+class OvertakenError(ConcurrentModificationError):
+    """A version was claimed, and its place in storage has been taken by a manifest that may not be moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +68,45 @@ class Manifests:
             timestamp_millis=version.created_at,
             metadata=dict(version.metadata) or None,
         )
+
+    # -- which lake manages it -------------------------------------------------------------------
+
+    def require_manager(self) -> None:
+        """Refuse what only the lake that manages the table may do. Storage is asked once for each process."""
+        if self.row.id not in self.lake.managing and self._manager().lake != self.lake.identity:
+            raise managers.refusal(
+                f"{self.table.name} cannot be written to through this lake",
+                self.table.location,
+                f"Write to it through that lake, and let this one follow: lanceway tables versioning "
+                f"{self.row.identifier} storage.",
+            )
+
+    def take_over(self) -> None:
+        """Say in storage that this lake manages a table that has versions. Raises if another lake does."""
+        if managers.adopt(self.table.store(), self.lake.identity).lake != self.lake.identity:
+            raise managers.refusal(
+                f"{self.row.identifier} cannot be managed by this lake",
+                self.table.location,
+                "Register it with the property lanceway.versioning = storage to read it here, or deregister it in that "
+                "lake first.",
+            )
+
+    def _manager(self) -> Manager:
+        """Who manages the table: this lake, if no other says so."""
+        store = self.table.store()
+        manager = managers.find(store)
+        if manager is None:
+            from_first = self.lake.read(lambda connection: versions.is_from_first(connection, self.row.id))
+            manager = managers.take(store, Manager(self.lake.identity, from_first))
+        if manager.lake == self.lake.identity:
+            if len(self.lake.managing) >= _MANAGING_AT_MOST:
+                self.lake.managing.clear()
+            self.lake.managing.add(self.row.id)
+        return manager
+
+    def _may_move(self) -> bool:
+        """Whether what has no row is certain to be a stray."""
+        return self._manager() == Manager(self.lake.identity, from_first=True)
 
     # -- in a transaction ------------------------------------------------------------------------
 
@@ -101,7 +163,7 @@ class Manifests:
     def _copied(self, version: Version, manifest: bytes | None = None) -> bool:
         """Copy a manifest to its final path; False if it is staged no more."""
         paths = (version.staging_path, version.final_path)
-        return publishing.publish(self.table.store(), *paths, lambda found: self._keep(version, found), manifest)
+        return publishing.publish(self.table.store(), *paths, lambda other: self._keep(version, other), manifest)
 
     def _is_in_place(self, version: Version) -> bool:
         """Whether a manifest that is staged no more lies where it belongs, or did until a clean-up took it."""
@@ -121,38 +183,59 @@ class Manifests:
         return len(gone)
 
     def _keep(self, version: Version, data: bytes) -> None:
-        """Keep what lies where a claimed version's manifest belongs."""
+        """Keep what lies where a claimed version's manifest belongs. Raises OvertakenError where that must stay."""
+        if not self._may_move():
+            self._give_way(version)
         self.lake.run(lambda connection: self._record(connection, version.branch, {version.final_path: data}))
         self.table.store().put(publishing.kept_key(version.final_path, data), data)
 
+    def _give_way(self, version: Version) -> NoReturn:
+        """Take a claim back whose place is taken. Nothing follows on it, since its manifest is not in its place."""
+        one = (version.version, version.version + 1)
+        self.lake.run(
+            lambda connection: versions.remove(connection, self.locked(connection), [one], branch=version.branch)
+        )
+        raise OvertakenError(
+            f"Version {version.version} of {self.table.name} was written to storage at the same time, and counts: the "
+            "lake has not managed this table from its first version on. Load the latest version and commit again. "
+            f"The manifest that was refused is at {manifests.path_of(self.table, version.staging_path)}."
+        )
+
     # -- what lies beside them -------------------------------------------------------------------
 
-    def clear_the_way(self, latest: Version) -> None:
-        """Look where the next version will be, as its writer is going to look, and move a stray aside."""
-        following = manifests.key(latest.version + 1, latest.branch, scheme=latest.naming_scheme)
-        if self.table.store().exists(following):
-            self.sweep(latest.branch, above=latest.version)
+    def clear_the_way(self, latest: Version) -> bool:
+        """Look where the next version will be, as its writer is going to look; whether there are more versions now.
 
-    def sweep(self, branch: str = MAIN, *, above: int = 0) -> None:
-        """Move aside all manifests of a branch that have no row, those `above` a version alone if one is given."""
+        A stray is moved aside, or adopted where it may not be moved.
+        """
+        following = manifests.key(latest.version + 1, latest.branch, scheme=latest.naming_scheme)
+        return self.table.store().exists(following) and bool(self.sweep(latest.branch, above=latest.version).adopted)
+
+    def sweep(self, branch: str = MAIN, *, above: int = 0) -> Swept:
+        """Move aside all manifests of a branch that have no row, those `above` a version alone if one is given.
+
+        What this lake may not move becomes the table's where it follows on the latest version, and stays in any case.
+        """
         store = self.table.store()
         found = {file.key for number, file in manifests.all_in(store, branch) if number > above}
         doubtful = self.lake.read(lambda connection: self._rowless(connection, self.row, branch, found))
         data = {key: content for key in doubtful if (content := store.read(key)) is not None}
         if not data:
-            return
+            return Swept()
+        if not self._may_move():
+            return self._adopted(branch, data.keys())
         # Recorded first, so that a crash forgets none; and looked at again under the lock each time, because
         # what had no row a moment ago may be somebody's version by now.
         recorded = self.lake.run(lambda connection: self._record_rowless(connection, branch, data))
         for key in recorded:
             store.put(publishing.kept_key(key, data[key]), data[key])
         self.lake.run(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
+        return Swept()
 
-    def agree(self) -> None:
-        """Copy all that is still to be copied, and move aside all that has no row, on every branch."""
+    def agree(self) -> Mapping[str, Swept]:
+        """Copy all that is still to be copied, and sweep every branch; what was adopted and left, for each branch."""
         self.settle()
-        for branch in (MAIN, *publishing.branches(self.table.store())):
-            self.sweep(branch)
+        return {branch: self.sweep(branch) for branch in (MAIN, *publishing.branches(self.table.store()))}
 
     def _record_rowless(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> set[str]:
         rowless = self._rowless_now(connection, branch, set(data))
@@ -182,6 +265,26 @@ class Manifests:
         store = self.table.store()
         for branch in (MAIN, *publishing.branches(store)):
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
+
+    def _adopted(self, branch: str, keys: Collection[str]) -> Swept:
+        adopted = self.lake.run(lambda connection: self._adopt_following(connection, branch, keys))
+        return Swept(adopted, sorted(set(keys) - set(adopted)))
+
+    def _adopt_following(self, connection: Connection, branch: str, keys: Collection[str]) -> Sequence[str]:
+        """Make rows of those manifests that follow on the latest version, where they are; which those were."""
+        row = self.locked(connection)
+        if not row.managed or self.is_unsettled(connection):
+            return ()
+        claims = {claim.version: claim for claim in _claims(self.table.store(), branch) if claim.final_path in keys}
+        latest = versions.latest(connection, row.id, branch)
+        if latest is None:
+            # The first version of the table; or of a branch, which begins at any number.
+            latest = 0 if branch == MAIN else min(claims, default=1) - 1
+        following: list[Claim] = []
+        while (claim := claims.get(latest + 1 + len(following))) is not None:
+            following.append(claim)
+        versions.adopt(connection, row.id, following, by=_STORAGE)
+        return [claim.final_path for claim in following]
 
 
 def _is_copied(store: Store, version: Version) -> bool:

@@ -11,6 +11,7 @@ from lanceway.errors import LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.lake import namespaces, removals, settings, subtrees
 from lanceway.lake.catalogs import get
+from lanceway.tables import managers
 from lanceway.tables.storage import open_store
 
 
@@ -99,6 +100,11 @@ class LakeNamespaces(LakeConnection):
 
     # -- data of what was dropped ----------------------------------------------------------------
 
+    def _is_foreign(self, location: str) -> bool:
+        """Whether another lake manages the table at a location: then its data is that lake's to change and delete."""
+        manager = managers.find(open_store(location, self._options))
+        return manager is not None and manager.lake != self._lake.identity
+
     def finish_removals(self) -> list[str]:
         """Delete the data of dropped tables that a crash or an unreachable storage left; where it was."""
         found = [removal.location for removal in self._lake.read(removals.pending)]
@@ -110,7 +116,8 @@ class LakeNamespaces(LakeConnection):
         """Delete a dropped table's data. Until it is gone, the lake remembers the location."""
         store = open_store(location, self._options)
         try:
-            store.delete(*store.keys())
+            if not self._is_foreign(location):
+                store.delete(*store.keys())
         except LanceNamespaceError as error:
             raise type(error)(
                 f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "

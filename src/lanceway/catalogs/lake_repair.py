@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake_batches import LakeBatches
-from lanceway.catalogs.lake_manifests import Manifests
+from lanceway.catalogs.lake_manifests import Manifests, Swept
 from lanceway.errors import InvalidTableStateError
 from lanceway.identifiers import Identifier
 from lanceway.lake import lookups, strays, tables, versions
@@ -24,8 +24,9 @@ STRAY, UNCOPIED, VANISHED = "stray", "uncopied", "vanished"
 class Difference:
     """One version on which the lake and storage disagree.
 
-    A `stray` was written behind the lake, and is kept aside. An `uncopied` version was claimed, but its
-    manifest was not yet in its place. A `vanished` one is known to the lake, but a clean-up took its manifest.
+    A `stray` was written behind the lake, and is kept aside; of a table that the lake has not managed from its first
+    version on it stays where it is, and is a version if it follows on the latest. An `uncopied` version was claimed,
+    but its manifest was not yet in its place. A `vanished` one is known to the lake, but a clean-up took its manifest.
     `mended` says that they agree now; `path` is where the manifest lies or would lie, below the table's location.
     """
 
@@ -49,7 +50,7 @@ class LakeRepair(LakeBatches):
         """
         found = self._known(Identifier.of(table))
         uncopied = found.settle()
-        found.agree()
+        unmoved = [difference for branch, swept in found.agree().items() for difference in _unmoved(branch, swept)]
         adopted = [*self._adopted(found)] if adopt else []
         vanished = self._vanished(found)
         forgotten = self._forget_vanished(found, vanished) if adopt else set()
@@ -59,6 +60,7 @@ class LakeRepair(LakeBatches):
             *(_difference(UNCOPIED, row, mended=(row.branch, row.version) not in gone) for row in uncopied),
             *(_difference(VANISHED, row, mended=(row.branch, row.version) in forgotten) for row in vanished),
             *adopted,
+            *unmoved,
             *(Difference(STRAY, stray.branch, stray.version, stray.kept_path, mended=False) for stray in kept),
         ]
 
@@ -132,13 +134,16 @@ class LakeRepair(LakeBatches):
         """
         name = Identifier.of(table)
         if managed:
-            self._lake.run(lambda connection: self._taken_in(connection, name))
+            with self._taking_over(self._entry(self._row(name)).location):
+                self._lake.run(lambda connection: self._taken_in(connection, name))
         else:
-            self._settling(name, lambda connection: self._let_out(connection, name))
+            row = self._settling(name, lambda connection: self._let_out(connection, name))
+            self._leave(self._entry(row).location)
 
     def _taken_in(self, connection: Connection, table: Identifier) -> None:
         row = lookups.lock(connection, self._catalog.id, table)
         if not row.managed:
+            self._manifests(row).take_over()
             tables.alter(connection, self._catalog.id, table, by=self._user, managed=True)
             self._manifests(row).adopt(connection, by=self._user)
 
@@ -168,6 +173,12 @@ def _claim(table: Manifests, stray: Stray) -> Claim | None:
     scheme = "V2" if stray.path == manifests.key(stray.version, stray.branch) else "V1"
     claim = Claim(stray.version, stray.kept_path, stray.path, branch=stray.branch, naming_scheme=scheme)
     return replace(claim, size=file.size, e_tag=file.e_tag)
+
+
+def _unmoved(branch: str, swept: Swept) -> Iterator[Difference]:
+    """What the lake may not move: adopted where it follows on the latest version, whether that was asked for or not."""
+    for key in (*swept.adopted, *swept.left):
+        yield Difference(STRAY, branch, manifests.version_of(key) or 0, key, mended=key in swept.adopted)
 
 
 def _difference(kind: str, row: Version, *, mended: bool) -> Difference:

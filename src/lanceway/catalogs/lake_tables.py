@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
+from lance_namespace import CreateTableRequest, CreateTableResponse
 from sqlalchemy import Connection
 
 from lanceway.catalogs.base import TableEntry
@@ -15,6 +17,7 @@ from lanceway.catalogs.requests import mode, table_id
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
+    LanceNamespaceError,
     NamespaceNotFoundError,
     TableNotFoundError,
 )
@@ -22,11 +25,41 @@ from lanceway.identifiers import Identifier
 from lanceway.lake import locations, lookups, removals, tables, versions
 from lanceway.lake.lookups import Entry
 from lanceway.lake.lookups import Table as Row
-from lanceway.tables import dataset
+from lanceway.tables import dataset, managers
 from lanceway.tables.dataset import Table
+from lanceway.tables.storage import open_store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # A property that is not kept: it says where a new table keeps its versions.
 VERSIONING = "lanceway.versioning"
+# What changes a table, its tags or its branches.
+_WRITES = frozenset(
+    {
+        "insert_into_table",
+        "merge_insert_into_table",
+        "update_table",
+        "delete_from_table",
+        "create_table_index",
+        "create_table_scalar_index",
+        "drop_table_index",
+        "alter_table_add_columns",
+        "alter_table_alter_columns",
+        "alter_table_drop_columns",
+        "update_table_schema_metadata",
+        "update_field_metadata",
+        "create_table_tag",
+        "update_table_tag",
+        "delete_table_tag",
+        "create_table_branch",
+        "delete_table_branch",
+        "create_table_version",
+        "batch_delete_table_versions",
+        "restore_table",
+        "alter_transaction",
+    }
+)
 _ATTEMPTS = 10
 
 
@@ -48,7 +81,50 @@ class LakeTables(LakeNamespaces):
     def _managed(self, id_: list[str] | None, operation: str) -> Manifests | None:
         """A managed table, None for one that keeps its versions in storage."""
         row = self._row(table_id(id_, operation))
-        return self._manifests(row) if row.managed else None
+        if not row.managed:
+            return None
+        found = self._manifests(row)
+        if operation in _WRITES:
+            found.require_manager()
+        return found
+
+    def _table(self, id_: list[str] | None, operation: str) -> Table:
+        row = self._row(table_id(id_, operation))
+        if operation in _WRITES:
+            self._require_writable(row)
+        return self._handle(row.identifier, self._entry(row))
+
+    def _require_writable(self, row: Row) -> None:
+        """Refuse to write to a table that another lake manages."""
+        if row.managed:
+            self._manifests(row).require_manager()
+        elif self._is_foreign(self._entry(row).location):
+            raise managers.read_only(str(row.identifier), self._entry(row).location)
+
+    def _is_known_foreign(self, location: str) -> bool:
+        """The same, False where storage does not answer: it is asked again before anything is deleted."""
+        try:
+            return self._is_foreign(location)
+        except LanceNamespaceError:
+            return False
+
+    def _create_over(
+        self,
+        table: Identifier,
+        entry: TableEntry,
+        request: CreateTableRequest,
+        chosen: str,
+        data: pa.RecordBatchReader,
+    ) -> CreateTableResponse:
+        if chosen == "overwrite":
+            self._require_writable(self._row(table))
+        return super()._create_over(table, entry, request, chosen, data)
+
+    def _leave(self, location: str) -> None:
+        """Say in storage that this lake does not manage a table any more, unless another row of it does."""
+        if not self._lake.read(lambda connection: locations.is_managed(connection, location)):
+            with suppress(LanceNamespaceError):  # then it is said until somebody deletes it, as the refusal explains
+                managers.leave(open_store(location, self._options), self._lake.identity)
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         if not entry.managed:
@@ -85,7 +161,13 @@ class LakeTables(LakeNamespaces):
 
     # -- claiming --------------------------------------------------------------------------------
 
+    def _know_identity(self) -> None:
+        """Have the lake's own id at hand, for a transaction in which it can no longer be made."""
+        _ = self._lake.identity
+
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
+        if location is not None:
+            self._know_identity()
         return self._entry(self._lake.run(lambda connection: self._declared(connection, table, location, properties)))
 
     def _declared(
@@ -98,6 +180,8 @@ class LakeTables(LakeNamespaces):
                 f"{table} cannot be declared at {location}: a Lance table lies there. Register it, or choose another "
                 "location."
             )
+        if location is not None and row.managed and self._is_foreign(self._entry(row).location):
+            raise managers.refusal(f"{table} cannot be declared", self._entry(row).location, "Choose another location.")
         return row
 
     def _named(
@@ -150,18 +234,38 @@ class LakeTables(LakeNamespaces):
     def _register_table(
         self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
     ) -> TableEntry:
+        left: list[Row] = []
+
         def registered(connection: Connection) -> Row:
             row = self._named(connection, table, location, properties)
             self._take_over(connection, row)
             return row
 
         def replaced(connection: Connection) -> Row | None:
+            left.clear()
             with suppress(TableNotFoundError):
-                if self._let_go(connection, table) is None:
+                gone = self._let_go(connection, table)
+                if gone is None:
                     return None
+                left.append(gone)
             return registered(connection)
 
-        return self._entry(self._settling(table, replaced) if replace else self._lake.run(registered))
+        with self._taking_over(location):
+            row = self._settling(table, replaced) if replace else self._lake.run(registered)
+        for gone in left:
+            self._leave(self._entry(gone).location)
+        return self._entry(row)
+
+    @contextmanager
+    def _taking_over(self, location: str) -> Iterator[None]:
+        """Around a transaction that makes a table managed: if it fails, storage does not say so either."""
+        self._know_identity()
+        try:
+            yield
+        except LanceNamespaceError:
+            with suppress(LanceNamespaceError):  # a location that cannot be used
+                self._leave(locations.canonical(location))
+            raise
 
     def _take_over(self, connection: Connection, row: Row) -> None:
         """Make the versions that lie at a registered location the table's."""
@@ -171,6 +275,7 @@ class LakeTables(LakeNamespaces):
                 "have one there."
             )
         if row.managed:
+            self._manifests(row).take_over()
             self._manifests(row).adopt(connection, by=self._user)
 
     def _rename_table(self, table: Identifier, target: Identifier) -> None:
@@ -179,7 +284,9 @@ class LakeTables(LakeNamespaces):
     # -- forgetting and dropping -----------------------------------------------------------------
 
     def _deregister_table(self, table: Identifier) -> TableEntry:
-        return self._entry(self._settling(table, lambda connection: self._let_go(connection, table)))
+        entry = self._entry(self._settling(table, lambda connection: self._let_go(connection, table)))
+        self._leave(entry.location)
+        return entry
 
     def _settling(self, table: Identifier, work: Callable[[Connection], Row | None]) -> Row:
         """What `work` answers once storage says the same as the rows; None from it means that it does not yet."""
@@ -205,6 +312,9 @@ class LakeTables(LakeNamespaces):
         return tables.deregister(connection, self._catalog.id, table)
 
     def _drop_table(self, table: Identifier) -> TableEntry:
+        kept = self._entry(self._row(table)).location
+        if self._is_known_foreign(kept):
+            raise managers.refusal(f"{table} cannot be dropped", kept, "Deregister it here, or drop it there.")
         dropped = self._lake.run(lambda connection: tables.drop(connection, self._catalog.id, table, by=self._user))
         entry = self._entry(dropped)
         self._remove(entry.location)

@@ -63,14 +63,16 @@ class LakeVersions(LakeClaims):
             if after is None and branch != MAIN:
                 self._refuse_deleted(table, branch)
         except TableBranchNotFoundError:
-            table.sweep(branch)  # a client that is told of no branch looks for it in storage
-            raise
+            if not table.sweep(branch).adopted:  # a client that is told of no branch looks for it in storage
+                raise
+            return self._lake.read(page)
+        adopted = False
         if not rows and after is None:
-            table.sweep(branch)  # and so does one that is told of no version
+            adopted = bool(table.sweep(branch).adopted)  # and so does one that is told of no version
         elif descending and after is None:
             with suppress(PermissionDeniedError):  # only a writer needs the way to be clear
-                table.clear_the_way(rows[0])
-        return rows
+                adopted = table.clear_the_way(rows[0])
+        return self._lake.read(page) if adopted else rows
 
     def _present(self, table: Manifests, branch: str, page: Sequence[Version]) -> Sequence[Version]:
         """Without those whose manifests a clean-up took from storage; for a single one, nothing is looked up."""

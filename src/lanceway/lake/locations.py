@@ -76,6 +76,12 @@ def is_abandoned(connection: Connection, location: str) -> bool:
     return _first(connection, objects.c.location, location, inside=True) is None
 
 
+def is_managed(connection: Connection, location: str) -> bool:
+    """Whether a managed table lies at a location."""
+    found = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
+    return connection.execute(found).scalar() is not None
+
+
 def _first(connection: Connection, column: Column[Any], wanted: str, *, inside: bool) -> str | None:
     """One of the locations in a column that meets the wanted one; `inside`: also one that it lies in."""
     same = column.in_(_upwards(wanted)) if inside else column == wanted

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
+
 from sqlalchemy import Connection, insert, select, update
 
+from lanceway.lake.rows import Insert
 from lanceway.lake.schema import settings
 from lanceway.lake.separators import Separator
 
-SEPARATOR, POLICY, OLDEST_CODE = "separator", "separator_policy", "oldest_code"
+SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "oldest_code", "identity"
 
+_INSERT = Insert(settings)
 _ALL = select(settings.c.key, settings.c.value)
 
 
@@ -20,6 +24,15 @@ def separator(connection: Connection) -> Separator:
     """The separator of the lake and its policy."""
     values = load(connection)
     return Separator(values[SEPARATOR], values[POLICY])
+
+
+def identity(connection: Connection) -> str:
+    """The id of the lake, which a backup takes along; made when it is first asked for."""
+    known = load(connection).get(IDENTITY)
+    if known is None:
+        _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster
+        known = load(connection)[IDENTITY]
+    return known
 
 
 def store(connection: Connection, values: dict[str, str]) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lanceway.errors import ServiceUnavailableError
-from lanceway.lake import failures, upgrades, versions
+from lanceway.lake import failures, settings, upgrades, versions
 from lanceway.lake.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
 from lanceway.lake.glances import Glances
 from lanceway.lake.marks import Marks
@@ -46,6 +46,9 @@ class LakeStore:
         self._engines: dict[int, Engine] = {}
         self._turns: dict[int, threading.Lock] = {}
         self._marks: dict[int, Marks] = {}
+        self._identity: str | None = None
+        # Tables of which storage says that this lake manages them, by their ids.
+        self.managing: set[int] = set()
         self.glances = Glances.of(self._url)
 
     @property
@@ -78,6 +81,16 @@ class LakeStore:
         with self._translated(), self._writing() as connection:
             yield connection
             connection.commit()
+
+    @property
+    def identity(self) -> str:
+        """The id of the lake: the same for every process, and for the lake that a backup of it becomes.
+
+        To be asked for outside of a transaction first: it may have to be made.
+        """
+        if self._identity is None:
+            self._identity = self.run(settings.identity)
+        return self._identity
 
     def refuse_missing(self) -> None:
         """Raises InvalidInputError if the database is a file that is not there; to open it would make it."""

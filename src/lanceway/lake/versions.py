@@ -252,6 +252,17 @@ def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1
     return [Version.of(row) for row in connection.execute(ordered)]
 
 
+def is_from_first(connection: Connection, table: int) -> bool:
+    """Whether every version that a table ever had was claimed here, as far as the rows tell.
+
+    One that was adopted has never been staged. Where the first one is deleted, nobody can tell any more.
+    """
+    first = _row(connection, table, MAIN, 1)
+    if first is not None:
+        return bool(first.staging_path != first.final_path)
+    return not branches(connection, table)
+
+
 def made_before(connection: Connection, table: Table, asked: Claim) -> Version | None:
     """The version that the same claim, known by its staging path, made before."""
     row = _row(connection, table.id, asked.branch, asked.version) if asked.version < _HIGHEST else None

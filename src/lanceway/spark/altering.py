@@ -14,7 +14,7 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.spark import creating
+from lanceway.spark import creating, destination
 from lanceway.spark.target import Target
 from lanceway.spark.types import arrow_schema
 from lanceway.tables import arrow_json, dataset, fields
@@ -63,6 +63,8 @@ def _add(target: Target, changes: Sequence[Change]) -> None:
                 "Leave NOT NULL out."
             )
     table = target.table()
+    if (place := destination.find(target)) is not None:
+        place.require_writable()
     opened = dataset.open_at(table)
     described = [
         {"name": change["column"][0], "type": change["type"], "nullable": True, "metadata": {}} for change in changes

@@ -11,9 +11,12 @@ from lance_namespace import DeclareTableRequest, DescribeTableRequest
 from lanceway.catalogs import withdrawal
 from lanceway.errors import TableAlreadyExistsError, TableNotFoundError
 from lanceway.spark.target import Target
-from lanceway.tables import dataset
+from lanceway.tables import dataset, managers
 from lanceway.tables.dataset import RESERVED, Table
 from lanceway.tables.storage import EXPIRES
+
+# Catalogs whose tables a lake may hold for reading alone: one itself, or a server that has one.
+_OF_LAKES = frozenset({"lake", "rest"})
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,11 @@ class Destination:
 
     def has_data(self) -> bool:
         return dataset.has_data(self.table)
+
+    def require_writable(self) -> None:
+        """Refuse to write to a table of a lake that another lake manages: that one would never show it."""
+        if self.target.type in _OF_LAKES and not self.managed:
+            managers.refuse_write(self.target.name, self.location, self.table.store())
 
     def stands(self) -> bool:
         """Whether the table is still where it was when the write was planned."""

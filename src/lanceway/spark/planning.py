@@ -65,6 +65,8 @@ def _choose(given: Mapping[str, str], schema: StructType, *, overwrite: bool) ->
         return Plan(CREATE, found or destination.declare(target, {}), own, files=files)
     if mode == CREATE:
         raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {found.location}.")
+    if mode != IGNORE:
+        found.require_writable()
     opened = dataset.open_at(found.reading)
     if mode == OVERWRITE:
         own = _replacing(opened.schema, rows, values)

@@ -55,6 +55,7 @@ class Base:
         place = destination.find(target)
         if place is None:
             raise TableNotFoundError(f"There is no table {target.name}.")
+        place.require_writable()
         opened = dataset.open_at(place.reading)
         return cls(target, place, opened.schema, int(opened.version), bool(opened.has_stable_row_ids))
 

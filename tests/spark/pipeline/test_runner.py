@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+import lanceway
 from lanceway.cli.app import app
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
-from lanceway.spark import jobs, pipeline
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, InvalidTableStateError
+from lanceway.spark import changing, jobs, pipeline
 from lanceway.spark.pipeline import InvalidPipelineError, Report, states
 from tests.spark.pipeline.conftest import Desk
 
@@ -216,6 +217,29 @@ def test_after_a_write_come_indices_tags_other_catalogs_and_retention(desk: Desk
     assert idle.idle
     assert set(states_of(idle).values()) == {"skipped"}
     assert found.version == desk.table("team.notes").version
+
+
+def test_what_one_lake_publishes_into_another_stays_the_first_ones(desk: Desk) -> None:
+    config = desk.config.read_text().partition("[namespaces.there]")
+    first = f'[namespaces.here]\ntype = "lake"\nuri = "sqlite:///{desk.root}/first.db"\nroot = "{desk.root}/first"\n'
+    desk.config.write_text("".join((first, *config[1:])))
+    desk.write(NOTES + "    publish: there.shop.notes\n")
+    here, there = (lanceway.connect(name=name, config=desk.config) for name in ("here", "there"))
+    for number in range(1, 4):
+        desk.data(f"{number}.json", {"id": number, "text": "a"})
+        assert desk.run().ok
+        for catalog, table in ((there, ["shop", "notes"]), (here, ["team", "notes"])):
+            assert catalog.count_table_rows({"id": table}).count == number  # type: ignore[arg-type]
+    described = there.describe_table({"id": ["shop", "notes"]})  # type: ignore[arg-type]
+    assert described.managed_versioning is False
+    assert desk.spark is not None
+    options = {"namespace.type": "lake", "namespace.uri": desk.state, "table": "shop.notes"}
+    frame = desk.spark.createDataFrame([(9, "b")], "id bigint, text string")
+    with pytest.raises(Exception, match="another lake manages"):
+        frame.write.format("lance").options(**options).mode("append").save()
+    with pytest.raises(InvalidTableStateError, match="another lake manages"):
+        changing.delete(desk.spark, options, where="id = 1")
+    assert here.count_table_rows({"id": ["team", "notes"]}).count == 3  # type: ignore[arg-type]
 
 
 def pipeline_location(desk: Desk, name: str) -> str:

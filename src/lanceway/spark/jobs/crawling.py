@@ -17,7 +17,7 @@ from lanceway.catalogs.folder import DEREGISTERED, VERSIONS
 from lanceway.catalogs.naming import MANIFEST, SUFFIX
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.spark.jobs import listing, running
+from lanceway.spark.jobs import listing, marks, running
 from lanceway.spark.jobs.mapping import Naming
 from lanceway.spark.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
 from lanceway.spark.jobs.registering import Registrar, find, is_same_place, location_of
@@ -85,10 +85,11 @@ def _registered(
         reason = f"{wanted} is in the target already, at {at}. Rename one of the two."
         return Outcome(COLLISION, found.path, str(wanted), found.location, reason)
     shapes.check_location(target, wanted, found.location)
+    follows = False
     if not dry_run:
         registrar.make_room(wanted, original=found.table)
-        registrar.register(wanted, found.location, {})
-    return Outcome(NEW, found.path, str(wanted), found.location)
+        follows = registrar.register(wanted, found.location, {})
+    return Outcome(NEW, found.path, str(wanted), found.location, marks.ELSEWHERE if follows else None)
 
 
 # -- walking -----------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def export(
     with. What was written is counted and compared with what the table holds.
     """
     running.check_threads(threads)
-    found, files = Held.of(table), Files.at(to, storage_options)
+    found, files = Held.of(table, reading=True), Files.at(to, storage_options)
     asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
     begun = _begun(files, {**asked, "location": found.place.location}, version)
     opened = found.open(begun["version"] if begun else version)

@@ -26,12 +26,17 @@ class Held:
     branch: str | None = None
 
     @classmethod
-    def of(cls, named: tables.Named, branch: str | None = None) -> Held:
-        """Raises TableNotFoundError where there is no such table, or it has no version yet."""
+    def of(cls, named: tables.Named, branch: str | None = None, *, reading: bool = False) -> Held:
+        """Raises TableNotFoundError where there is no such table, or it has no version yet.
+
+        Raises InvalidTableStateError, unless it is for `reading` alone, where only a lake elsewhere may change it.
+        """
         target = tables.target(named)
         place = destination.find(target)
         if place is None or not place.has_data():
             raise TableNotFoundError(f"There is no table {target.name} with data to work on.")
+        if not reading:
+            place.require_writable()
         return cls(place, branch)
 
     @property

@@ -86,6 +86,7 @@ def _plan(target: Target, schema: pa.Schema, mode: str, dry_run: bool) -> Plan |
         return Plan(CREATE, place or destination.declare(target, {}), schema)
     if mode == CREATE:
         raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {place.location}.")
+    place.require_writable()
     opened = dataset.open_at(place.reading)
     if mode == OVERWRITE:
         return None if dry_run else Plan(OVERWRITE, place, schema, int(opened.version))

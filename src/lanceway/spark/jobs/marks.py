@@ -19,6 +19,10 @@ SOURCE = "lanceway.source"
 DIGEST = "lanceway.source-digest"
 # Says to a lake who keeps the versions of a new table; no lake keeps it.
 VERSIONING = "lanceway.versioning"
+# For a table whose versions another catalog keeps: a lake must not begin to.
+FOLLOWS: Mapping[str, str] = {VERSIONING: "storage"}
+# Why a table can only be read in the target.
+ELSEWHERE = "its versions are another lake's to keep: write to it there"
 # What services say of themselves in a table's properties.
 _NOT_CARRIED = frozenset({SOURCE, DIGEST, VERSIONING, "table_type"})
 

@@ -29,7 +29,7 @@ from lanceway.spark.jobs.marks import Mark
 from lanceway.spark.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
 from lanceway.spark.jobs.registering import Registrar, find, is_declared, is_same_place, location_of
 from lanceway.spark.jobs.running import Flow, Listener, Stop
-from lanceway.spark.jobs.syncing import refuse_itself
+from lanceway.spark.jobs.syncing import note, refuse_itself
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,13 +106,17 @@ class _Keeping:
             reason = f"{wanted} is in the target already, at {known.location}."
             return Outcome(COLLISION, str(table), str(wanted), location, reason)
         shapes.check_location(self._target, wanted, location)
-        rows = 0
+        rows, follows = 0, False
         if not self._dry_run:
             properties = {**marks.carried(described.properties), **Mark.of(self._source, table).write()}
+            if described.managed_versioning:
+                properties |= marks.FOLLOWS
             self.registrar.make_room(wanted, source=self._source, original=table)
-            self.registrar.register(wanted, location, properties)
+            follows = self.registrar.register(wanted, location, properties)
             rows = self._verified(table, wanted)
-        return Outcome(NEW, str(table), str(wanted), location, rows=rows)
+        return Outcome(
+            NEW, str(table), str(wanted), location, marks.ELSEWHERE if follows else note(described), rows=rows
+        )
 
     def _verified(self, table: Identifier, wanted: Identifier) -> int:
         counts = [_count(self._source, table), _count(self._target, wanted)]

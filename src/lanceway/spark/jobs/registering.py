@@ -22,12 +22,14 @@ from lance_namespace import (
 from lanceway.catalogs import shapes
 from lanceway.errors import (
     InternalError,
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     TableNotFoundError,
     UnsupportedOperationError,
 )
 from lanceway.identifiers import ROOT, Identifier
+from lanceway.spark.jobs import marks
 from lanceway.spark.jobs.marks import Seen
 from lanceway.tables import dataset
 
@@ -83,7 +85,23 @@ class Registrar:
 
     def register(
         self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool = False
-    ) -> None:
+    ) -> bool:
+        """Give a name to a table; whether its versions are left to those who keep them, since a lake elsewhere does."""
+        try:
+            self._register(table, location, properties, replace)
+            follows = False
+        except InvalidTableStateError as refused:
+            if marks.VERSIONING in properties:
+                raise
+            try:
+                self._register(table, location, {**properties, **marks.FOLLOWS}, replace)
+            except InvalidTableStateError:
+                raise refused from None  # something else is wrong
+            follows = True
+        self.filled(table)
+        return follows
+
+    def _register(self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool) -> None:
         request = RegisterTableRequest(
             id=list(table),
             location=location,
@@ -92,7 +110,6 @@ class Registrar:
         )
         with self._turns:
             self._target.register_table(request)
-        self.filled(table)
 
     def filled(self, table: Identifier) -> None:
         """A table is there, and so the namespaces above it stay."""

@@ -80,7 +80,7 @@ class _Sync:
         location, properties = location_of(table, described), marks.carried(described.properties)
         mark, digest = Mark(self._place, table), marks.digest(location, properties)
         known = find(self._target, wanted) if wanted in self._there else None
-        reason = _note(described)
+        reason = note(described)
         if known is not None:
             if Mark.read(known.properties) != mark:
                 return _of_somebody_else(table, wanted, location, known)
@@ -92,7 +92,7 @@ class _Sync:
         shapes.check_location(self._target, wanted, location)
         if not self._dry_run:
             # The source goes on keeping its tables' versions, so the target must not begin to.
-            own = {**mark.write(), marks.DIGEST: digest, marks.VERSIONING: "storage"}
+            own = {**mark.write(), marks.DIGEST: digest, **marks.FOLLOWS}
             self.registrar.make_room(wanted, source=self._source, original=table)
             self.registrar.register(wanted, location, {**properties, **own}, replace=known is not None)
         return Outcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
@@ -133,5 +133,6 @@ def _change(known: DescribeTableResponse, location: str) -> str:
     return f"it has moved from {known.location}"
 
 
-def _note(described: DescribeTableResponse) -> str | None:
+def note(described: DescribeTableResponse) -> str | None:
+    """What is to be said of a table whose source manages its versions."""
     return "its versions are the source's to keep: write to it there" if described.managed_versioning else None

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from lanceway.catalogs.questions import Questions
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
-from lanceway.spark.jobs import registering
+from lanceway.spark.jobs import marks, registering
 from lanceway.spark.jobs.cleaning import clean
 from lanceway.spark.jobs.registering import Registrar
 from lanceway.spark.pipeline import targets
@@ -161,7 +161,8 @@ def _publish(output: Output, target: Target, written: Written) -> dict[str, Any]
             if found is not None:
                 raise TableAlreadyExistsError(f"{name} is another table, at {found.location}. Choose another name.")
             registrar.make_room(table, original=table)
-            registrar.register(table, location, {})
+            # The catalog of the output goes on keeping its versions, so that no other one may begin to.
+            registrar.register(table, location, marks.FOLLOWS)
             made.append(name)
     return {"published": made} if made else {}
 

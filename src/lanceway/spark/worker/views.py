@@ -46,7 +46,7 @@ def run(
         return queries.run(places, job, held, view, sql)
     if view.function is not None:
         allowed.check(view.function, functions)
-    source = Held.of(places.beside(job, view.source))
+    source = Held.of(places.beside(job, view.source), reading=True)
     return insistently(_Work(held, source, view, job.request, holding, spark).attempt)
 
 
