@@ -75,7 +75,7 @@ def look(lake: Any, table: Id) -> None:
         lambda: lake.count_table_rows({"id": table}),
         lambda: lake.list_table_versions({"id": table, "descending": True}),
         lambda: insert(lake, table, 99),
-        lambda: lake.reconcile(table, adopt=True),
+        lambda: lake.reconcile(table, adopt=True) if isinstance(lake, LakeCatalog) else None,
         lambda: lake.list_table_versions({"id": table, "branch": "side"}),
     ):
         with suppress(LanceNamespaceError):
