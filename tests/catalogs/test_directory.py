@@ -181,6 +181,20 @@ def test_a_symbolic_link_to_a_table_is_one_and_dropping_it_keeps_its_target(tmp_
     assert lance.dataset(str(tmp_path / "elsewhere" / "data")).count_rows() == 3
 
 
+def test_a_folder_with_other_files_in_it_is_not_dropped(tmp_path: Path) -> None:
+    """A folder is a table by its name alone: what is in it may be anything."""
+    for folder in ("photos", "mixed"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "thesis.txt").write_text("years of work")
+    write(tmp_path / "mixed")
+    catalog = DirectoryCatalog(path=str(tmp_path))
+    for folder in ("photos", "mixed"):
+        with pytest.raises(InvalidInputError, match="not Lance's"):
+            catalog.drop_table(DropTableRequest(id=[folder]))
+        assert (tmp_path / folder / "thesis.txt").exists()
+    assert count(catalog, "mixed") == 3
+
+
 # -- names -------------------------------------------------------------------------------------------
 
 

@@ -204,6 +204,17 @@ def test_a_table_somewhere_below_the_root_gets_a_name(
         register(catalog, table, where)
 
 
+def test_a_table_behind_a_link_out_of_the_root_is_refused(
+    catalog: DirectoryCatalog, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    away = tmp_path_factory.mktemp("away")
+    write(away / "data.lance")
+    (tmp_path / "link").symlink_to(away)
+    with pytest.raises(InvalidInputError, match="leads out"):
+        register(catalog, ["n", "r"], "link/data.lance")
+    assert tables(catalog, "n") == []
+
+
 @pytest.mark.parametrize(
     "where",
     ["../out", "a/../b", "", "/", "nothing", "__manifest", ".hidden/t", "/etc", "s3://bucket/t", "a//b"],

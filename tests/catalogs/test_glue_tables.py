@@ -154,6 +154,22 @@ def test_a_database_without_location_needs_one_from_elsewhere(glue: Glue, tmp_pa
     assert declare(connect(glue), "db", "u", location="s3://bucket/u").location == "s3://bucket/u"
 
 
+def test_a_drop_deletes_nothing_that_is_not_lances(catalog: GlueCatalog, tmp_path: Path) -> None:
+    place, others = tmp_path / "shared", ("thesis.txt", "data/photo.jpg", ".git/config")
+    declare(catalog, "db", "t", location=place.as_uri())
+    create(catalog, ["db", "t"])
+    for other in others:
+        (place / other).parent.mkdir(exist_ok=True)
+        (place / other).write_text("years of work")
+    (tmp_path / "behind").mkdir()
+    (tmp_path / "behind" / "thesis.txt").write_text("years of work")
+    (place / "_versions" / "link").symlink_to(tmp_path / "behind")
+    catalog.drop_table({"id": ["db", "t"]})  # type: ignore[arg-type]
+    left = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+    assert left == set(others)
+    assert (tmp_path / "behind" / "thesis.txt").exists()
+
+
 def test_a_relative_location_is_refused(catalog: GlueCatalog) -> None:
     with pytest.raises(InvalidInputError, match="must be a URI"):
         declare(catalog, "db", "t", location="here/t.lance")

@@ -256,10 +256,14 @@ def test_dropping_a_table_spares_what_lies_inside_its_location(catalog: IcebergC
     catalog.declare_table({"id": inner, "location": f"{tmp_path}/place/inner"})
     create(catalog, outer)
     create(catalog, inner)
-    (tmp_path / "place" / "notes.txt").write_text("mine")
+    others = [tmp_path / "place" / name for name in ("notes.txt", ".git/config", "data/photo.jpg", "_own/x")]
+    for other in others:
+        other.parent.mkdir(exist_ok=True)
+        other.write_text("mine")
     catalog.drop_table({"id": outer})
     assert catalog.count_table_rows({"id": inner}).count == 3
     assert [path.name for path in (tmp_path / "place").iterdir() if path.is_file()] == ["notes.txt"]
+    assert all(other.exists() for other in others)
 
 
 def test_a_dropped_table_leaves_nothing_and_a_name_moves(catalog: IcebergCatalog, tmp_path: Path) -> None:

@@ -269,3 +269,22 @@ def test_folders_are_removed_and_files_linked_below_the_location_alone(tmp_path:
 def test_two_dots_in_a_name_are_no_step_upwards(store: Store) -> None:
     store.put("a..b/..c", b"1")
     assert list(store.keys("a..b")) == ["a..b/..c"]
+
+
+def test_links_are_listed_as_they_are_and_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "behind" / "deep").mkdir(parents=True)
+    (tmp_path / "behind" / "kept").write_bytes(b"years of work")
+    store = open_store(str(tmp_path / "store"))
+    store.put("file", b"1")
+    links = {"folder": "behind", "other": "behind/kept", "nowhere": "gone"}
+    for name, target in links.items():
+        (tmp_path / "store" / name).symlink_to(tmp_path / target)
+    sizes = {found.key: found.size for found in store.objects()}
+    assert sorted(sizes) == ["file", "folder", "nowhere", "other"]
+    assert sizes["other"] == len(b"years of work")
+    store.remove_empty_folders("folder")
+    assert (tmp_path / "behind" / "deep").is_dir()
+    store.delete(*store.keys())
+    store.remove_empty_folders()
+    assert not (tmp_path / "store").exists()
+    assert (tmp_path / "behind" / "kept").read_bytes() == b"years of work"

@@ -148,6 +148,8 @@ class DirectoryCatalog(DirectoryTables):
         folder = self._folder.relative(location) if _is_absolute(location) else location.strip("/")
         if not folder or any(part in ("", MANIFEST) or part.startswith(".") for part in folder.split("/")):
             _refuse(table, location, f"it must be a folder somewhere below {self._folder.root}, without '..'")
+        if self._folder.leads_out(folder):
+            _refuse(table, location, f"a link in it leads out of {self._folder.root}")
         entry = self._entry(folder, None)
         if not dataset.has_data(Table(str(table), entry.location, entry.storage_options)):
             _refuse(table, location, "there is no Lance table")

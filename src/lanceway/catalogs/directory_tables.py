@@ -171,6 +171,11 @@ class DirectoryTables(DirectoryLookup):
         check_known(table)
         entry = self._droppable(table)
         folder = self._folder_of(entry)
+        if self._folder.has_others(folder):
+            raise InvalidInputError(
+                f"The table {table} cannot be dropped: in its folder {entry.location} are also files that are not "
+                "Lance's. Move them away first, or deregister the table, which keeps all that is there."
+            )
         if table.depth > 1 or folder not in folders_of(table.name):
             # The manifest decides between several who drop it; the folder is nobody else's then.
             self._manifest.remove(table)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanceway.tables import manifests
+from lanceway.tables import manifests, own_files
 from lanceway.tables.storage import FolderStore, Store, local_path, translated
 
 RESERVED = ".lance-reserved"
@@ -69,6 +69,10 @@ class Folder(ABC):
         """The table folder at a location, None if it is not below the root."""
 
     @abstractmethod
+    def leads_out(self, folder: str) -> bool:
+        """Whether a table folder lies elsewhere, because one of the folders above it is a link."""
+
+    @abstractmethod
     def names(self) -> list[str]:
         """The folders directly below the root, in no order."""
 
@@ -117,6 +121,10 @@ class Folder(ABC):
         """Take the mark of `hide` away."""
 
     @abstractmethod
+    def has_others(self, folder: str) -> bool:
+        """Whether anything lies in a table folder that is not a table's own, and that `remove` would delete."""
+
+    @abstractmethod
     def remove(self, folder: str) -> bool:
         """Delete a table folder with all that is in it; of several who remove it one gets True.
 
@@ -146,6 +154,10 @@ class LocalFolder(Folder):
     def relative(self, location: str) -> str | None:
         path, root = str(local_path(location) or ""), self.root.rstrip("/") + "/"
         return path.removeprefix(root) if path.startswith(root) else None
+
+    def leads_out(self, folder: str) -> bool:
+        root, parent = os.path.realpath(self.root), os.path.realpath(os.path.dirname(f"{self.root}/{folder}"))
+        return parent != root and not parent.startswith(f"{root.rstrip('/')}/")
 
     def names(self) -> list[str]:
         return self._files.names()
@@ -214,6 +226,10 @@ class LocalFolder(Folder):
 
     def show(self, folder: str) -> None:
         self._files.delete(f"{folder}/{DEREGISTERED}")
+
+    def has_others(self, folder: str) -> bool:
+        path = Path(self.root, folder)
+        return not path.is_symlink() and own_files.has_others(FolderStore(path))
 
     def remove(self, folder: str) -> bool:
         path, grave = f"{self.root}/{folder}", f"{self.root}/{_DROPPED}{uuid.uuid4().hex}"

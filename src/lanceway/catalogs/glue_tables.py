@@ -22,6 +22,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
+from lanceway.tables import own_files
 from lanceway.tables.storage import open_store
 
 EXTERNAL = "EXTERNAL_TABLE"
@@ -197,9 +198,8 @@ class GlueTables(GlueNamespaces):
         return entry
 
     def _remove(self, entry: TableEntry) -> None:
-        store = open_store(entry.location, entry.storage_options)
-        store.delete(*store.keys())
-        store.remove_empty_folders()
+        """Delete what Lance has made. Anybody may choose a location, and other things may lie there."""
+        own_files.remove(open_store(entry.location, entry.storage_options))
 
 
 def is_lance(row: Answer) -> bool:

@@ -27,7 +27,7 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import dataset
+from lanceway.tables import dataset, own_files
 from lanceway.tables.storage import local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import LoadedTable
@@ -36,8 +36,7 @@ from lanceway.wire.retries import Repeat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What Lance calls its folders, beside those that begin with an underscore, and Iceberg its one.
-_FOLDERS = frozenset({"data", "tree"})
+# What Iceberg calls its folder.
 _METADATA = "metadata"
 
 
@@ -173,10 +172,10 @@ class IcebergTables(IcebergLookup):
         loaded = self._found(table)
         entry = self._entry(loaded)
         store = open_store(entry.location, entry.storage_options)
-        before = list(filter(_is_of_lance, store.keys()))
+        before = list(own_files.own(store))
         self._forget(table)
         # What came since is the table's too, unless somebody has given its name to a new one.
-        after = list(filter(_is_of_lance, store.keys()))
+        after = list(own_files.own(store))
         # A new companion's file is written before it has the name, so that of those only the old ones are deleted.
         store.delete(*(before if self._is_there(table) else (*after, *_metadata_keys(loaded))))
         return entry
@@ -200,12 +199,6 @@ def _metadata_keys(loaded: LoadedTable) -> Iterator[str]:
             yield f"{_METADATA}/{name}"
             if local_path(loaded.location):  # Hadoop keeps a checksum beside each file
                 yield f"{_METADATA}/.{name}.crc"
-
-
-def _is_of_lance(key: str) -> bool:
-    """Whether Lance made it. Anybody may choose a location, and other tables may lie inside it."""
-    first = key.partition("/")[0]
-    return first in _FOLDERS or first.startswith(("_", "."))
 
 
 def _is_at(entry: TableEntry, location: str) -> bool:

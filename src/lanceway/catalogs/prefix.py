@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
 from lanceway.catalogs.folder import DEREGISTERED, RESERVED, Folder, Look, has_version
-from lanceway.tables import manifests
+from lanceway.tables import manifests, own_files
 from lanceway.tables.storage import Store, open_store
 
 _AT_ONCE = 16
@@ -33,6 +33,9 @@ class BucketFolder(Folder):
     def relative(self, location: str) -> str | None:
         root = f"{self.root}/"
         return unquote(location.removeprefix(root)).rstrip("/") if location.startswith(root) else None
+
+    def leads_out(self, folder: str) -> bool:
+        return False
 
     def names(self) -> list[str]:
         return self._store.names()
@@ -97,6 +100,9 @@ class BucketFolder(Folder):
 
     def show(self, folder: str) -> None:
         self._store.delete(f"{folder}/{DEREGISTERED}")
+
+    def has_others(self, folder: str) -> bool:
+        return own_files.has_others(open_store(self.location(folder), self._options))
 
     def remove(self, folder: str) -> bool:
         store, tombstone = self._store, f"{folder}/{DEREGISTERED}"

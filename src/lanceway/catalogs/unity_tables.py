@@ -31,7 +31,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables.dataset import RESERVED
+from lanceway.tables import own_files
 from lanceway.tables.storage import open_store
 from lanceway.wire import unity
 from lanceway.wire.retries import Repeat
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOG = logging.getLogger(__name__)
-
-# What Lance calls its folders, beside those that begin with an underscore.
-_FOLDERS = frozenset({"data", "tree", RESERVED})
 
 
 class UnityTables(UnityLookup):
@@ -159,9 +156,7 @@ class UnityTables(UnityLookup):
 
     def _remove(self, entry: TableEntry) -> None:
         """Delete what Lance has made. Anybody may choose a location, and other things may lie there."""
-        store = open_store(entry.location, entry.storage_options)
-        store.delete(*filter(_is_of_a_table, store.keys()))
-        store.remove_empty_folders()
+        own_files.remove(open_store(entry.location, entry.storage_options))
 
 
 def check_own(table: Identifier, properties: Mapping[str, str]) -> None:
@@ -172,8 +167,3 @@ def check_own(table: Identifier, properties: Mapping[str, str]) -> None:
             f"{table} cannot have the property {name} with a value of its own: it is how Lance tables are told in "
             "Unity. Leave it out."
         )
-
-
-def _is_of_a_table(key: str) -> bool:
-    first = key.partition("/")[0]
-    return first in _FOLDERS or first.startswith("_")

@@ -218,11 +218,12 @@ class FolderStore(Store):
             return
         for entry in entries:
             key = f"{prefix}/{entry.name}" if prefix else entry.name
-            if entry.is_dir():
+            # A link to a folder is an object: whoever deletes all that is listed must not delete what is behind it.
+            if entry.is_dir(follow_symlinks=False):
                 yield from self._below(key)
             else:
                 with suppress(FileNotFoundError):
-                    yield _object(key, entry.stat())
+                    yield _object(key, _status(entry))
 
     def delete(self, *keys: str) -> None:
         for path in [self._path(key) for key in keys]:
@@ -250,7 +251,8 @@ class FolderStore(Store):
                 os.unlink(name, dir_fd=inside)
 
     def remove_empty_folders(self, prefix: str = "", *, unless: str = "") -> None:
-        with suppress(*_ABSENT), _opened(self._path(prefix)) as top:
+        # A link at `prefix` is no folder of this store: what is behind it stays.
+        with suppress(*_ABSENT), _opened(self._path(prefix), follow=not prefix) as top:
             if unless and unless in os.listdir(top):
                 return
             for _, folders, _, inside in os.fwalk(".", topdown=False, dir_fd=top):
@@ -262,9 +264,9 @@ class FolderStore(Store):
 
 
 @contextmanager
-def _opened(folder: str) -> Iterator[int]:
-    """A folder itself, whatever has its name meanwhile."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _opened(folder: str, *, follow: bool = True) -> Iterator[int]:
+    """A folder itself, whatever has its name meanwhile; NotADirectoryError for a link unless told to `follow` it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | (0 if follow else os.O_NOFOLLOW))
     try:
         yield descriptor
     finally:
@@ -278,6 +280,13 @@ def _link(staged: str, path: str) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def _status(entry: os.DirEntry[str]) -> os.stat_result:
+    """Of a link to a file the file's status, since that is what is read; of any other link its own."""
+    if entry.is_symlink() and not entry.is_file():
+        return entry.stat(follow_symlinks=False)
+    return entry.stat()
 
 
 def _object(key: str, status: os.stat_result) -> Object:
