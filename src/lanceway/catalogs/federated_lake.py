@@ -14,6 +14,7 @@ from lanceway.catalogs.lake import VERSIONING, LakeCatalog
 from lanceway.catalogs.lake_connection import MANAGED, STORAGE, login
 from lanceway.catalogs.requests import mode
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError
+from lanceway.identifiers import ROOT
 from lanceway.lake import catalogs, locations
 from lanceway.lake.catalogs import Catalog
 from lanceway.lake.store import LakeStore
@@ -135,7 +136,7 @@ class OwnLake:
                 f"The catalog {name!r} cannot be made: its tables would lie below the warehouse, and none is set. Set "
                 "warehouse in [server]."
             )
-        root, (managed, kept) = self._warehouse, _versioning(properties)
+        root, (managed, kept) = locations.canonical(self._warehouse), _versioning(properties)
 
         def made(connection: Connection) -> Catalog:
             if replace:
@@ -162,6 +163,7 @@ class OwnLake:
         if not cascade:
             return _properties(self.store.run(lambda connection: catalogs.drop(connection, self.metalake, name)))
         catalog = self.opened(name)  # its storage options are needed afterwards
+        catalog._refuse_shared(ROOT)
         dropped, gone = self.store.run(lambda connection: catalogs.drop_tree(connection, self.metalake, name, by=by))
         for location in gone:
             catalog._remove(location)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ from sqlalchemy import Connection
 
 from lanceway.catalogs.lake_claims import Claimed, asked_for, branch_of
 from lanceway.catalogs.lake_manifests import Manifests
+from lanceway.catalogs.lake_tables import Place
 from lanceway.catalogs.lake_versions import LakeVersions
 from lanceway.catalogs.requests import accept, table_id
 from lanceway.errors import (
@@ -70,10 +71,12 @@ class LakeBatches(LakeVersions):
 
     def _commit(self, steps: Sequence[Step], operation: str) -> Sequence[_Done]:
         names = [table_id(step.id, operation) for step in steps]
-        for step, table in zip(steps, names, strict=True):
-            self._prepare(step, table)
+        written = {
+            table for step, table in zip(steps, names, strict=True) if isinstance(step, CreateTableVersionRequest)
+        }
+        places = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
         try:
-            done = self._lake.run(lambda connection: self._apply(connection, steps, names))
+            done = self._lake.run(lambda connection: self._apply(connection, steps, names, places))
             for step, each in zip(steps, done, strict=True):
                 if isinstance(step, DeregisterTableRequest):
                     self._leave(each.table.table.location)
@@ -82,9 +85,15 @@ class LakeBatches(LakeVersions):
             self._make_way_for(steps)
             raise
 
-    def _apply(self, connection: Connection, steps: Sequence[Step], names: Sequence[Identifier]) -> Sequence[_Done]:
+    def _apply(
+        self,
+        connection: Connection,
+        steps: Sequence[Step],
+        names: Sequence[Identifier],
+        places: Sequence[Place | None],
+    ) -> Sequence[_Done]:
         self._lock(connection, names)
-        return [self._carry_out(connection, step, table) for step, table in zip(steps, names, strict=True)]
+        return [self._carry_out(connection, *each) for each in zip(steps, names, places, strict=True)]
 
     def _lock(self, connection: Connection, names: Sequence[Identifier]) -> None:
         """Lock the tables that there are: everybody in the same order, so that two batches never wait in a circle."""
@@ -99,11 +108,11 @@ class LakeBatches(LakeVersions):
 
     # -- before the transaction ------------------------------------------------------------------
 
-    def _prepare(self, step: Step, table: Identifier) -> None:
-        """What needs storage, which a transaction should not wait for."""
+    def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> Place | None:
+        """What needs storage, which a transaction should not wait for: of a declaration, where it is to lie."""
         if isinstance(step, DeclareTableRequest):
-            self._know_identity()
-        elif isinstance(step, DeregisterTableRequest):
+            return self._looked_at(table, step.location, staged=table in written)
+        if isinstance(step, DeregisterTableRequest):
             self._settle_storage(table)
         elif isinstance(step, BatchDeleteTableVersionsRequest):
             found = self._in_the_lake(self._row(table))
@@ -111,6 +120,7 @@ class LakeBatches(LakeVersions):
             self._refuse_tagged(found, step)
         elif isinstance(step, CreateTableVersionRequest):
             self._settle_claims(table)
+        return None
 
     def _settle_claims(self, table: Identifier) -> None:
         with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
@@ -129,9 +139,9 @@ class LakeBatches(LakeVersions):
 
     # -- in the transaction ----------------------------------------------------------------------
 
-    def _carry_out(self, connection: Connection, step: Step, table: Identifier) -> _Done:
+    def _carry_out(self, connection: Connection, step: Step, table: Identifier, place: Place | None) -> _Done:
         if isinstance(step, DeclareTableRequest):
-            return _Done(self._manifests(self._declared(connection, table, step.location, step.properties or {})))
+            return _Done(self._manifests(self._declared(connection, table, place, step.properties or {})))
         found = self._manifests(lookups.lock(connection, self._catalog.id, table))
         if isinstance(step, DeregisterTableRequest):
             if self._let_go(connection, table) is None:

@@ -19,7 +19,7 @@ from lanceway.config import Setting
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake import catalogs, metalakes, settings
 from lanceway.lake.engines import read_uri
-from lanceway.lake.locations import canonical
+from lanceway.lake.locations import canonical, is_same
 from lanceway.lake.lookups import Table as Row
 from lanceway.lake.separators import POLICIES, Separator
 from lanceway.lake.store import LakeStore, open_store
@@ -152,17 +152,18 @@ class LakeConnection(Catalog):
         except NamespaceNotFoundError:
             if not self._settings["create"]:
                 raise
-            found = self._lake.run(self._ensure)
+            root = self._settings["root"] and canonical(self._settings["root"])
+            found = self._lake.run(lambda connection: self._ensure(connection, root))
         self._check(found)
         return found
 
     def _load(self, connection: Connection) -> catalogs.Catalog:
         return catalogs.load(connection, self._settings["metalake"], self._settings["catalog"])
 
-    def _ensure(self, connection: Connection) -> catalogs.Catalog:
+    def _ensure(self, connection: Connection, root: str | None) -> catalogs.Catalog:
         """The metalake and the catalog, made if they are missing; somebody else may be making them too."""
         given = self._settings
-        if given["root"] is None:
+        if root is None:
             raise InvalidInputError(
                 f"The catalog {given['catalog']!r} is new and needs the setting 'root': the folder or URI below which "
                 "its tables lie."
@@ -177,7 +178,7 @@ class LakeConnection(Catalog):
                 by=self._user,
                 nested=True,
                 managed=given["versioning"] != STORAGE,
-                location=given["root"],
+                location=root,
             )
         return self._load(connection)
 
@@ -189,7 +190,9 @@ class LakeConnection(Catalog):
             )
         root, versioning = self._settings["root"], self._settings["versioning"]
         kept = MANAGED if found.managed else STORAGE
-        for name, wanted, has in (("root", root and canonical(root), found.location), ("versioning", versioning, kept)):
+        if root is not None and found.location is not None and is_same(root, found.location):
+            root = found.location  # as it was written when the catalog was made
+        for name, wanted, has in (("root", root, found.location), ("versioning", versioning, kept)):
             if wanted is not None and wanted != has:
                 raise InvalidInputError(
                     f"The catalog {found.name!r} has the {name} {has!r}, and {wanted!r} was given. Leave the setting "

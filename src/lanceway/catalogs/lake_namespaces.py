@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake_connection import LakeConnection
-from lanceway.errors import LanceNamespaceError
+from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.lake import namespaces, removals, settings, subtrees
+from lanceway.lake import locations, namespaces, removals, settings, subtrees
 from lanceway.lake.catalogs import get
-from lanceway.tables import managers
+from lanceway.tables import managers, own_files
 from lanceway.tables.storage import open_store
 
 
@@ -89,8 +89,9 @@ class LakeNamespaces(LakeConnection):
             return self._lake.run(
                 lambda connection: namespaces.drop(connection, self._catalog.id, namespace)
             ).properties
-        properties, locations = self._lake.run(lambda connection: self._drop_tree(connection, namespace))
-        for location in locations:
+        self._refuse_shared(namespace)
+        properties, gone = self._lake.run(lambda connection: self._drop_tree(connection, namespace))
+        for location in gone:
             self._remove(location)
         return properties
 
@@ -108,20 +109,44 @@ class LakeNamespaces(LakeConnection):
     def finish_removals(self) -> list[str]:
         """Delete the data of dropped tables that a crash or an unreachable storage left; where it was."""
         found = [removal.location for removal in self._lake.read(removals.pending)]
+        roots = self._lake.read(locations.roots) if found else ()  # they are those of all catalogs
         for location in found:
-            self._remove(location)
+            self._remove(location, roots)
         return found
 
-    def _remove(self, location: str) -> None:
+    def _refuse_shared(self, namespace: Identifier) -> None:
+        """Refuse to drop what is in a namespace if at a table's location lies what is not the table's."""
+        found = self._lake.read(lambda connection: subtrees.locations(connection, self._catalog.id, namespace))
+        for location in found:
+            self._refuse_others(f"The namespace {namespace}" if namespace else "The catalog", location)
+
+    def _refuse_others(self, what: str, location: str) -> None:
+        """Refuse to drop a table if somebody chose its location and anything lies there that is not Lance's own."""
+        if self._is_chosen(location) or not own_files.has_others(open_store(location, self._options)):
+            return
+        raise InvalidInputError(
+            f"{what} cannot be dropped: at {location}, a location that was chosen for a table, are also files that are "
+            "not Lance's. Move them away first, or deregister the table, which keeps all that is there."
+        )
+
+    def _is_chosen(self, location: str, roots: Sequence[str] = ()) -> bool:
+        """Whether the lake itself chose a location, so that all that lies there is the table's."""
+        return locations.is_chosen(location, (self._catalog.location, *roots))
+
+    def _remove(self, location: str, roots: Sequence[str] = ()) -> None:
         """Delete a dropped table's data. Until it is gone, the lake remembers the location."""
         store = open_store(location, self._options)
         try:
-            if not self._is_foreign(location):
+            if self._is_foreign(location):
+                pass  # another lake manages what is there
+            elif self._is_chosen(location, roots):
                 store.delete(*store.keys())
+                store.remove_empty_folders()
+            else:
+                own_files.remove(store)
         except LanceNamespaceError as error:
             raise type(error)(
                 f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "
                 "cause is mended, finish_removals() deletes it."
             ) from error
-        store.remove_empty_folders()
         self._lake.run(lambda connection: removals.done(connection, location))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lance_namespace import CreateTableRequest, CreateTableResponse
@@ -25,7 +26,7 @@ from lanceway.identifiers import Identifier
 from lanceway.lake import locations, lookups, removals, tables, versions
 from lanceway.lake.lookups import Entry
 from lanceway.lake.lookups import Table as Row
-from lanceway.tables import dataset, managers
+from lanceway.tables import dataset, managers, own_files
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import open_store
 
@@ -61,6 +62,16 @@ _WRITES = frozenset(
     }
 )
 _ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A location that somebody chose for a new table, and what is there."""
+
+    location: str
+    is_filled: bool
+    is_table: bool
+    is_foreign: bool  # another lake manages what is there
 
 
 class LakeTables(LakeNamespaces):
@@ -166,22 +177,46 @@ class LakeTables(LakeNamespaces):
         _ = self._lake.identity
 
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
-        if location is not None:
-            self._know_identity()
-        return self._entry(self._lake.run(lambda connection: self._declared(connection, table, location, properties)))
+        place = self._looked_at(table, location)
+        return self._entry(self._lake.run(lambda connection: self._declared(connection, table, place, properties)))
+
+    def _placed(self, location: str) -> str:
+        """A location that somebody chose, in the lake's spelling. Refuses one that a table has in another spelling."""
+        placed = locations.placed(location, self._lake.read(locations.roots))
+        self._lake.read(lambda connection: locations.refuse_known(connection, location, placed))
+        return placed
+
+    def _looked_at(self, table: Identifier, location: str | None, *, staged: bool = False) -> Place | None:
+        """What storage has at a location that somebody chose, looked at before the transaction that claims it.
+
+        What comes there in between is not lost: a drop deletes Lance's own files alone. With `staged`, those may be
+        there already, for a first version that is claimed together with the declaration.
+        """
+        if location is None:
+            return None
+        placed = self._placed(location)
+        stored = Table(str(table), placed, self._options)
+        store = stored.store()
+        is_filled = own_files.has_others(store) if staged else store.has_any()
+        return Place(placed, is_filled, dataset.has_data(stored), is_filled and self._is_foreign(placed))
 
     def _declared(
-        self, connection: Connection, table: Identifier, location: str | None, properties: Mapping[str, str]
+        self, connection: Connection, table: Identifier, place: Place | None, properties: Mapping[str, str]
     ) -> Row:
         """A new row. What is declared is yet to be written: a managed table would never show what lies there."""
-        row = self._named(connection, table, location, properties)
-        if location is not None and dataset.has_data(self._stored(row)):
+        row = self._named(connection, table, None if place is None else place.location, properties)
+        if place is not None and place.is_table:
             raise InvalidInputError(
-                f"{table} cannot be declared at {location}: a Lance table lies there. Register it, or choose another "
-                "location."
+                f"{table} cannot be declared at {place.location}: a Lance table lies there. Register it, or choose "
+                "another location."
             )
-        if location is not None and row.managed and self._is_foreign(self._entry(row).location):
-            raise managers.refusal(f"{table} cannot be declared", self._entry(row).location, "Choose another location.")
+        if place is not None and row.managed and place.is_foreign:
+            raise managers.refusal(f"{table} cannot be declared", place.location, "Choose another location.")
+        if place is not None and place.is_filled:
+            raise InvalidInputError(
+                f"{table} cannot be declared at {place.location}: it is not empty, and what is there is not the "
+                "table's. Choose another location, or leave it to the lake."
+            )
         return row
 
     def _named(
@@ -235,9 +270,10 @@ class LakeTables(LakeNamespaces):
         self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
     ) -> TableEntry:
         left: list[Row] = []
+        placed = self._placed(location)
 
         def registered(connection: Connection) -> Row:
-            row = self._named(connection, table, location, properties)
+            row = self._named(connection, table, placed, properties)
             self._take_over(connection, row)
             return row
 
@@ -312,9 +348,10 @@ class LakeTables(LakeNamespaces):
         return tables.deregister(connection, self._catalog.id, table)
 
     def _drop_table(self, table: Identifier) -> TableEntry:
-        kept = self._entry(self._row(table)).location
-        if self._is_known_foreign(kept):
-            raise managers.refusal(f"{table} cannot be dropped", kept, "Deregister it here, or drop it there.")
+        location = self._entry(self._row(table)).location
+        if self._is_known_foreign(location):
+            raise managers.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
+        self._refuse_others(f"The table {table}", location)
         dropped = self._lake.run(lambda connection: tables.drop(connection, self._catalog.id, table, by=self._user))
         entry = self._entry(dropped)
         self._remove(entry.location)

@@ -48,9 +48,10 @@ def create(
     if versioning not in ("managed", "storage"):
         raise typer.BadParameter(f"{versioning!r} is neither managed nor storage.", param_hint="'--versioning'")
     where = place(session, uri=uri, root=root, metalake=metalake, catalog=catalog, separator=separator, policy=policy)
+    from lanceway.lake.locations import canonical
     from lanceway.lake.summaries import described
 
-    location, managed = where.root, versioning == "managed"
+    location, managed = canonical(where.root), versioning == "managed"
     with where.opened(upgrade=True) as store:
         made = store.run(lambda connection: _create(connection, where, location, not flat, managed))
     facts = {"metalake": where.metalake, "catalog": made.name, **described(made)}

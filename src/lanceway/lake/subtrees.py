@@ -20,6 +20,13 @@ from lanceway.lake.schema import catalogs, objects
 _CATALOG = select(catalogs.c.name, catalogs.c.nested).where(catalogs.c.id == bindparam("catalog")).with_for_update()
 
 
+def locations(connection: Connection, catalog: int, namespace: Identifier) -> Sequence[str]:
+    """Where the tables in a namespace lie, at any depth. Raises NamespaceNotFoundError."""
+    tree = _tree(namespaces.find(connection, catalog, namespace))
+    found = select(objects.c.location).where(objects.c.id.in_(select(tree.c.id)), objects.c.location.is_not(None))
+    return connection.execute(found.order_by(objects.c.location)).scalars().all()
+
+
 def drop(connection: Connection, catalog: int, namespace: Identifier, *, by: str) -> Sequence[str]:
     """Drop a namespace with all that is inside; the locations of its tables, recorded among the removals.
 
@@ -44,9 +51,9 @@ def _remove(connection: Connection, top: int, namespace: Identifier, *, by: str)
         if not failures.is_missing_parent(error):
             raise
         raise RetryError(f"Something was made in {namespace} while it was dropped. Try again.") from error
-    locations = sorted(location for location in dropped if location is not None)
-    removals.record(connection, locations, by=by)
-    return locations
+    gone_from = sorted(location for location in dropped if location is not None)
+    removals.record(connection, gone_from, by=by)
+    return gone_from
 
 
 def rename(connection: Connection, catalog: int, namespace: Identifier, name: str, *, by: str) -> Namespace:

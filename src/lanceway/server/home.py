@@ -26,6 +26,7 @@ from lanceway.access.principal import ADMIN
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake import catalogs, metalakes
+from lanceway.lake.locations import canonical
 from lanceway.lake.store import LakeStore, open_store
 from lanceway.tables.storage import local_path
 
@@ -58,7 +59,7 @@ class Home:
         with ExitStack() as undo:
             store = open_store(database, separator=told.get("separator"), policy=told.get("policy"))
             undo.callback(store.close)
-            _ensure(store, partial(_create, location=f"{warehouse.rstrip('/')}/{CATALOG}"))
+            _ensure(store, partial(_create, location=canonical(f"{warehouse.rstrip('/')}/{CATALOG}")))
             first_token = tokens.ensure_admin(store, path / _TOKEN)
             undo.pop_all()
         return cls(path, database, warehouse, store, first_token)
