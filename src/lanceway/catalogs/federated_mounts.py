@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # What describes a catalog beside its own properties.
 TYPE = "lanceway.type"
+# The settings that say below what a catalog's tables lie, by the names that the types have for it.
+_ROOTS = ("path", "root")
 # A catalog that could not be opened is left alone for so long: many may be asking for it at once.
 _PAUSE = 1.0  # seconds
 
@@ -32,9 +34,16 @@ class Mount:
     """
 
     configured = True
+    # The locations below which the configuration says that its tables lie.
+    roots: tuple[str, ...] = ()
 
     def __init__(self, name: str, type_: str, threads: int, deadline: float) -> None:
         self.name, self.type, self.threads, self.deadline = name, type_, threads, deadline
+
+    @property
+    def takes(self) -> str:
+        """The type as its class has it, also where that is named by its import path."""
+        return str(getattr(catalog_class(self.type), "TYPE", self.type))
 
     @property
     def catalog(self) -> LanceNamespace:
@@ -52,6 +61,7 @@ class ConfiguredMount(Mount):
         super().__init__(name, given.type, given.threads, given.deadline)
         self._given = given
         self.properties = {TYPE: self.type, **_checked(name, given)}
+        self.roots = tuple(given.settings[key] for key in _ROOTS if given.settings.get(key))
         self._forget()
 
     def _forget(self) -> None:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from lanceway.catalogs import rewriting
 from lanceway.catalogs.desk import Desk
 from lanceway.catalogs.federated_mounts import ConfiguredMount, Mount
+from lanceway.catalogs.federated_places import AllowedLocations
 from lanceway.catalogs.wrapper import Forwarder, acting_as, carry_out, with_desk
 from lanceway.config import CatalogSettings
 from lanceway.errors import (
@@ -76,6 +77,7 @@ class FederatedTree(Forwarder):
             self._configured[mount.name] = mount
         self._lake = lake
         self._user: str | None = None
+        self._allowed: AllowedLocations | None = None
 
     # -- mounts ----------------------------------------------------------------------------------
 
@@ -106,11 +108,20 @@ class FederatedTree(Forwarder):
         view._user = user
         return view
 
+    def confined_to(self, allowed: AllowedLocations) -> Self:
+        """The same tree for somebody who may have tables only where that is allowed."""
+        view = type(self).__new__(type(self))
+        view.__dict__ |= self.__dict__
+        view._allowed = allowed
+        return view
+
     # -- requests --------------------------------------------------------------------------------
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         name = self._branch(operation, request)
         mount = self.mount(name)
+        if self._allowed is not None:
+            self._allowed.check(mount, operation, request)
 
         def below(names: list[str] | None) -> list[str] | None:
             if names is None:

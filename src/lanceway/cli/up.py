@@ -43,6 +43,15 @@ def up(
     root_path: Annotated[
         str | None, typer.Option("--root-path", metavar="PREFIX", help="The path prefix of a proxy in front.")
     ] = None,
+    allowed_locations: Annotated[
+        str | None,
+        typer.Option(
+            "--allowed-locations",
+            metavar="LIST",
+            help="Below which locations those who ask may have tables, instead of the warehouse alone; separated by "
+            "commas.",
+        ),
+    ] = None,
     anonymous: Annotated[
         bool | None, typer.Option("--anonymous", help="Serve requests without credentials, on loopback only.")
     ] = None,
@@ -70,6 +79,7 @@ def up(
         "tls_cert": tls_cert,
         "tls_key": tls_key,
         "root_path": root_path,
+        "allowed_locations": allowed_locations,
         "anonymous": anonymous,
         "allow_public_anonymous": allow_public_anonymous,
         "worker": worker,

@@ -9,10 +9,11 @@ from typing import Any
 
 from lanceway.config.roots import NAMESPACES
 from lanceway.config.rows import Setting, read_settings, unknown
-from lanceway.config.sources import document, lake, override, override_named, section, sections
+from lanceway.config.sources import document, lake, override, override_named, section, sections, variable
 from lanceway.errors import InvalidInputError
 
 _CATALOGS, _SERVER = "catalogs", "server"
+ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
 _GIBIBYTE = 1 << 30
 
 SERVER = (
@@ -38,6 +39,12 @@ SERVER = (
         "warehouse",
         "Below which the tables of new catalogs lie: a URI or a path. LANCEWAY_WAREHOUSE sets it too; the folder "
         "warehouse in the home if neither does.",
+    ),
+    Setting(
+        "allowed_locations",
+        "Below which locations those who ask may have tables, a list of URIs and paths; an admin may have them "
+        "anywhere. LANCEWAY_ALLOWED_LOCATIONS sets it too; the warehouse alone if neither does.",
+        default="",
     ),
     Setting("anonymous", "Whether requests without credentials are served.", bool, default=False),
     Setting(
@@ -106,6 +113,7 @@ class ServerSettings:
     max_body_bytes: int
     database: str | None = field(repr=False)  # may hold a password
     warehouse: str | None
+    allowed_locations: tuple[str, ...]
     storage: Mapping[str, str] = field(repr=False)  # may hold secrets
     anonymous: bool
     allow_public_anonymous: bool
@@ -141,7 +149,7 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     for name in ("tls_cert", "tls_key"):
         values[name] = Path(values[name]) if values[name] else None
     values["root_path"] = _prefix(values["root_path"])
-    for name in ("allowed_hosts", "cors_origins", "worker_functions"):
+    for name in ("allowed_hosts", "allowed_locations", "cors_origins", "worker_functions"):
         values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
@@ -150,6 +158,9 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
 def _given(own: dict[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
     told = lake()
     own |= {name: told[row] for name, row in (("database", "uri"), ("warehouse", "root")) if row in told}
+    allowed = variable(ALLOWED_LOCATIONS)
+    if allowed:
+        own["allowed_locations"] = allowed
     override(own, _SERVER)
     return {**own, **{name: value for name, value in arguments.items() if value is not None}}
 

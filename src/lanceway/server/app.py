@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.identities import Authenticator
 from lanceway.catalogs.federated import FederatedCatalog
+from lanceway.catalogs.federated_places import AllowedLocations
 from lanceway.catalogs.federated_tree import canonical
 from lanceway.config import ServerSettings
 from lanceway.server import hosts, openapi, openapi_lanceway
@@ -36,7 +37,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     tree = FederatedCatalog.from_settings(settings, home.store)
     work = _work(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
-    lance = Authentication(LanceDialect(tree, work, settings.max_body_bytes), authenticator)
+    allowed = AllowedLocations.from_settings(settings)
+    lance = Authentication(LanceDialect(tree, work, settings.max_body_bytes, allowed), authenticator)
     own = Authentication(LancewayApi(home.store, work), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 

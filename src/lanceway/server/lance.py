@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract import stream_twin
 from lanceway.catalogs.federated import FederatedCatalog
+from lanceway.catalogs.federated_places import AllowedLocations
 from lanceway.catalogs.federated_tree import canonical
 from lanceway.catalogs.requests import accept
 from lanceway.server import bodies, exchange, fields, rows
@@ -37,9 +38,9 @@ _OF_THE_ROOT = frozenset({"create_namespace", "describe_namespace", "drop_namesp
 class LanceDialect:
     """Serves the tree of all catalogs as Lance REST."""
 
-    def __init__(self, tree: FederatedCatalog, work: Work, max_body_bytes: int) -> None:
-        self._tree, self._work, self._most = tree, work, max_body_bytes
-        self._views: dict[str, View] = {}
+    def __init__(self, tree: FederatedCatalog, work: Work, max_body_bytes: int, allowed: AllowedLocations) -> None:
+        self._tree, self._work, self._most, self._allowed = tree, work, max_body_bytes, allowed
+        self._views: dict[tuple[str, bool], View] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _found(scope)
@@ -111,11 +112,13 @@ class LanceDialect:
             inflow.end(bodies.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
     def _view(self, principal: Principal) -> View:
-        view = self._views.get(principal.name)
+        who = principal.name, principal.admin
+        view = self._views.get(who)
         if view is None:
             if len(self._views) >= _VIEWS:
                 self._views.clear()
-            view = self._views[principal.name] = View(self._tree.acting_as(principal.name))
+            tree = self._tree.acting_as(principal.name)
+            view = self._views[who] = View(tree if principal.admin else tree.confined_to(self._allowed))
         return view
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from lanceway.access.oidc import Oidc
 from lanceway.catalogs.federated import FederatedCatalog
+from lanceway.catalogs.federated_places import AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.server.home import Home
@@ -21,4 +22,5 @@ def prepare(settings: ServerSettings) -> Home:
     with ExitStack() as closing:
         closing.callback(home.close)
         closing.callback(FederatedCatalog.from_settings(home.complete(settings), home.store).close)
+        AllowedLocations.from_settings(home.complete(settings))
     return home
