@@ -185,7 +185,7 @@ def test_a_drop_waits_for_nobody_who_still_writes(tmp_path: Path) -> None:
         while not stop.is_set() and number < 10_000:
             number += 1
             try:
-                os.close(os.open(f"data/{number}", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+                os.close(os.open(f"data/{number}.lance", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
             except FileNotFoundError:
                 return
 

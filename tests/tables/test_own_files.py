@@ -40,6 +40,7 @@ def test_large_blobs_are_its_own(tmp_path: Path) -> None:
     lance.write_dataset(pa.table({"b": [b"x" * 5_000_000]}, schema=pa.schema([blob])), place)
     store = open_store(place)
     store.put(".lance-reserved", b"")
+    store.put("data/.tmp3RCxzX", b"of a writer that was killed")
     store.put(".lanceway/strays/_versions/0/1.manifest", b"")
     assert any(found.key.endswith(".blob") for found in store.objects())
     assert not own_files.has_others(store)
@@ -53,6 +54,8 @@ def test_large_blobs_are_its_own(tmp_path: Path) -> None:
         "data/photo.jpg",
         "data/2024/photo.lance",
         "data/deep/er.txt",
+        "data/.tmp",
+        "data/.tmpfiles",
         "tree/oak.txt",
         "tree/_versions",
         "tree/dev/notes.txt",
