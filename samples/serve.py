@@ -18,12 +18,12 @@ from typing import Any
 
 os.environ.setdefault("LANCE_LOG", "error")
 
-from pipeline import build
 from rich.console import Console
 from rich.panel import Panel
 from tour import books, loans
 
 import lanceway
+from pipeline import build
 
 HOME = Path(".sample") / "home"
 LIBRARY = ["lake", "library"]

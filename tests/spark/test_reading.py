@@ -100,15 +100,6 @@ def test_an_empty_table_has_no_rows(spark: SparkSession, folder: Path) -> None:
     assert read(spark, folder / "t").where("id > 1").count() == 0
 
 
-def test_filters_work_where_a_session_does_not_push_them_down(spark: SparkSession, people: lance.LanceDataset) -> None:
-    switch = "spark.sql.python.filterPushdown.enabled"
-    spark.conf.set(switch, "false")
-    try:
-        assert ids(read(spark, people.uri).where("id > 97")) == [98, 99]
-    finally:
-        spark.conf.set(switch, "true")
-
-
 def test_names_that_need_quoting(spark: SparkSession, folder: Path) -> None:
     inner = pa.array([{"p.q": 1, "sel ect": "x"}], pa.struct([("p.q", pa.int32()), ("sel ect", pa.string())]))
     table = pa.table({'d"q': [2], "it's": [3], "é ü": [4], "select": [5], "st": inner})

@@ -20,11 +20,10 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
 def test_a_running_session_is_adopted(spark: SparkSession) -> None:
-    spark.conf.set(PUSHDOWN, "false")
     adopted = lanceway.spark.session(conf={"spark.sql.shuffle.partitions": "3"})
     try:
         assert adopted is spark or adopted.sparkContext is spark.sparkContext
-        assert adopted.conf.get(PUSHDOWN) == "true"
+        assert adopted.conf.get(PUSHDOWN) == "false"  # which is a danger to other sources in Python
         assert adopted.conf.get("spark.sql.shuffle.partitions") == "3"
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")

@@ -50,10 +50,13 @@ class Share(InputPartition):
 
 
 class LanceReader(DataSourceReader):
-    """One table at one version. Filters that Lance evaluates as Spark does are pushed down to it."""
+    """One table at one version. With `takes_filters`, Lance evaluates those that it evaluates as Spark does.
 
-    def __init__(self, target: Target, read: ReadOptions, schema: StructType) -> None:
-        self._target, self._read, self._schema = target, read, schema
+    Without, it takes none: Spark by itself would apply them to every later query of the same data frame.
+    """
+
+    def __init__(self, target: Target, read: ReadOptions, schema: StructType, *, takes_filters: bool = False) -> None:
+        self._target, self._read, self._schema, self._takes_filters = target, read, schema, takes_filters
         self._pushed: list[str] = []
         self._planned: tuple[ReadOptions, lance.LanceDataset] | None = None
 
@@ -74,8 +77,9 @@ class LanceReader(DataSourceReader):
             yield from self._left(given)
 
     def _left(self, given: list[Filter]) -> Iterator[Filter]:
-        if self._read.searches or self._read.limit is not None:
-            yield from given  # Spark means the rows that were found, not those that are searched
+        # Of a search, Spark means the rows that were found, not those that are searched.
+        if not self._takes_filters or self._read.searches or self._read.limit is not None:
+            yield from given
             return
         _, dataset = self._plan()
         for filter_ in given:

@@ -1,4 +1,4 @@
-"""A Spark session with everything set: `format("lance")` with filters pushed down, and catalogs for SQL."""
+"""A Spark session with everything set: `format("lance")` with filters that Lance evaluates, and catalogs for SQL."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("lanceway.spark")
 # Spark shuffles into 200 parts unless told, each of which costs a task: too many for one machine.
 _SHUFFLE, _ROUNDS = "spark.sql.shuffle.partitions", 4
-# What may be set while a session runs.
-_SETTINGS = {"spark.sql.python.filterPushdown.enabled": "true"}
 _PYTHON = "spark.pyspark.python"
 
 
@@ -46,7 +44,7 @@ def session(
         for key, value in (conf or {}).items():
             running.conf.set(key, value)
         return install(running, catalogs=catalogs, config=config)
-    spark = _start(master or "local[*]", app_name, {**_SETTINGS, **(conf or {})})
+    spark = _start(master or "local[*]", app_name, conf or {})
     return install(spark, catalogs=catalogs, config=config)
 
 
@@ -94,11 +92,20 @@ def install(
     environment.check_packages()
     # Every error of an analysis would be logged as one long line of JSON, besides being raised.
     logging.getLogger("SQLQueryContextLogger").disabled = True
-    for key, value in _SETTINGS.items():
-        spark.conf.set(key, value)
+    _attach(spark)
     found = {name: _settings(root) for name, root in configuration.namespaces(config).items()}
     _register(spark, {**found, **(catalogs or {})}, required=bool(catalogs))
     return spark
+
+
+def _attach(spark: SparkSession) -> None:
+    """Bring the bridge, by which Lance evaluates the filters on `format("lance")`. Spark does so without it."""
+    from lanceway.spark import bridge
+
+    try:
+        bridge.attach(spark)
+    except UnsupportedOperationError as error:
+        _log.info('Spark evaluates the filters on format("lance"). %s', error)
 
 
 def _settings(root: configuration.NamespaceSettings) -> Mapping[str, str]:

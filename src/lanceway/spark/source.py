@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
@@ -15,11 +17,18 @@ if TYPE_CHECKING:
 
 # Spark imports this module in every process that looks for any data source at all: what is heavy waits.
 
+# Says that scans with filters share nothing with others. Our class in the JVM alone sets it (DefaultSource.java).
+_SCANS_APART = "scans_apart"
+
 
 class DefaultSource(DataSource):
     """A Lance table by its path, or by its identifier in a catalog; `lanceway.spark.options` lists the options."""
 
     _pinned: ReadOptions | None = None
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__({key: value for key, value in options.items() if key.lower() != _SCANS_APART})
+        self._takes_filters = len(self.options) < len(options)
 
     @classmethod
     def name(cls) -> str:
@@ -48,7 +57,9 @@ class DefaultSource(DataSource):
         with plainly():
             replaced, options = Replaced.taken_from(self.options)
             target, read = Target.of(options), self._pinned or ReadOptions.of(options)
-            return ReplacingReader(target, read, schema, replaced) if replaced else LanceReader(target, read, schema)
+            if replaced:
+                return ReplacingReader(target, read, schema, replaced)
+            return LanceReader(target, read, schema, takes_filters=self._takes_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from lanceway.spark.replacing import Replaced, ReplacingWriter

@@ -53,7 +53,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Map.Map1;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Every use of what Spark calls its own: nothing else in this folder knows more than Spark's public interfaces. */
+/** Every use of what Spark calls its own: nothing else in this package knows more than Spark's public interfaces. */
 final class Internals {
   private static final String FORMAT = "lance";
   private static final StructType PIECES = new StructType().add("piece", DataTypes.BinaryType);
