@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import lance
 import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.sql.datasource import EqualTo
 
@@ -143,7 +144,8 @@ def test_frames_that_are_cached(load: Callable[[], DataFrame]) -> None:
     assert frame.count() == 3
 
 
-def test_a_stream_leaves_a_frame_as_it_is(spark: SparkSession, table: str, folder: Path) -> None:
+@pytest.mark.skipif(pyspark.__version__.startswith("4.1."), reason="to read a stream takes Spark 4.2")
+def test_a_filter_of_a_stream_is_gone_in_the_next_one(spark: SparkSession, table: str, folder: Path) -> None:
     stream = spark.readStream.format("lance").load(table)
     for number, (condition, expected) in enumerate((("s is not null", 2), ("true", 3), ("id = 1", 1))):
         name = f"scoped_stream_{number}"
