@@ -9,30 +9,28 @@ Importing it loads neither Spark nor Lance: what is heavy is loaded when it is f
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from lanceway.lazy import front
+
 if TYPE_CHECKING:
-    from lanceway.spark.changes import read_changes
-    from lanceway.spark.changing import delete, update
-    from lanceway.spark.merging import merge, merge_batches
-    from lanceway.spark.sessions import install, session
+    from lanceway.spark.changes import read_changes as read_changes
+    from lanceway.spark.changing import delete as delete
+    from lanceway.spark.changing import update as update
+    from lanceway.spark.merging import merge as merge
+    from lanceway.spark.merging import merge_batches as merge_batches
+    from lanceway.spark.sessions import install as install
+    from lanceway.spark.sessions import session as session
 
-__all__ = ["delete", "install", "merge", "merge_batches", "read_changes", "session", "update"]
-
-# Where what is offered here is defined.
-_DEFINED = {
-    "delete": "changing",
-    "install": "sessions",
-    "merge": "merging",
-    "merge_batches": "merging",
-    "read_changes": "changes",
-    "session": "sessions",
-    "update": "changing",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in _DEFINED:
-        return getattr(importlib.import_module(f"{__name__}.{_DEFINED[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "delete": "lanceway.spark.changing",
+        "install": "lanceway.spark.sessions",
+        "merge": "lanceway.spark.merging",
+        "merge_batches": "lanceway.spark.merging",
+        "read_changes": "lanceway.spark.changes",
+        "session": "lanceway.spark.sessions",
+        "update": "lanceway.spark.changing",
+    },
+)
