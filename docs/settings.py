@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from lanceway.catalogs.base import Catalog
+from lanceway.catalogs.contract.base import Catalog
 from lanceway.catalogs.registry import CATALOGS, catalog_class
 from lanceway.config import CATALOG, SERVER, Setting
 

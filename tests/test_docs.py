@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lanceway.catalogs.base import Catalog
+from lanceway.catalogs.contract.base import Catalog
 from lanceway.catalogs.registry import CATALOGS, catalog_class
 from tests.processes import lanceway
 

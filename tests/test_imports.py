@@ -88,8 +88,8 @@ def test_the_rooms_keep_their_contract(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "wrong"),
     [
-        ("errors.py", "import lanceway.catalogs.base"),
-        ("tables/dataset.py", "from lanceway.catalogs import requests"),
+        ("errors.py", "import lanceway.catalogs.contract.base"),
+        ("tables/dataset.py", "from lanceway.catalogs.contract import requests"),
         ("identifiers.py", "from lanceway import errors"),
     ],
 )

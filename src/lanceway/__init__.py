@@ -38,7 +38,7 @@ def connect(
     reads the section `[namespaces.lake]`; settings given here override the file's. Settings with a
     dot are given as `**{"storage.region": "…"}` or, for storage, as `storage_options={"region": "…"}`.
     """
-    from lanceway.catalogs.connection import connect as open_connection
+    from lanceway.catalogs.connect import connect as open_connection
 
     return open_connection(type, name=name, config=config, settings=settings)
 

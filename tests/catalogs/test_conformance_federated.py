@@ -9,7 +9,7 @@ import pytest
 from lance_namespace import LanceNamespace
 from tests.catalogs.trees import LAKE, SECRET, folder_of, tree
 
-from lanceway.catalogs.subtree import Subtree
+from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.identifiers import Identifier
 from lanceway.testing import STORAGE_MANAGED, CatalogTests
 

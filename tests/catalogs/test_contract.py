@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs.base import OPERATIONS, Catalog
-from lanceway.catalogs.contract import REQUESTS, WITH_DATA
-from lanceway.catalogs.directory import DirectoryCatalog
+from lanceway.catalogs.contract.base import OPERATIONS, Catalog
+from lanceway.catalogs.contract.operations import REQUESTS, WITH_DATA
+from lanceway.catalogs.directory.catalog import DirectoryCatalog
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ON_A_TABLE, OTHERS

@@ -27,7 +27,7 @@ from tests.catalogs.trees import (
 )
 
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
-from lanceway.catalogs.federated_lake import OwnLake
+from lanceway.catalogs.federated.own_lake import OwnLake
 from lanceway.config import CatalogSettings
 from lanceway.errors import (
     InvalidInputError,

@@ -9,7 +9,7 @@ import pytest
 from tests.catalogs.trees import settings
 
 from lanceway.catalogs import FederatedCatalog
-from lanceway.catalogs.federated_places import AllowedLocations
+from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.config import CatalogSettings
 from lanceway.errors import InvalidInputError, PermissionDeniedError, ServiceUnavailableError
 

@@ -10,7 +10,9 @@ import pytest
 from tests.catalogs.glues import connect, create, database, describe, put, row, stored
 from tests.servers.moto import ACCOUNT, Glue
 
-from lanceway.catalogs import GlueCatalog, glue_columns, glue_types
+from lanceway.catalogs import GlueCatalog
+from lanceway.catalogs.glue import columns as glue_columns
+from lanceway.catalogs.glue import types as glue_types
 from lanceway.tables import arrow_json
 
 VECTOR = pa.list_(pa.float32(), 4)

@@ -13,8 +13,8 @@ from tests.servers.moto import Glue
 from tests.servers.run import free_ports
 
 from lanceway.catalogs import GlueCatalog
-from lanceway.catalogs.glue_client import ATTEMPTS
-from lanceway.catalogs.glue_errors import KINDS, MISSING, TAKEN
+from lanceway.catalogs.glue.client import ATTEMPTS
+from lanceway.catalogs.glue.errors import KINDS, MISSING, TAKEN
 from lanceway.errors import (
     InternalError,
     InvalidInputError,

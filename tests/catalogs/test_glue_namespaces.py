@@ -21,7 +21,7 @@ from tests.catalogs.glues import (
 )
 from tests.servers.moto import ACCOUNT, Glue
 
-from lanceway.catalogs.glue import GlueForbiddenError
+from lanceway.catalogs.glue.catalog import GlueForbiddenError
 from lanceway.errors import (
     InvalidInputError,
     NamespaceAlreadyExistsError,

@@ -25,7 +25,7 @@ from tests.catalogs.glues import (
 from tests.servers.moto import ACCOUNT, Glue
 
 from lanceway.catalogs import GlueCatalog
-from lanceway.catalogs.glue import GlueForbiddenError
+from lanceway.catalogs.glue.catalog import GlueForbiddenError
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,

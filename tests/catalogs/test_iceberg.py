@@ -13,7 +13,7 @@ from tests.servers.proxy import Proxy
 
 import lanceway
 from lanceway.catalogs import IcebergCatalog
-from lanceway.catalogs.iceberg_lookup import CLAIM
+from lanceway.catalogs.iceberg.lookup import CLAIM
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,

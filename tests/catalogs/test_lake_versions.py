@@ -31,7 +31,7 @@ from tests.catalogs.lakes import (
 )
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.catalogs.lake import Difference
+from lanceway.catalogs.lake.catalog import Difference
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,

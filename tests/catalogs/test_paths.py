@@ -13,7 +13,7 @@ from tests.tables.samples import files
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.catalogs.base import Catalog
+from lanceway.catalogs.contract.base import Catalog
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 
 Id = list[str]

@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lance_namespace import CreateNamespaceRequest, DescribeTableRequest
 
-from lanceway.catalogs.requests import accept, mode, page_limit, page_start, page_start_id, page_token, table_id
+from lanceway.catalogs.contract.requests import (
+    accept,
+    mode,
+    page_limit,
+    page_start,
+    page_start_id,
+    page_token,
+    table_id,
+)
 from lanceway.errors import InvalidInputError
 
 

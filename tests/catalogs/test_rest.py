@@ -25,8 +25,8 @@ from tests.servers.seaweedfs_lance import SeaweedLance
 
 import lanceway
 from lanceway.catalogs import RestCatalog
-from lanceway.catalogs.contract import OPERATIONS, WITH_DATA
-from lanceway.catalogs.rest_answers import refuse
+from lanceway.catalogs.contract.operations import OPERATIONS, WITH_DATA
+from lanceway.catalogs.rest.answers import refuse
 from lanceway.errors import (
     InternalError,
     InvalidInputError,

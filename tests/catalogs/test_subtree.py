@@ -9,7 +9,7 @@ import pytest
 from lance_namespace import CreateNamespaceRequest, LanceNamespace
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.subtree import Subtree
+from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError, TableNotFoundError
 from lanceway.identifiers import ROOT, Identifier
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lanceway.catalogs import support
-from lanceway.catalogs.contract import OPERATIONS
+from lanceway.catalogs.contract.operations import OPERATIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "support.md"
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from tests.catalogs.unities import Home, create, describe
 
-from lanceway.catalogs import unity_columns, unity_types
+from lanceway.catalogs.unity import columns as unity_columns
+from lanceway.catalogs.unity import types
 from lanceway.tables import arrow_json
 
 ITEM = pa.field("item", pa.float32())
@@ -69,7 +70,7 @@ NESTED: list[tuple[pa.DataType, str, str, Any]] = [
      "struct<`a b`:tinyint,v:array<float>>",
      {"type": "struct", "fields": [
          {"name": "a b", "type": "byte", "nullable": False, "metadata": {}},
-         {"name": "v", "type": FLOATS, "nullable": True, "metadata": {unity_types.VECTOR_SIZE: 2}},
+         {"name": "v", "type": FLOATS, "nullable": True, "metadata": {types.VECTOR_SIZE: 2}},
      ]}),
 ]  # fmt: skip
 

@@ -12,7 +12,7 @@ from tests.servers.seaweedfs import KEY, S3, SECRET
 from tests.servers.unity import Fault, Unity
 
 from lanceway.catalogs import UnityCatalog
-from lanceway.catalogs.unity_storage import options_of
+from lanceway.catalogs.unity.storage import options_of
 from lanceway.errors import PermissionDeniedError
 from lanceway.wire.unity import read_vended
 

@@ -16,7 +16,7 @@ from lance_namespace import (
 )
 
 import lanceway
-from lanceway.catalogs.withdrawal import claim_of, withdraw
+from lanceway.catalogs.contract.withdrawal import claim_of, withdraw
 from lanceway.tables import ipc
 
 ID = ["t"]

@@ -12,7 +12,7 @@ from tests.new_lakes import new_lake
 
 from lanceway import config
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
-from lanceway.catalogs.federated_lake import OwnLake
+from lanceway.catalogs.federated.own_lake import OwnLake
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.lake.store import LakeStore, open_store
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, NamespaceAlreadyExistsError
 from lanceway.tables import manifests
 

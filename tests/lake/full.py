@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake import checks

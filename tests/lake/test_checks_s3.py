@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli.app import app
 from lanceway.tables import manifests
 from tests.servers.seaweedfs import S3, SECRET

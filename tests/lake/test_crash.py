@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import TableNotFoundError
 from lanceway.lake import checks, inventory

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.identifiers import parse
 from lanceway.lake import lookups, marks, tables, versions
 from lanceway.lake.lookups import Table

@@ -16,7 +16,7 @@ import boto3
 import jwt
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.questions import TableEntry
+from lanceway.catalogs.contract.hooks import TableEntry
 from lanceway.identifiers import Identifier
 from tests.servers.seaweedfs import IAM, REGION, ROLE
 

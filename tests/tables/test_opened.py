@@ -9,7 +9,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lanceway.catalogs.lake import LakeCatalog
+from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import InvalidTableStateError
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.opened import read_at

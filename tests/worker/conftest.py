@@ -15,7 +15,7 @@ import pytest
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.catalogs.jobs import Job
+from lanceway.catalogs.contract.jobs import Job
 from lanceway.spark.worker.loop import Worker
 from lanceway.spark.worker.places import Places
 from lanceway.tables import envelopes, ipc

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.desk import Desk
-from lanceway.catalogs.subtree import Subtree
+from lanceway.catalogs.contract.job_queue import Desk
+from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
 from lanceway.spark.worker.places import Places

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import update
 
-from lanceway.catalogs.jobs import Job
+from lanceway.catalogs.contract.jobs import Job
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lanceway.access import tokens
-from lanceway.catalogs.requests import page_limit, page_of, page_start_id
+from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.lake.store import LakeStore
 from lanceway.lake.tokens import Token
 

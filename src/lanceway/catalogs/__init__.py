@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 from lanceway.lazy import front
 
 if TYPE_CHECKING:
-    from lanceway.catalogs.base import Catalog as Catalog
-    from lanceway.catalogs.base import TableEntry as TableEntry
-    from lanceway.catalogs.directory import DirectoryCatalog as DirectoryCatalog
-    from lanceway.catalogs.federated import FederatedCatalog as FederatedCatalog
-    from lanceway.catalogs.glue import GlueCatalog as GlueCatalog
-    from lanceway.catalogs.iceberg import IcebergCatalog as IcebergCatalog
-    from lanceway.catalogs.lake import LakeCatalog as LakeCatalog
-    from lanceway.catalogs.rest import RestCatalog as RestCatalog
-    from lanceway.catalogs.unity import UnityCatalog as UnityCatalog
+    from lanceway.catalogs.contract.base import Catalog as Catalog
+    from lanceway.catalogs.contract.base import TableEntry as TableEntry
+    from lanceway.catalogs.directory.catalog import DirectoryCatalog as DirectoryCatalog
+    from lanceway.catalogs.federated.catalog import FederatedCatalog as FederatedCatalog
+    from lanceway.catalogs.glue.catalog import GlueCatalog as GlueCatalog
+    from lanceway.catalogs.iceberg.catalog import IcebergCatalog as IcebergCatalog
+    from lanceway.catalogs.lake.catalog import LakeCatalog as LakeCatalog
+    from lanceway.catalogs.rest.catalog import RestCatalog as RestCatalog
+    from lanceway.catalogs.unity.catalog import UnityCatalog as UnityCatalog
 
 # Imported when first named, so that asking for one catalog does not load the others' libraries.
 __all__, __getattr__ = front(
     __name__,
     {
-        "Catalog": "lanceway.catalogs.base",
+        "Catalog": "lanceway.catalogs.contract.base",
         "DirectoryCatalog": "lanceway.catalogs.directory",
         "FederatedCatalog": "lanceway.catalogs.federated",
         "GlueCatalog": "lanceway.catalogs.glue",
         "IcebergCatalog": "lanceway.catalogs.iceberg",
         "LakeCatalog": "lanceway.catalogs.lake",
         "RestCatalog": "lanceway.catalogs.rest",
-        "TableEntry": "lanceway.catalogs.base",
+        "TableEntry": "lanceway.catalogs.contract.base",
         "UnityCatalog": "lanceway.catalogs.unity",
     },
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from lanceway.catalogs.base import Catalog
-from lanceway.catalogs.contract import OPERATIONS
+from lanceway.catalogs.contract.base import Catalog
+from lanceway.catalogs.contract.operations import OPERATIONS
 from lanceway.catalogs.registry import CATALOGS, catalog_class
 
 _HEADING = """\

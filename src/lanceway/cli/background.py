@@ -12,7 +12,7 @@ from lanceway.cli.options import Limit, PageToken
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.catalogs.jobs import Job
+    from lanceway.catalogs.contract.jobs import Job
 
 app = group("Background jobs")
 

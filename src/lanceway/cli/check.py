@@ -88,7 +88,7 @@ def _connected(session: Session, url: str, token: str | None, token_file: Path |
     from lanceway import config
 
     config.quiet_lance()
-    from lanceway.catalogs.connection import connect
+    from lanceway.catalogs.connect import connect
 
     given = token_file.read_text().strip() if token_file else token
     return connect("rest", settings={"uri": url, **({"token": given} if given else {}), **session.settings})

@@ -35,7 +35,7 @@ def opened(session: Session, text: str) -> LanceNamespace:
     from lanceway import config
 
     config.quiet_lance()
-    from lanceway.catalogs.connection import connect
+    from lanceway.catalogs.connect import connect
 
     if is_folder(text):
         return connect("dir", settings={"path": text})

@@ -63,7 +63,7 @@ class Place:
     @property
     def user(self) -> str:
         """Who acts: the owner of what is made."""
-        from lanceway.catalogs.lake_connection import login
+        from lanceway.catalogs.lake.connection import login
 
         return self.settings.get("user") or login()
 

@@ -58,8 +58,8 @@ class Session:
         from lanceway import config
 
         config.quiet_lance()
-        from lanceway.catalogs.connection import connect
-        from lanceway.catalogs.wrapper import Wrapper
+        from lanceway.catalogs.connect import connect
+        from lanceway.catalogs.wrappers.forward import Wrapper
 
         type_, name = self._chosen()
         found = connect(type_, name=name, config=self.config, settings=self.settings)
@@ -128,8 +128,8 @@ class Session:
         return [Identifier.parse(name, _WIRE_DELIMITER).format(self.delimiter) for name in names]
 
     def _request(self, operation: str, id_: list[str] | None, fields: Mapping[str, object]) -> Any:
-        from lanceway.catalogs.contract import REQUESTS
-        from lanceway.catalogs.requests import accept
+        from lanceway.catalogs.contract.operations import REQUESTS
+        from lanceway.catalogs.contract.requests import accept
 
         given = {key: value for key, value in fields.items() if value is not None}
         return accept(REQUESTS[operation], {"id": id_, **given} if id_ is not None else given)

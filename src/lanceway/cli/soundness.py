@@ -49,7 +49,7 @@ def check(
 def tidy(session: Session, uri: Uri = None, metalake: Metalake = None, catalog: Catalog = None) -> None:
     """Delete the data of dropped tables that a crash, or storage that could not be reached, has left."""
     where = place(session, uri=uri, metalake=metalake, catalog=catalog)
-    from lanceway.catalogs.lake import LakeCatalog
+    from lanceway.catalogs.lake.catalog import LakeCatalog
 
     # Where new tables lie is the catalog's affair; nothing is made here.
     settings = {key: value for key, value in where.settings.items() if key != "root"}

@@ -98,15 +98,15 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
 @contextmanager
 def _namespace(session: Session, name: str) -> Iterator[Places]:
     """A namespace of the configuration that records its jobs in a database."""
-    from lanceway.catalogs import later_desk
+    from lanceway.catalogs.contract import lazy_job_queue
     from lanceway.config import CatalogSettings
     from lanceway.spark.worker.places import Places
 
     with session.catalog as catalog:
-        lent = later_desk.lent(catalog)
+        lent = lazy_job_queue.lent(catalog)
         if lent is None:
             raise typer.BadParameter(
-                f"[namespaces.{name}] records no jobs here. Set jobs in it to {later_desk.HOME!r}, or to a database.",
+                f"[namespaces.{name}] records no jobs here. Set jobs to {lazy_job_queue.HOME!r} or to a database.",
                 param_hint="'--in'",
             )
         desk, (type_, settings) = lent.opened(), session.root
@@ -118,7 +118,7 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
 @contextmanager
 def serving(settings: ServerSettings) -> Iterator[Places]:
     """The catalogs of a server with these settings."""
-    from lanceway.catalogs.federated_tree import canonical
+    from lanceway.catalogs.federated.tree import canonical
     from lanceway.lake.store import open_store
     from lanceway.spark.worker.places import Places
 

@@ -10,9 +10,9 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.identities import Authenticator
-from lanceway.catalogs.federated import FederatedCatalog
-from lanceway.catalogs.federated_places import AllowedLocations
-from lanceway.catalogs.federated_tree import canonical
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.tree import canonical
 from lanceway.config import ServerSettings
 from lanceway.server import hosts, openapi, openapi_lanceway
 from lanceway.server.auth import Authentication

@@ -10,11 +10,11 @@ from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableReq
 from starlette.types import Receive, Scope, Send
 
 from lanceway.access.principal import Principal
-from lanceway.catalogs.contract import stream_twin
-from lanceway.catalogs.federated import FederatedCatalog
-from lanceway.catalogs.federated_places import AllowedLocations
-from lanceway.catalogs.federated_tree import canonical
-from lanceway.catalogs.requests import accept
+from lanceway.catalogs.contract.operations import stream_twin
+from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.tree import canonical
 from lanceway.server import bodies, exchange, fields, rows
 from lanceway.server.answers import Answer, send_answer, written
 from lanceway.server.auth import principal_of

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lanceway.access.principal import Principal
-from lanceway.catalogs.desk import Desk
+from lanceway.catalogs.contract.job_queue import Desk
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
 from lanceway.lake.job_states import STATES

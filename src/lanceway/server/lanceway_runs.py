@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from lanceway import drawing
 from lanceway.access.principal import Principal
-from lanceway.catalogs.requests import page_of, page_start, page_start_id
+from lanceway.catalogs.contract.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
 from lanceway.lake import leases, ledger, lineage, reports, run_lists, runs, seen_files
 from lanceway.lake.names import checked_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from lanceway.access.oidc import Oidc
-from lanceway.catalogs.federated import FederatedCatalog
-from lanceway.catalogs.federated_places import AllowedLocations
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.server.home import Home

@@ -8,8 +8,8 @@ from typing import Any
 from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
 
-from lanceway.catalogs.federated import FederatedCatalog, Step
-from lanceway.catalogs.wrapper import Forwarder, carry_out
+from lanceway.catalogs.federated.catalog import FederatedCatalog, Step
+from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.server.disclosure import without_secrets
 
 

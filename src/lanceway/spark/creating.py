@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateTableRequest
 
-from lanceway.catalogs.wrapper import carry_out
+from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.spark.planning import new_schema
 from lanceway.spark.target import Target

@@ -8,7 +8,7 @@ from typing import Any
 
 from lance_namespace import DeclareTableRequest, DescribeTableRequest
 
-from lanceway.catalogs import withdrawal
+from lanceway.catalogs.contract import withdrawal
 from lanceway.errors import TableAlreadyExistsError, TableNotFoundError
 from lanceway.spark.target import Target
 from lanceway.tables import dataset, managers

@@ -7,7 +7,7 @@ from typing import Any
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs.contract import REQUESTS
+from lanceway.catalogs.contract.operations import REQUESTS
 
 _PAGE = 1000
 # What an answer calls the names that it lists.

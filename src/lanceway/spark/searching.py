@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import QueryTableRequest
 
-from lanceway.catalogs.requests import accept
+from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import InvalidInputError
 from lanceway.spark.options import OWNER, ReadOptions
 from lanceway.tables import query

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs.contract import REQUESTS
+from lanceway.catalogs.contract.operations import REQUESTS
 from lanceway.errors import (
     NamespaceNotFoundError,
     TableNotFoundError,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace import DescribeTableRequest
 
 from lanceway import config
-from lanceway.catalogs.connection import connect
-from lanceway.catalogs.questions import Questions
+from lanceway.catalogs.connect import connect
+from lanceway.catalogs.contract.hooks import Questions
 from lanceway.config.rows import as_text
 from lanceway.errors import (
     InvalidInputError,

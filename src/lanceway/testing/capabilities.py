@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
-from lanceway.catalogs.contract import OPERATIONS
+from lanceway.catalogs.contract.operations import OPERATIONS
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

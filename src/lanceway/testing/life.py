@@ -18,7 +18,7 @@ from lance_namespace import (
     MergeInsertIntoTableRequest,
 )
 
-from lanceway.catalogs.contract import OPERATIONS
+from lanceway.catalogs.contract.operations import OPERATIONS
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import code, rows, vector
 from lanceway.testing.capabilities import needs

@@ -81,6 +81,6 @@ def ask(catalog: Any, operation: str, id_: Id | None, *, as_dict: bool = True) -
 
 
 def model(operation: str) -> Any:
-    from lanceway.catalogs.contract import REQUESTS
+    from lanceway.catalogs.contract.operations import REQUESTS
 
     return REQUESTS[operation]

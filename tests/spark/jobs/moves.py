@@ -93,7 +93,7 @@ def names(catalog: LanceNamespace) -> set[str]:
 
 
 def inside(catalog: LanceNamespace, *at: str) -> LanceNamespace:
-    from lanceway.catalogs.subtree import Subtree
+    from lanceway.catalogs.wrappers.subtree import Subtree
 
     return Subtree(catalog, Identifier(at))
 

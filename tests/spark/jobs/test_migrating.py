@@ -163,10 +163,10 @@ def test_a_dry_run_makes_nothing(source: DirectoryCatalog, tmp_path: Path) -> No
 
 def test_two_runs_between_the_same_catalogs_do_not_meet(source: DirectoryCatalog, tmp_path: Path) -> None:
     target = moves.lake(tmp_path)
-    from lanceway.catalogs import shapes
+    from lanceway.catalogs.contract import limits
 
     with (
-        Journal(shapes.place(source), shapes.place(target)).held(),
+        Journal(limits.place(source), limits.place(target)).held(),
         pytest.raises(ConcurrentModificationError, match=f"by process {os.getpid()} since"),
     ):
         jobs.migrate(source, target)

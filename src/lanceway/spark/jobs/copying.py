@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lance_namespace import CreateTableRequest, DropTableRequest, LanceNamespace
 
-from lanceway.catalogs.wrapper import carry_out
+from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.spark.jobs import marks, running

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs import shapes
-from lanceway.catalogs.folder import DEREGISTERED, VERSIONS
-from lanceway.catalogs.naming import MANIFEST, SUFFIX
+from lanceway.catalogs.contract import limits
+from lanceway.catalogs.directory.folder import DEREGISTERED, VERSIONS
+from lanceway.catalogs.directory.names import MANIFEST, SUFFIX
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.spark.jobs import listing, marks, running
@@ -84,7 +84,7 @@ def _registered(
             return Outcome(KNOWN, found.path, str(wanted), found.location)
         reason = f"{wanted} is in the target already, at {at}. Rename one of the two."
         return Outcome(COLLISION, found.path, str(wanted), found.location, reason)
-    shapes.check_location(target, wanted, found.location)
+    limits.check_location(target, wanted, found.location)
     follows = False
     if not dry_run:
         registrar.make_room(wanted, original=found.table)
@@ -176,7 +176,7 @@ class _Walk:
 
     def _named(self, folder: str) -> Iterator[Found]:
         """The tables of a folder that has a manifest, which knows their names better than their folders do."""
-        from lanceway.catalogs.directory import DirectoryCatalog
+        from lanceway.catalogs.directory.catalog import DirectoryCatalog
 
         options = {f"storage.{key}": value for key, value in self._options.items()}
         above = PurePosixPath(folder).parts

@@ -6,7 +6,7 @@ import threading
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs import shapes
+from lanceway.catalogs.contract import limits
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError
 from lanceway.identifiers import Identifier
 from lanceway.spark.jobs.marks import Seen
@@ -19,7 +19,7 @@ class Naming:
         if flatten == "":
             raise InvalidInputError("flatten is empty: give what joins the names, such as '_'.")
         self._target, self._flatten = target, flatten
-        self._shape = shapes.shape(target)
+        self._shape = limits.shape(target)
         self._may_meet = flatten is not None or self._shape.folds_case
         self._given = Seen()
         self._lock = threading.Lock()
@@ -31,7 +31,7 @@ class Naming:
         where another table of this job has the name.
         """
         found = self._fitted(table)
-        shapes.check(self._target, found)
+        limits.check(self._target, found)
         if self._may_meet:
             with self._lock:
                 if not self._given.add(self._folded(found)):

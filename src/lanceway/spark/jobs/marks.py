@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs import shapes
+from lanceway.catalogs.contract import limits
 from lanceway.identifiers import Identifier
 
 SOURCE = "lanceway.source"
@@ -36,7 +36,7 @@ class Mark:
 
     @classmethod
     def of(cls, source: LanceNamespace, table: Identifier) -> Mark:
-        return cls(shapes.place(source), table)
+        return cls(limits.place(source), table)
 
     @classmethod
     def read(cls, properties: Mapping[str, str] | None) -> Mark | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lance_namespace import CountTableRowsRequest, LanceNamespace
 
-from lanceway.catalogs import shapes
+from lanceway.catalogs.contract import limits
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
@@ -71,7 +71,7 @@ def migrate(
         each = running.outcomes(keeping.keep, found, threads=threads, stop=stop)
         with keeping.registrar:
             return running.collect(report, each, listen, stop)
-    journal = Journal(shapes.place(source), shapes.place(target), state)
+    journal = Journal(limits.place(source), limits.place(target), state)
     copying = _Copying(Copier(source, target, replace), names, journal, dry_run)
     with journal.held(), copying.registrar:
         if spark is None:
@@ -105,7 +105,7 @@ class _Keeping:
                 return Outcome(KNOWN, str(table), str(wanted), location)
             reason = f"{wanted} is in the target already, at {known.location}."
             return Outcome(COLLISION, str(table), str(wanted), location, reason)
-        shapes.check_location(self._target, wanted, location)
+        limits.check_location(self._target, wanted, location)
         rows, follows = 0, False
         if not self._dry_run:
             properties = {**marks.carried(described.properties), **Mark.of(self._source, table).write()}

@@ -19,7 +19,7 @@ from lance_namespace import (
     RegisterTableRequest,
 )
 
-from lanceway.catalogs import shapes
+from lanceway.catalogs.contract import limits
 from lanceway.errors import (
     InternalError,
     InvalidTableStateError,
@@ -72,7 +72,7 @@ class Registrar:
         self._known, self._filled = Seen(), Seen()
         self._made: list[Identifier] = []
         self._making = threading.Lock()
-        self._turns = threading.Lock() if shapes.takes_turns(target) else nullcontext()
+        self._turns = threading.Lock() if limits.takes_turns(target) else nullcontext()
 
     def __enter__(self) -> Self:
         return self
@@ -137,17 +137,17 @@ class Registrar:
         """Make the namespace that is the root here, if it is one inside of a catalog and not there yet."""
         if ROOT in self._known:
             return
-        inner, at = shapes.opened(self._target)
+        inner, at = limits.opened(self._target)
         with self._making:
             for depth in range(1, at.depth + 1):
                 namespace = Identifier(at[:depth])
                 if ROOT not in self._known and not _exists(inner, namespace):
-                    shapes.check_namespace(inner, namespace)
+                    limits.check_namespace(inner, namespace)
                     inner.create_namespace(CreateNamespaceRequest(id=list(namespace), mode="exist_ok"))
             self._known.add(ROOT)
 
     def _make(self, namespace: Identifier, properties: Mapping[str, str]) -> None:
-        shapes.check_namespace(self._target, namespace)
+        limits.check_namespace(self._target, namespace)
         request = CreateNamespaceRequest(id=list(namespace), mode="exist_ok", properties=dict(properties) or None)
         with self._turns:
             self._target.create_namespace(request)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import DescribeTableRequest, LanceNamespace, QueryTableRequest
 
-from lanceway.catalogs import shapes
-from lanceway.catalogs.wrapper import carry_out
+from lanceway.catalogs.contract import limits
+from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, InvalidInputError, InvalidTableStateError
 from lanceway.identifiers import Identifier
 from lanceway.spark.jobs.checksums import Checksum
@@ -56,7 +56,7 @@ def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBa
 
 def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) -> Rows:
     """The latest version of a table, or the one that is named."""
-    inner, _ = shapes.opened(catalog)
+    inner, _ = limits.opened(catalog)
     if getattr(inner, "TYPE", None) == "rest":
         return _through(catalog, table, version)
     found = catalog.describe_table(DescribeTableRequest(id=list(table)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from lance_namespace import DescribeTableResponse, LanceNamespace
 
-from lanceway.catalogs import shapes
+from lanceway.catalogs.contract import limits
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.spark.jobs import listing, marks, running
@@ -51,8 +51,8 @@ def sync(
 
 
 def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
-    if shapes.place(source) == shapes.place(target):
-        raise InvalidInputError(f"Source and target are the same: {shapes.place(source)}. Choose two different ones.")
+    if limits.place(source) == limits.place(target):
+        raise InvalidInputError(f"Source and target are the same: {limits.place(source)}. Choose two different ones.")
 
 
 class _Sync:
@@ -64,7 +64,7 @@ class _Sync:
         self._names, self.registrar = Naming(target, flatten), Registrar(target)
         self._there = Seen(listing.everything(target))
         self._matched = Seen()
-        self._place = shapes.place(source)
+        self._place = limits.place(source)
 
     def bring(self, table: Identifier) -> Outcome | None:
         wanted: Identifier | None = None
@@ -89,7 +89,7 @@ class _Sync:
             reason = _change(known, location)
         elif is_declared(self._source, table):
             return None
-        shapes.check_location(self._target, wanted, location)
+        limits.check_location(self._target, wanted, location)
         if not self._dry_run:
             # The source goes on keeping its tables' versions, so the target must not begin to.
             own = {**mark.write(), marks.DIGEST: digest, **marks.FOLLOWS}

@@ -20,7 +20,7 @@ from lance_namespace import (
 )
 from pydantic import ValidationError
 
-from lanceway.catalogs.questions import Questions
+from lanceway.catalogs.contract.hooks import Questions
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
 from lanceway.spark.jobs import marks, registering
 from lanceway.spark.jobs.cleaning import clean

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from lanceway.catalogs.lake_connection import login
+from lanceway.catalogs.lake.connection import login
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake import homes
 from lanceway.lake.bounds import kept

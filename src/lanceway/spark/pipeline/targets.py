@@ -8,7 +8,7 @@ from pathlib import Path
 from lance_namespace import LanceNamespace
 
 from lanceway import config as configuration
-from lanceway.catalogs.connection import connect
+from lanceway.catalogs.connect import connect
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.spark.target import Target

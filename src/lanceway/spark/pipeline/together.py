@@ -17,7 +17,7 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.commit_table_operation import CommitTableOperation
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 
-from lanceway.catalogs.wrapper import Wrapper
+from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import InvalidInputError
 from lanceway.spark.target import Target
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from lanceway.catalogs.jobs import AUTO_REFRESH, BACKFILL, REFRESH
-from lanceway.catalogs.lake_connection import login
+from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
+from lanceway.catalogs.lake.connection import login
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,

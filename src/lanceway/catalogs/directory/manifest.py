@@ -1,0 +1,352 @@
+"""pylance's `__manifest`: the Lance table beside the tables that knows namespaces and where tables lie.
+
+Its format is pylance's own, so it is asked and changed through pylance's DirectoryNamespace, here in
+the mode in which that looks at the manifest alone. What that namespace does not check or
+does not clean up after itself is done around it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lance_namespace import (
+    CreateNamespaceRequest,
+    DeregisterTableRequest,
+    DescribeNamespaceRequest,
+    DescribeTableRequest,
+    DropNamespaceRequest,
+    ListNamespacesRequest,
+    ListTablesRequest,
+    RegisterTableRequest,
+)
+
+from lanceway.catalogs.directory.folder import Folder
+from lanceway.catalogs.directory.names import DELIMITER, MANIFEST
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lanceway.identifiers import Identifier
+from lanceway.tables import failures
+from lanceway.tables.dataset import Table
+
+if TYPE_CHECKING:
+    import lance
+    from lance.namespace import DirectoryNamespace
+
+# How often a change is tried again that lost against changes of other objects.
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the manifest knows of a table."""
+
+    folder: str  # relative to the root
+    properties: Mapping[str, str] | None
+
+
+class Manifest:
+    """The manifest of one root. It comes into being with the first change."""
+
+    def __init__(self, folder: Folder, storage_options: Mapping[str, str] | None) -> None:
+        self._folder = folder
+        self._options = dict(storage_options or {})
+        self._seen = False
+        # By process: one that a fork left here would wait for threads that are not there, and must not
+        # even be let go of, as its end would touch them too.
+        self._opened: dict[int, DirectoryNamespace] = {}
+        self._watched: dict[int, lance.LanceDataset] = {}
+        # The version of the manifest at which these were the tables at the root.
+        self._root: tuple[int, list[str]] = (0, [])
+
+    def exists(self) -> bool:
+        """Whether there is one. It never goes away again, so once seen it is not looked for.
+
+        Its folder alone is none yet: whoever makes the first one commits its first version a little later.
+        """
+        self._seen = self._seen or (self._folder.has(MANIFEST) and self._folder.has_data(MANIFEST))
+        return self._seen
+
+    @property
+    def _namespace(self) -> DirectoryNamespace:
+        pid = os.getpid()
+        opened = self._opened.get(pid)
+        if opened is None:
+            opened = self._opened.setdefault(pid, self._open())
+        return opened
+
+    def _open(self) -> DirectoryNamespace:
+        from lance.namespace import DirectoryNamespace
+
+        options = {f"storage.{key}": value for key, value in self._options.items()}
+        with self._translated("connect"):
+            return DirectoryNamespace(  # type: ignore[no-untyped-call]
+                root=self._folder.root, dir_listing_enabled="false", **options
+            )
+
+    def close(self) -> None:
+        self._opened.pop(os.getpid(), None)
+        self._watched.pop(os.getpid(), None)
+
+    # -- namespaces ------------------------------------------------------------------------------
+
+    def namespace_properties(self, namespace: Identifier) -> dict[str, str] | None:
+        """Raises NamespaceNotFoundError."""
+        _check_namespace(namespace)
+        with self._translated("describe"):
+            try:
+                found = self._namespace.describe_namespace(DescribeNamespaceRequest(id=list(namespace)))
+            except NamespaceNotFoundError:
+                raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
+        return found.properties or {}
+
+    def has_namespace(self, namespace: Identifier) -> bool:
+        if namespace.is_root:
+            return True
+        try:
+            self.namespace_properties(namespace)
+        except NamespaceNotFoundError:
+            return False
+        return True
+
+    def namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        _check_namespace(namespace)
+        request = ListNamespacesRequest(id=list(namespace), page_token=after, limit=limit)
+        with self._translated("list"):
+            names = self._namespace.list_namespaces(request).namespaces
+        return names or self._nothing_in(namespace)
+
+    def create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> None:
+        """Raises NamespaceAlreadyExistsError, also for a table's name, and NamespaceNotFoundError for the parent."""
+        _check_namespace(namespace.parent)
+        request = CreateNamespaceRequest(id=list(namespace), properties=dict(properties) or None)
+        with self._translated("create_namespace"):
+            try:
+                self._insistently(namespace, lambda: self._namespace.create_namespace(request))
+            except NamespaceAlreadyExistsError:
+                raise NamespaceAlreadyExistsError(
+                    f"{namespace} cannot be created: a namespace or table has this name already."
+                ) from None
+            except NamespaceNotFoundError:
+                raise _no_parent(namespace) from None
+
+    def drop_namespace(self, namespace: Identifier) -> None:
+        """Drop an empty namespace. Raises NamespaceNotFoundError and NamespaceNotEmptyError."""
+        properties = self.namespace_properties(namespace)
+        with self._translated("drop_namespace"):
+            try:
+                self._namespace.drop_namespace(DropNamespaceRequest(id=list(namespace)))
+            except NamespaceNotEmptyError:
+                raise _not_empty(namespace) from None
+            except NamespaceNotFoundError:
+                raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
+        if not self._is_empty(namespace):
+            # Something was put into it between pylance's look and its deletion: nothing may be orphaned.
+            self.create_namespace(namespace, properties or {})
+            raise _not_empty(namespace)
+
+    def _is_empty(self, namespace: Identifier) -> bool:
+        names = list(namespace)
+        with self._translated("list"):
+            tables = self._namespace.list_tables(ListTablesRequest(id=names, limit=1)).tables
+            return (
+                not tables and not self._namespace.list_namespaces(ListNamespacesRequest(id=names, limit=1)).namespaces
+            )
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def tables(
+        self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
+    ) -> Sequence[str]:
+        _check_namespace(namespace)
+        if namespace.is_root and include_declared:  # which of them hold data is not the manifest's to know
+            return self._at_root(after, limit)
+        request = ListTablesRequest(
+            id=list(namespace), page_token=after, limit=limit, include_declared=include_declared
+        )
+        with self._translated("list"):
+            names = self._namespace.list_tables(request).tables
+        return names or self._nothing_in(namespace)
+
+    def _at_root(self, after: str | None, limit: int | None) -> Sequence[str]:
+        """The tables at the root: they are asked for with every list of folders, and read anew after a change alone."""
+        with self._translated("list"):
+            version, names = self._latest_version(), self._root[1]
+            if version != self._root[0]:
+                # The version was asked for first: names may be newer than it and are then read again, never older.
+                request = ListTablesRequest(id=[], include_declared=True)
+                names = sorted(self._namespace.list_tables(request).tables)
+                self._root = (version, names)
+        first = 0 if after is None else bisect_right(names, after)
+        return names[first : None if limit is None else first + limit]
+
+    def _latest_version(self) -> int:
+        pid = os.getpid()
+        opened = self._watched.get(pid)
+        if opened is None:
+            opened = self._watched.setdefault(pid, self._dataset())
+        return int(opened.latest_version)
+
+    def find(self, table: Identifier) -> Row:
+        """Raises TableNotFoundError, or NamespaceNotFoundError for its parent."""
+        _check_table(table)
+        with self._translated("describe"):
+            try:
+                found = self._namespace.describe_table(DescribeTableRequest(id=list(table)))
+            except TableNotFoundError:
+                if self.has_namespace(table.parent):
+                    raise TableNotFoundError(f"There is no table {table}.") from None
+                raise _no_parent(table) from None
+        return Row(self._relative(found.location or ""), found.properties or None)
+
+    def add(self, table: Identifier, folder: str, properties: Mapping[str, str]) -> None:
+        """Give a table folder a name; of several who give this name one succeeds.
+
+        Raises TableAlreadyExistsError, also for a namespace's name, and NamespaceNotFoundError for the parent.
+        """
+        _check_namespace(table.parent)
+        request = RegisterTableRequest(id=list(table), location=folder)
+        with self._translated("register_table"):
+            try:
+                self._insistently(table, lambda: self._namespace.register_table(request))
+            except (TableAlreadyExistsError, NamespaceAlreadyExistsError):
+                raise TableAlreadyExistsError(
+                    f"{table} cannot be created: a table or namespace has this name already."
+                ) from None
+            except NamespaceNotFoundError:
+                raise _no_parent(table) from None
+        try:
+            self._complete(table, properties)
+        except LanceNamespaceError:
+            self.remove(table)
+            raise
+
+    def _complete(self, table: Identifier, properties: Mapping[str, str]) -> None:
+        """What pylance's register leaves out: it loses properties, which its declare keeps in this column,
+        and looks for the parent only before it adds the row."""
+        if properties:
+            self._keep(table, properties)
+        if not self.has_namespace(table.parent):
+            raise _no_parent(table)
+
+    def _keep(self, table: Identifier, properties: Mapping[str, str]) -> None:
+        values, where = {"metadata": _quoted(json.dumps(dict(properties)))}, f"object_id = {_key(table)}"
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            try:
+                with self._translated("register_table"):
+                    self._dataset().update(values, where=where)
+                return
+            except ConcurrentModificationError:  # others change other rows
+                if not attempts_left:
+                    raise
+
+    def remove(self, table: Identifier) -> None:
+        """Forget a table; of several who do so one succeeds. Raises TableNotFoundError."""
+        _check_table(table)
+        with self._translated("deregister_table"):
+            try:
+                self._namespace.deregister_table(DeregisterTableRequest(id=list(table)))
+            except TableNotFoundError:
+                raise TableNotFoundError(f"There is no table {table}.") from None
+
+    def owners(self, folder: str) -> list[Identifier]:
+        """The tables that lie in a folder, whatever their names."""
+        if not self.exists():
+            return []
+        with self._translated("describe_table"):
+            where = f"object_type = 'table' AND location = {_quoted(folder)}"
+            found = self._dataset().to_table(columns=["object_id"], filter=where)
+        return [Identifier.parse(name, DELIMITER) for name in found["object_id"].to_pylist()]
+
+    # -- helpers ---------------------------------------------------------------------------------
+
+    def _dataset(self) -> lance.LanceDataset:
+        import lance
+
+        return lance.dataset(self._folder.location(MANIFEST), storage_options=self._options or None)
+
+    def _nothing_in(self, namespace: Identifier) -> list[str]:
+        """pylance lists a namespace that does not exist as empty; only then is it worth a question."""
+        if not namespace.is_root:
+            self.namespace_properties(namespace)
+        return []
+
+    def _relative(self, location: str) -> str:
+        folder = self._folder.relative(location)
+        if folder is None:
+            raise InternalError(f"The manifest of {self._folder.root} places a table at {location}, outside of it.")
+        return folder
+
+    @contextmanager
+    def _translated(self, operation: str) -> Iterator[None]:
+        """pylance's namespace raises the contract's errors; what the Lance table beneath raises is a builtin,
+        or an internal error with the storage's own words."""
+        try:
+            yield
+        except (*failures.FOREIGN, InternalError) as error:
+            table = Table(f"the manifest of {self._folder.root}", self._folder.location(MANIFEST))
+            raise failures.translate(table, operation, error) from None
+
+    def _insistently(self, identifier: Identifier, change: Callable[[], object]) -> None:
+        """pylance reports a lost race as a conflict; whether the name is taken now tells what it was."""
+        for _ in range(_ATTEMPTS):
+            try:
+                change()
+                return
+            except ConcurrentModificationError:
+                self._refuse_taken(identifier)
+        raise ConcurrentModificationError(
+            f"{identifier} could not be created: too many others change the manifest of {self._folder.root}. Try again."
+        )
+
+    def _refuse_taken(self, identifier: Identifier) -> None:
+        if self.has_namespace(identifier):
+            raise NamespaceAlreadyExistsError(str(identifier))
+        try:
+            self.find(identifier)
+        except TableNotFoundError:
+            return
+        raise NamespaceAlreadyExistsError(str(identifier))
+
+
+def _check_namespace(namespace: Identifier) -> None:
+    """pylance joins names without a look at them: ["a$b"] must not find what is ["a", "b"]."""
+    if any(DELIMITER in name for name in namespace):
+        raise NamespaceNotFoundError(f"There is no namespace {namespace}.")
+
+
+def _check_table(table: Identifier) -> None:
+    _check_namespace(table.parent)
+    if DELIMITER in table.name:
+        raise TableNotFoundError(f"There is no table {table}.")
+
+
+def _no_parent(identifier: Identifier) -> NamespaceNotFoundError:
+    return NamespaceNotFoundError(f"There is no namespace {identifier.parent}, so there can be no {identifier} in it.")
+
+
+def _not_empty(namespace: Identifier) -> NamespaceNotEmptyError:
+    return NamespaceNotEmptyError(
+        f"{namespace} cannot be dropped: it is not empty. Empty it first, or drop it with behavior cascade."
+    )
+
+
+def _key(identifier: Identifier) -> str:
+    return _quoted(identifier.format(DELIMITER))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

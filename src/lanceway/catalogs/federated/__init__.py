@@ -1,0 +1,12 @@
+"""One tree over many catalogs, each mounted by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanceway.lazy import front
+
+if TYPE_CHECKING:
+    from lanceway.catalogs.federated.catalog import FederatedCatalog as FederatedCatalog
+
+__all__, __getattr__ = front(__name__, {"FederatedCatalog": "lanceway.catalogs.federated.catalog"})

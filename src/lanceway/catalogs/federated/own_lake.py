@@ -1,0 +1,204 @@
+"""The catalogs of a tree's own lake: those in its database, made and dropped through the tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+from sqlalchemy import Connection
+
+from lanceway.catalogs.contract.requests import mode
+from lanceway.catalogs.federated.mounts import TYPE, Mount
+from lanceway.catalogs.lake.catalog import VERSIONING, LakeCatalog
+from lanceway.catalogs.lake.connection import MANAGED, STORAGE, login
+from lanceway.errors import InvalidInputError, NamespaceNotFoundError
+from lanceway.identifiers import ROOT
+from lanceway.lake import catalogs, locations
+from lanceway.lake.catalogs import Catalog
+from lanceway.lake.store import LakeStore
+from lanceway.tables.storage import local_path
+
+_RESERVED = "lanceway."
+# Opened catalogs that are kept at hand: they share connections, and are small.
+_MOST_OPENED = 1000
+
+
+class LakeMount(Mount):
+    """A catalog in the lake's database."""
+
+    configured = False
+
+    def __init__(self, name: str, lake: OwnLake) -> None:
+        super().__init__(name, catalogs.LAKE, lake.threads, lake.deadline)
+        self._lake = lake
+
+    @property
+    def catalog(self) -> LakeCatalog:
+        """Raises NamespaceNotFoundError."""
+        return self._lake.opened(self.name)
+
+
+class OwnLake:
+    """A metalake in a database, and where the tables of its new catalogs lie."""
+
+    def __init__(
+        self,
+        store: LakeStore,
+        *,
+        metalake: str = "lanceway",
+        warehouse: str | None = None,
+        storage: Mapping[str, str] | None = None,
+        threads: int = 16,
+        deadline: float = 60.0,
+    ) -> None:
+        self.store, self.metalake, self.threads, self.deadline = store, metalake, threads, deadline
+        path = None if warehouse is None else local_path(warehouse)
+        self._warehouse = warehouse if path is None else os.path.abspath(path)
+        self._settings = {
+            "metalake": metalake,
+            "user": login(),
+            **{f"storage.{key}": value for key, value in (storage or {}).items()},
+        }
+        # By name, with the row that was found: a catalog may be dropped, and its name given to another.
+        self._opened: dict[str, tuple[int, LakeCatalog]] = {}
+
+    @property
+    def user(self) -> str:
+        """Who acts where nobody is named."""
+        return self._settings["user"]
+
+    def identity(self) -> tuple[object, ...]:
+        return self.store.uri, sorted(self._settings.items())
+
+    # -- finding ---------------------------------------------------------------------------------
+
+    def names(self, after: str | None, limit: int | None) -> Sequence[str]:
+        return self.store.read(lambda connection: catalogs.names(connection, self.metalake, after=after, limit=limit))
+
+    def mount(self, name: str) -> LakeMount:
+        return LakeMount(name, self)
+
+    def properties(self, name: str) -> dict[str, str]:
+        """A catalog's own properties, and what it is. Raises NamespaceNotFoundError."""
+        return _properties(self.load(name))
+
+    def load(self, name: str) -> Catalog:
+        """Raises NamespaceNotFoundError."""
+        return self.store.read(lambda connection: catalogs.load(connection, self.metalake, name))
+
+    def present(self, names: Sequence[str]) -> list[str]:
+        """Those of the names that catalogs in the database have."""
+
+        def found(connection: Connection) -> list[str]:
+            known = set(catalogs.names(connection, self.metalake))
+            return [name for name in names if name in known]
+
+        return self.store.read(found)
+
+    def opened(self, name: str) -> LakeCatalog:
+        """A catalog to work with. Raises NamespaceNotFoundError."""
+        known = self._opened.get(name)
+        if known is None:
+            row = self.load(name)
+            if len(self._opened) >= _MOST_OPENED:
+                self._opened.clear()
+            known = self._opened[name] = row.id, LakeCatalog.over(self.store, row, **self._settings)
+        return known[1]
+
+    def at_hand(self, name: str) -> LakeCatalog | None:
+        """The same if it was opened before. Nothing is asked: one that was dropped since has no rows any more."""
+        known = self._opened.get(name)
+        return None if known is None else known[1]
+
+    def is_stale(self, name: str) -> bool:
+        """Whether a catalog was dropped since it was opened, and another one has its name.
+
+        Raises NamespaceNotFoundError if none has.
+        """
+        known = self._opened.pop(name, None)
+        row = self.load(name)
+        if known is None or row.id != known[0]:
+            return True
+        self._opened[name] = known
+        return False
+
+    # -- making and dropping ---------------------------------------------------------------------
+
+    def create(self, name: str, properties: Mapping[str, str], *, by: str, replace: bool = False) -> Catalog:
+        """Make a nested catalog below the warehouse, instead of an empty one if told to `replace` it.
+
+        Raises NamespaceAlreadyExistsError, NamespaceNotEmptyError.
+        """
+        if self._warehouse is None:
+            raise InvalidInputError(
+                f"The catalog {name!r} cannot be made: its tables would lie below the warehouse, and none is set. Set "
+                "warehouse in [server]."
+            )
+        root, (managed, kept) = locations.canonical(self._warehouse), _versioning(properties)
+
+        def made(connection: Connection) -> Catalog:
+            if replace:
+                with suppress(NamespaceNotFoundError):
+                    catalogs.drop(connection, self.metalake, name)
+            return catalogs.create(
+                connection,
+                self.metalake,
+                name,
+                by=by,
+                nested=True,
+                managed=managed,
+                location=locations.under(root),
+                properties=kept,
+            )
+
+        return self.store.run(made)
+
+    def drop(self, name: str, *, by: str, cascade: bool) -> dict[str, str]:
+        """Drop a catalog, and with `cascade` all that is inside; the properties that it had.
+
+        Raises NamespaceNotFoundError, NamespaceNotEmptyError.
+        """
+        if not cascade:
+            return _properties(self.store.run(lambda connection: catalogs.drop(connection, self.metalake, name)))
+        catalog = self.opened(name)  # its storage options are needed afterwards
+        catalog._refuse_shared(ROOT)
+        dropped, gone = self.store.run(lambda connection: catalogs.drop_tree(connection, self.metalake, name, by=by))
+        for location in gone:
+            catalog._remove(location)
+        return _properties(dropped)
+
+    def close(self) -> None:
+        self._opened.clear()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, {self.metalake!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": {}}
+
+
+def _properties(row: Catalog) -> dict[str, str]:
+    """A catalog's own properties, and what it is."""
+    return {**row.properties, TYPE: row.kind, VERSIONING: MANAGED if row.managed else STORAGE}
+
+
+def _versioning(properties: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
+    """Whether the tables of a new catalog are to be managed, and the properties that it keeps."""
+    told = {key: value for key, value in properties.items() if key.startswith(_RESERVED)}
+    for key, value in told.items():
+        if key != VERSIONING and (key, value) != (TYPE, catalogs.LAKE):
+            raise InvalidInputError(
+                f"A catalog cannot be made with the property {key} = {value!r}: names that begin with {_RESERVED!r} "
+                f"are not free. Known are {VERSIONING}, and {TYPE} = {catalogs.LAKE!r}."
+            )
+    managed = mode(f"The property {VERSIONING}", told.get(VERSIONING), MANAGED, STORAGE) == MANAGED
+    return managed, {key: value for key, value in properties.items() if key not in told}

@@ -1,0 +1,151 @@
+"""What a Lance REST server answers: responses of the contract, and its errors as the classes they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, get_type_hints
+
+import lance_namespace
+from lance_namespace import LanceNamespace
+from pydantic import BaseModel, ValidationError
+
+from lanceway.catalogs.rest.storage import ON_STORAGE
+from lanceway.errors import ErrorCode, InternalError, LanceNamespaceError, from_error_code
+from lanceway.wire import http, lance
+from lanceway.wire.http import Request
+from lanceway.wire.lance import Answer, Route
+
+_LONGEST = 2000
+_NOT_FOUND = 404
+# What a bare "404" means where the question was whether something is there.
+_ABSENT = {"namespace_exists": 1, "table_exists": 4}
+# The field that a bare answer belongs to, in the model of the same answer.
+_FIELDS: Mapping[Answer, tuple[str, type]] = {Answer.COUNT: ("count", int), Answer.MAP: ("metadata", dict)}
+
+
+def _responses() -> dict[str, Any]:
+    return {
+        route.operation: get_type_hints(getattr(LanceNamespace, route.operation), vars(lance_namespace))["return"]
+        for route in lance.ROUTES
+    }
+
+
+RESPONSES: Mapping[str, Any] = MappingProxyType(_responses())
+
+
+def read(route: Route, request: Request, answer: http.Answer) -> Any:
+    """The response of an operation. Raises InternalError where it cannot be read."""
+    found = None if route.answer is Answer.EMPTY else _json(request, answer)
+    if route.answer is Answer.TEXT:
+        return _text(request, found)
+    if route.answer in _FIELDS:
+        name, kind = _FIELDS[route.answer]
+        if isinstance(found, kind) and not isinstance(found, bool):
+            found = {name: found}
+    return model(route, request, found or {}, answer.headers)
+
+
+def model(route: Route, request: Request, fields: Any, headers: Mapping[str, str]) -> Any:
+    """The response's model, with the headers of the answer in its context."""
+    response: type[BaseModel] = RESPONSES[route.operation]
+    try:
+        read = response.model_validate(fields)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in wrong["loc"])
+        # Not chained: it repeats what was read, and that may hold storage credentials.
+        raise unreadable(request, f"{where or 'it'}: {wrong['msg']}") from None
+    context = {f"header.{name}": value for name, value in headers.items() if name != "set-cookie"}
+    return read.model_copy(update={"context": {**(getattr(read, "context", None) or {}), **context}})
+
+
+def _json(request: Request, answer: http.Answer) -> Any:
+    if not answer.content.strip():
+        return None
+    try:
+        return answer.json()
+    except ValueError:
+        raise unreadable(request, f"{_kind(answer)} is no JSON") from None
+
+
+def _text(request: Request, found: Any) -> str:
+    if isinstance(found, dict):  # as the model has it
+        found = found.get("plan", found.get("analysis"))
+    if isinstance(found, str):
+        return found
+    raise unreadable(request, "a text is needed")
+
+
+def unreadable(request: Request, reason: str) -> InternalError:
+    return InternalError(f"{request.what}: the answer cannot be read ({reason}). Is this a Lance REST server?")
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+def refuse(request: Request, answer: http.Answer) -> LanceNamespaceError:
+    """The error that a server means: by its code, and only without one by its status."""
+    body, code = lance.read_error(answer.content)
+    said = _said(body) or _words(answer)
+    if code is None:
+        code = _code_of(request, answer)
+        said = f"{request.what} failed: the server answers {answer.status}{f': {said}' if said else ''}."
+    request_id = answer.request_id or _instance(body)
+    hint = _hint(request, code)
+    error = from_error_code(code, f"{f'{said}. {hint}' if hint else said}{_id(request_id)}")
+    error.request_id = request_id and cleaned(request_id)  # type: ignore[attr-defined]
+    return error
+
+
+def _instance(body: Mapping[str, Any]) -> str | None:
+    """The request's id. Some servers say the request's path here, which tells nothing new."""
+    found = body.get("instance")
+    return found if isinstance(found, str) and found and "/" not in found else None
+
+
+def _hint(request: Request, code: int) -> str:
+    if code == ErrorCode.UNSUPPORTED and _operation(request) in ON_STORAGE:
+        return "With the setting data=storage it is done here, without the server."
+    return ""
+
+
+def _operation(request: Request) -> str:
+    return lance.match(request.path).methods[request.method].operation
+
+
+def _code_of(request: Request, answer: http.Answer) -> int:
+    if answer.status == _NOT_FOUND and not answer.content:
+        return _ABSENT.get(_operation(request), 18)
+    return lance.CODE_OF_STATUS.get(answer.status, 18)
+
+
+def _said(body: Mapping[str, Any]) -> str:
+    """The server's own words: what is wrong, and what it has to say beside."""
+    error, detail = (cleaned(body.get(name)) for name in ("error", "detail"))
+    return f"{error.rstrip('.')}. {detail}" if error and detail and detail != error else error or detail
+
+
+def _words(answer: http.Answer) -> str:
+    """Of an answer that is no error of the protocol: its text, if a person can read it."""
+    if answer.headers.get("content-type", "").startswith("text/plain"):
+        return cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
+    hint = ". Is the uri right?" if answer.status == _NOT_FOUND else ""
+    return f"{_kind(answer)}, which is no error of Lance REST{hint}".rstrip("?.") if answer.content or hint else ""
+
+
+def _kind(answer: http.Answer) -> str:
+    kind = cleaned(answer.headers.get("content-type", "")).partition(";")[0]
+    return f"a body of type {kind}" if kind else "its body"
+
+
+def cleaned(text: object) -> str:
+    """One line, of a bounded length: it ends in logs and on terminals."""
+    if not isinstance(text, str):
+        return ""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _LONGEST]).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _id(request_id: str | None) -> str:
+    return f" (request {cleaned(request_id)[:100]})" if request_id else ""

@@ -1,0 +1,1 @@
+"""Catalogs around catalogs: forward every call, and change one thing."""
