@@ -26,7 +26,7 @@ import lance
 import pyarrow as pa
 
 import lanceway
-from lanceway.spark import jobs
+from lanceway import jobs
 
 TABLES = 10_000
 NAMESPACES = 100

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lanceway.spark import jobs
+from lanceway import jobs
 
 ROWS, FRAGMENTS, SIZE = 200_000, 40, 64
 WORDS = [f"word{number}" for number in range(1000)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanceway.spark.pipeline import states
+from lanceway.pipelines.runs import store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ class Place:
             folder.mkdir()
         for file in self.home.glob("state.db*"):
             file.unlink()
-        with states.opened(self.state):
+        with store.opened(self.state):
             pass  # it is made, as that of a user is who has run anything before
 
     def forget(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import lance
 
 import pipeline_records
-from lanceway.spark import pipeline
+from lanceway import pipelines
 from pipeline_rows import EXPECTED, INDEXED, KEY, SIZE, SQL, TAG, Place
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def measured(subject: Subject, spark: SparkSession, place: Place) -> Taken:
 
 def declared(spark: SparkSession, place: Place, *, full: bool = False) -> Taken:
     with pipeline_records.timed() as records:
-        report = pipeline.run(place.file, state=place.state, config=place.config, spark=spark, full=full)
+        report = pipelines.run(place.file, state=place.state, config=place.config, spark=spark, full=full)
     assert report.ok, report.run.error
     taken = Taken(records=sum(records))
     for step in report.steps:

@@ -11,7 +11,7 @@ import lance
 import pyarrow as pa
 from rich.console import Console
 
-from lanceway.spark import partitions
+from lanceway.spark.read import partitions
 from lanceway.spark.types import arrow_schema, spark_schema, to_spark
 from spark_report import Measured, best, show, show_parts
 from spark_tables import CATALOG

@@ -21,7 +21,7 @@ class JarHook(BuildHookInterface[Any]):
         sys.path.insert(0, str(Path(self.root, "src")))
         try:
             from lanceway.errors import UnsupportedOperationError
-            from lanceway.spark import bridge
+            from lanceway.spark.catalog import bridge
         except ImportError as error:
             self._without(error)
             return

@@ -13,8 +13,8 @@ import lanceway
 from lanceway.catalogs import DirectoryCatalog
 from lanceway.config import CatalogSettings
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.spark.worker.loop import Worker
-from lanceway.spark.worker.places import Places
+from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.loop import Worker
 
 SECRET = "hidden-in-no-database"
 NEW = [{"name": "twice", "computed": "id * 2"}]

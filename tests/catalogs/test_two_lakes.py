@@ -15,6 +15,7 @@ from tests.servers.lanceway import Lanceway
 from tests.servers.postgres import Postgres
 
 import lanceway
+from lanceway import jobs
 from lanceway.catalogs import LakeCatalog
 from lanceway.errors import (
     ErrorCode,
@@ -25,7 +26,6 @@ from lanceway.errors import (
 )
 from lanceway.lake.backups import backup, restore
 from lanceway.lake.store import LakeStore
-from lanceway.spark import jobs
 from lanceway.tables import managers, manifests
 from lanceway.testing.concurrency import race
 

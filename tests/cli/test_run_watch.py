@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from lanceway.cli import run_watch
 from lanceway.lake.runs import Run, Step
-from lanceway.spark.pipeline import Event
+from lanceway.pipelines import Event
 
 RUN = Run(1, "notes", 3, "key", "running", False, 1, "ada", {}, {}, None, 0, None)
 BROKEN = {
@@ -78,7 +78,7 @@ def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_where_nobody_watches_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    from lanceway.spark.pipeline.reports import unheard
+    from lanceway.pipelines.runs.report import unheard
 
     with run_watch.watched(events=False) as listen:
         assert listen is unheard  # so that Spark is not asked at all

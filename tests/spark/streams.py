@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from lanceway.spark import channels
+from lanceway.spark.read import channels
 
 
 def connect(told: bytes) -> socket.socket:

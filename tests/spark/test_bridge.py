@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lanceway.errors import UnsupportedOperationError
-from lanceway.spark import bridge, catalog
+from lanceway.spark.catalog import bridge, driver
 from tests.servers.lanceway import Lanceway
 from tests.spark.sql import Sql
 
@@ -69,7 +69,7 @@ def test_a_name_that_nobody_knows_is_refused(spark: SparkSession) -> None:
 def test_a_name_may_be_given_another_meaning(spark: SparkSession, tmp_path: Path) -> None:
     sql = Sql(spark, "changing", "")
     for folder in ("one", "other"):
-        catalog.register(spark, "changing", {"type": "dir", "path": str(tmp_path / folder)})
+        driver.register(spark, "changing", {"type": "dir", "path": str(tmp_path / folder)})
         assert sql.rows("SHOW TABLES IN {c}") == []
         sql.run("CREATE TABLE {c}.t (id INT)")
     assert (tmp_path / "one").is_dir()
@@ -77,7 +77,7 @@ def test_a_name_may_be_given_another_meaning(spark: SparkSession, tmp_path: Path
 
 
 def test_where_nobody_answers_it_says_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
-    catalog.register(spark, "silent", {"type": "dir", "path": str(tmp_path)})
+    driver.register(spark, "silent", {"type": "dir", "path": str(tmp_path)})
     sql = Sql(spark, "silent", "")
     bridge.attach(spark).connect(None)
     try:
@@ -85,14 +85,14 @@ def test_where_nobody_answers_it_says_what_to_do(spark: SparkSession, tmp_path: 
         assert "[LANCEWAY_SERVICE_UNAVAILABLE] No Python process answers" in said
         assert "Call lanceway.spark.install(spark)" in said
     finally:
-        catalog.connect(spark)
+        driver.connect(spark)
     assert sql.rows("SHOW TABLES IN {c}") == []
 
 
 def test_a_refused_token_is_told_as_such(spark: SparkSession, server: Lanceway) -> None:
     from pyspark.errors import AnalysisException
 
-    catalog.register(spark, "stranger", {"type": "rest", "uri": server.uri, "token": "nobody's"})
+    driver.register(spark, "stranger", {"type": "rest", "uri": server.uri, "token": "nobody's"})
     with pytest.raises(AnalysisException) as refused:
         spark.sql("SHOW NAMESPACES IN stranger")
     assert refused.value.getCondition() == "LANCEWAY_UNAUTHENTICATED"
@@ -102,7 +102,7 @@ def test_a_refused_token_is_told_as_such(spark: SparkSession, server: Lanceway) 
 def test_sessions_of_one_application_have_catalogs_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     other = spark.newSession()
     for session, folder in ((spark, "one"), (other, "other")):
-        catalog.register(session, "same", {"type": "dir", "path": str(tmp_path / folder)})
+        driver.register(session, "same", {"type": "dir", "path": str(tmp_path / folder)})
         Sql(session, "same", "").run(f"CREATE TABLE {{c}}.{folder} (id INT)")
     assert Sql(spark, "same", "").rows("SHOW TABLES IN {c}") == [("", "one", False)]
     assert Sql(other, "same", "").rows("SHOW TABLES IN {c}") == [("", "other", False)]

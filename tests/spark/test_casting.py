@@ -7,7 +7,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from lanceway.spark.casting import to_lance
+from lanceway.writes.casting import to_lance
 
 LIST, VECTOR = pa.list_(pa.float32()), pa.list_(pa.float32(), 2)
 

@@ -13,8 +13,8 @@ from lance.fragment import DataFile
 from pyspark.errors import PySparkException
 
 import lanceway.spark
+from lanceway import jobs
 from lanceway.errors import InvalidInputError, InvalidTableStateError
-from lanceway.spark import jobs
 from tests.spark.test_merging import make
 
 if TYPE_CHECKING:

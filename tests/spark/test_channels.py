@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lanceway.spark import channels
+from lanceway.spark.read import channels
 from tests.spark.streams import connect, received
 
 MESSAGES = [pa.py_buffer(bytes([number]) * 300_000) for number in range(20)]

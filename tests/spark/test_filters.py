@@ -26,7 +26,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from lanceway.spark import filters
+from lanceway.spark.read import filters
 from tests.spark import edges
 from tests.spark.conftest import lance as read
 

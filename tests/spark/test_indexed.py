@@ -8,11 +8,11 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lanceway.spark import indexed
-from lanceway.spark.options import ReadOptions
-from lanceway.spark.reading import LanceReader, Share
-from lanceway.spark.target import Target
+from lanceway.spark.read import indexed
+from lanceway.spark.read.reader import LanceReader, Share
 from lanceway.spark.types import spark_schema
+from lanceway.writes.options import ReadOptions
+from lanceway.writes.table_ref import Target
 
 ROWS = 40_000
 

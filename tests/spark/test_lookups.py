@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StructType
 
-from lanceway.spark import destination, lookups
-from lanceway.spark.target import Target
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
+from lanceway.spark.write import lookups
+from lanceway.writes import destination
+from lanceway.writes.table_ref import Target
 
 VECTOR = pa.list_(pa.float32())
 ROWS = pa.schema([("id", pa.int64()), ("name", pa.string()), ("v", VECTOR)])

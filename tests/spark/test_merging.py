@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
-from lanceway.spark.rewriting import Changed
+from lanceway.spark.write.rewriting import Changed
 from tests.spark.writes import ids, settle, strays
 
 if TYPE_CHECKING:

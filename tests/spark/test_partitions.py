@@ -9,7 +9,7 @@ import lance
 import pyarrow as pa
 from hypothesis import given
 
-from lanceway.spark import partitions
+from lanceway.spark.read import partitions
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 20))

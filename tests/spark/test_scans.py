@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.errors import TableColumnNotFoundError
-from lanceway.spark import scans
+from lanceway.spark.read import scan
 from lanceway.spark.types import spark_schema
 from tests.spark.streams import received
 
@@ -27,7 +27,7 @@ def make(path: Path) -> dict[str, str]:
 
 def test_tasks_run_what_the_driver_has_planned(tmp_path: Path) -> None:
     options = make(tmp_path / "t")
-    planned = scans.plan(options, spark_schema(pa.schema({"id": pa.int64()})))
+    planned = scan.plan(options, spark_schema(pa.schema({"id": pa.int64()})))
     assert planned is not None, "Spark plans it itself, in workers"
     function, *partitions = parts(base64.b64decode(planned))
     read, _ = pickle.loads(function)
@@ -49,12 +49,12 @@ def test_few_rows_that_an_index_finds_are_read_at_once(tmp_path: Path) -> None:
     options = {**make(tmp_path / "t"), "filter": "id = 7"}
     del options["partitions"], options["version"]
     schema = spark_schema(pa.schema({"name": pa.string(), "id": pa.int64()}))
-    assert scans.find(options, schema) is None
+    assert scan.find(options, schema) is None
     lance.dataset(tmp_path / "t").create_scalar_index("id", "BTREE")
-    found = scans.find(options, schema)
+    found = scan.find(options, schema)
     assert found is not None
     assert pa.ipc.open_stream(base64.b64decode(found)).read_all().to_pylist() == [{"name": "x", "id": 7}]
-    none = scans.find({**options, "filter": "id = 700"}, schema)
+    none = scan.find({**options, "filter": "id = 700"}, schema)
     assert none is not None
     assert pa.ipc.open_stream(base64.b64decode(none)).read_all().num_rows == 0
 
@@ -64,8 +64,8 @@ def test_rows_of_many_bytes_are_left_to_tasks(tmp_path: Path) -> None:
     lance.write_dataset(rows, tmp_path / "t").create_scalar_index("id", "BTREE")
     schema = spark_schema(rows.schema)
     few, many = ({"path": str(tmp_path / "t"), "filter": f"id < {end}"} for end in (3, 9))
-    assert scans.find(few, schema) is not None
-    assert scans.find(many, schema) is None
+    assert scan.find(few, schema) is not None
+    assert scan.find(many, schema) is None
 
 
 def parts(answer: bytes) -> list[bytes]:
@@ -84,5 +84,5 @@ def test_a_refusal_in_the_driver_is_its_own(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("SPARK_HIDE_TRACEBACK", raising=False)
     options = make(tmp_path / "t")
     with pytest.raises(TableColumnNotFoundError):
-        scans.plan(options, spark_schema(pa.schema({"gone": pa.int64()})))
+        scan.plan(options, spark_schema(pa.schema({"gone": pa.int64()})))
     assert "SPARK_HIDE_TRACEBACK" not in os.environ

@@ -11,7 +11,7 @@ import httpx
 import lance
 import pyarrow as pa
 
-from lanceway.spark.target import Target
+from lanceway.writes.table_ref import Target
 from tests.spark.conftest import Place
 
 if TYPE_CHECKING:

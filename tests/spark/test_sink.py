@@ -23,8 +23,8 @@ from lanceway.catalogs import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lanceway.lake import checks
-from lanceway.spark.sink import Writer
-from lanceway.spark.stream_sink import StreamWriter
+from lanceway.spark.write.stream import StreamWriter
+from lanceway.spark.write.writer import Writer
 from tests.spark.writes import append, ids, settle, strays
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lanceway.spark import catalog
+from lanceway.spark.catalog import driver
 from tests.spark.sql import Sql
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def registered(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_fac
         settings = {"type": "lake", "uri": f"sqlite:///{folder}/lake.db", "root": f"{folder}/warehouse"}
     else:
         settings = {"type": "dir", "path": str(folder), "layout": "manifest"}
-    catalog.register(spark, name, settings)
+    driver.register(spark, name, settings)
     return name
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lanceway.spark import catalog
+from lanceway.spark.catalog import driver
 from tests.spark.conftest import Place
 from tests.spark.sql import Sql
 
@@ -228,7 +228,7 @@ def test_streams_read_and_write_tables(sql: Sql, folder: Path) -> None:
 def test_secrets_of_a_catalog_are_not_shown(sql: Sql, place: Place) -> None:
     spark = sql.spark
     settings = {"type": "dir", "path": str(place.warehouse), "layout": "manifest", "storage.some_key": _SECRET}
-    catalog.register(spark, "quiet", settings)
+    driver.register(spark, "quiet", settings)
     query = "SELECT id FROM quiet.queries.t WHERE id = 1"
     assert spark.sql(query).collect() == [(1,)]
     shown = [spark.sql(f"EXPLAIN {mode} {query}").collect()[0][0] for mode in ("EXTENDED", "FORMATTED")]

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import lanceway.spark
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TableVersionNotFoundError
-from lanceway.spark.stream_source import StreamReader
+from lanceway.spark.read.stream import StreamReader
 from lanceway.spark.types import spark_schema
 from tests.spark import streaming_job
 from tests.spark.writes import ids, strays

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.errors import InvalidInputError, TableNotFoundError
-from lanceway.spark.target import Target
+from lanceway.writes.table_ref import Target
 
 ROWS = pa.table({"x": [1, 2]})
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.spark.worker.loop import Worker
-from lanceway.spark.worker.places import Places
+from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.loop import Worker
 from tests.worker.conftest import Bench, people
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import pytest
 import lanceway
 from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.contract.jobs import Job
-from lanceway.spark.worker.loop import Worker
-from lanceway.spark.worker.places import Places
+from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.loop import Worker
 from lanceway.tables import envelopes, ipc
 
 FUNCTIONS = "tests.worker.functions"

@@ -10,7 +10,7 @@ from lanceway.catalogs.contract.job_queue import Desk
 from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
-from lanceway.spark.worker.places import Places
+from lanceway.jobs.worker.catalogs import Places
 from tests.worker.conftest import Bench, people
 
 

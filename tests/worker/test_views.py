@@ -21,9 +21,9 @@ from lanceway.errors import (
     TableVersionNotFoundError,
     UnsupportedOperationError,
 )
+from lanceway.jobs.worker import shares
+from lanceway.jobs.worker.write import Refresh
 from lanceway.lake.schema import jobs
-from lanceway.spark.worker import shares
-from lanceway.spark.worker.writing import Refresh
 from lanceway.tables import dataset
 from tests.worker.conftest import Bench, people, spec, view_request
 

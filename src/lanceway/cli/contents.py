@@ -57,7 +57,7 @@ def backfill(
 ) -> None:
     """Add a column that a Python function computes; run it again to go on after a kill."""
     target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     chosen = None if type_ is None else job_options.data_type(type_)
     steps.carry_out(
@@ -99,7 +99,7 @@ def dedupe(
 ) -> None:
     """Delete all rows but one of those with the same keys."""
     target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     steps.carry_out(
         session,
@@ -135,7 +135,7 @@ def export(
 ) -> None:
     """Write a table's rows to Parquet files, counted; run it again to go on after a kill."""
     target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     steps.carry_out(
         session,
@@ -172,7 +172,7 @@ def import_(
 ) -> None:
     """Bring Parquet files into a table in one version, counted; run it again to go on after a kill."""
     target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     steps.carry_out(
         session,

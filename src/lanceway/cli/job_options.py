@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from lanceway.spark.target import Target
+    from lanceway.writes.table_ref import Target
 
 _VECTOR = re.compile(r"(\w+)\[(\d+)\]")
 Tables = Annotated[
@@ -40,8 +40,8 @@ def is_pattern(table: str) -> bool:
 
 def matching(session: Session, pattern: str) -> Iterator[Target]:
     """Every table with data that a pattern matches."""
-    from lanceway.spark.jobs import listing
-    from lanceway.spark.jobs.registering import is_declared
+    from lanceway.jobs.between import listing
+    from lanceway.jobs.between.register import is_declared
 
     catalog = session.catalog
     for table in listing.tables(catalog, only=[pattern.replace(session.delimiter, ".")]):
@@ -52,7 +52,7 @@ def matching(session: Session, pattern: str) -> Iterator[Target]:
 def target(session: Session, table: str) -> Target:
     """The table in a form that workers can reach it from."""
     type_, settings = session.root
-    from lanceway.spark.target import Target
+    from lanceway.writes.table_ref import Target
 
     given = {f"namespace.{key}": value for key, value in settings.items()}
     return Target.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **given})

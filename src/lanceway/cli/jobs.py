@@ -57,7 +57,7 @@ def crawl(
     target = session.catalog if into is None else endpoints.opened(session, into)
     where, kept = endpoints.storage(session, root)
     given = {**kept, **pairs(options, "--storage")}
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     tallies.carry_out(
         session,
@@ -94,7 +94,7 @@ def sync(
 ) -> None:
     """Make one catalog's tables known in another, where they lie: new, changed, gone."""
     from_, to = endpoints.opened(session, source), endpoints.opened(session, target)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     tallies.carry_out(
         session,
@@ -141,7 +141,7 @@ def migrate(
 ) -> None:
     """Copy tables into another catalog, verified by count and checksum; run it again to go on after a kill."""
     from_, to = endpoints.opened(session, source), endpoints.opened(session, target)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     spark = job_options.spark_session(master, dry_run)
     tallies.carry_out(
@@ -170,7 +170,7 @@ def migrate(
 
 def _count(source: LanceNamespace, only: list[str] | None) -> Callable[[], int]:
     def count() -> int:
-        from lanceway.spark.jobs import listing
+        from lanceway.jobs.between import listing
 
         return sum(1 for _ in listing.tables(source, only=only or ()))
 

@@ -39,7 +39,7 @@ def compact(
 ) -> None:
     """Rewrite small fragments as large ones, and leave deleted rows out. Indices go on working."""
     spark = job_options.spark_session(master, dry_run)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     _each(
         session,
@@ -77,7 +77,7 @@ def clean(
 ) -> None:
     """Remove old versions and the files that only they need. Tagged versions stay."""
     age = _age(older_than)
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     _each(
         session,
@@ -114,7 +114,7 @@ def index(
     """Index a column from segments that are built side by side; run it again to go on after a kill."""
     target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
     given = {key: _value(value) for key, value in pairs(options, "--option").items()}
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     steps.carry_out(
         session,
@@ -149,7 +149,7 @@ def refresh_index(
     dry_run: DryRun = False,
 ) -> None:
     """Add the rows that came after an index to it."""
-    from lanceway.spark import jobs
+    from lanceway import jobs
 
     _each(
         session,

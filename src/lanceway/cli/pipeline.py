@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lanceway.drawing import Node
-    from lanceway.spark.pipeline.served import Server
+    from lanceway.pipelines.runs.http import Server
 
 app = group("Pipelines: sources, transforms and expectations in a YAML file, and the Lance tables that come out.")
 
@@ -47,8 +47,8 @@ def _keeper(state: str | None, token_file: Path | None) -> str | Server | None:
     """What keeps the runs."""
     if token_file is None:
         return state
-    from lanceway.spark.pipeline.served import SCHEMES, Server
-    from lanceway.spark.pipeline.states import uri
+    from lanceway.pipelines.runs.http import SCHEMES, Server
+    from lanceway.pipelines.runs.store import uri
 
     where = uri(state)
     if not where.startswith(SCHEMES):
@@ -62,9 +62,9 @@ def check(session: Session, file: File) -> None:
 
     Exit code 1 if it could not run. No row is read, and Spark is not started.
     """
-    from lanceway.spark import pipeline
+    from lanceway import pipelines
 
-    problems = pipeline.check(file, config=session.config)
+    problems = pipelines.check(file, config=session.config)
     session.output.findings([problem.as_record() for problem in problems])
     if any(problem.wrong for problem in problems):
         raise typer.Exit(FAILED)
@@ -115,9 +115,9 @@ def run(
 @command(app, "status")
 def status(session: Session, file: File, state: State = None, state_token_file: TokenFile = None) -> None:
     """Show the newest run: what each step came to, and who runs the pipeline now."""
-    from lanceway.spark import pipeline
+    from lanceway import pipelines
 
-    runs.show(session, pipeline.status(file, state=_keeper(state, state_token_file), config=session.config))
+    runs.show(session, pipelines.status(file, state=_keeper(state, state_token_file), config=session.config))
 
 
 @command(app, "history")
@@ -129,10 +129,10 @@ def history(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show so many runs at most.")] = 20,
 ) -> None:
     """Show the runs, newest first."""
-    from lanceway.spark import pipeline
+    from lanceway import pipelines
 
     keeper = _keeper(state, state_token_file)
-    found = pipeline.history(file, state=keeper, config=session.config, limit=limit)
+    found = pipelines.history(file, state=keeper, config=session.config, limit=limit)
     columns = {
         "number": "run",
         "state": "state",
@@ -150,8 +150,8 @@ def history(
 def graph(session: Session, file: File, svg: Svg = None) -> None:
     """Show the steps and what each of them reads, as a list or as a drawing."""
     from lanceway.drawing import Node
-    from lanceway.spark.pipeline import graph as graphs
-    from lanceway.spark.pipeline import load
+    from lanceway.pipelines import graph as graphs
+    from lanceway.pipelines import load
 
     found = graphs.as_record(load(file))
     if svg is not None:
@@ -179,13 +179,13 @@ def lineage(
     svg: Svg = None,
 ) -> None:
     """Show which versions of which tables the tables were made from, and what was made from them."""
+    from lanceway import pipelines
     from lanceway.lake.lineage import nodes
-    from lanceway.spark import pipeline
 
     if (file is None) == (table is None):
         raise typer.BadParameter("give a pipeline's file or --table, one of the two.", param_hint="'FILE'")
     keeper = _keeper(state, state_token_file)
-    found = pipeline.lineage(file, table=table, state=keeper, config=session.config, depth=depth, every=every)
+    found = pipelines.lineage(file, table=table, state=keeper, config=session.config, depth=depth, every=every)
     if svg is not None:
         _draw(session, svg, nodes(found), f"Lineage of {table or file}")
         return

@@ -14,7 +14,7 @@ from lanceway.cli.values import printable, size, to_json
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from lanceway.spark.pipeline import Event
+    from lanceway.pipelines import Event
 
 _BETWEEN = 5.0  # seconds between two lines of one step under way
 
@@ -22,7 +22,7 @@ _BETWEEN = 5.0  # seconds between two lines of one step under way
 @contextmanager
 def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
     """Somebody who watches sees a line for each step that runs, a program every event; nobody else sees anything."""
-    from lanceway.spark.pipeline.reports import unheard
+    from lanceway.pipelines.runs.report import unheard
 
     if events:
         yield Lines()

@@ -32,10 +32,10 @@ def carry_out(session: Session, file: Path, *, events: bool, **options: Any) -> 
     from lanceway import config
 
     config.quiet_lance()
-    from lanceway.spark import pipeline
+    from lanceway import pipelines
 
     with stoppable() as stop, watched(events=events) as listen:
-        report = pipeline.run(file, listen=listen, stop=lambda: stop.asked, **options)
+        report = pipelines.run(file, listen=listen, stop=lambda: stop.asked, **options)
     show(session, report.as_record())
     leave_if(report.run.state == "stopped")
     if not report.ok:

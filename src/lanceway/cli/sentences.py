@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lanceway.cli.values import size
 
 if TYPE_CHECKING:
-    from lanceway.spark.jobs import Summary
+    from lanceway.jobs import Summary
 
 # Jobs after which a table has no new version.
 _WITHOUT_VERSION = ("clean", "export")

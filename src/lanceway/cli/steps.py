@@ -19,8 +19,8 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from lanceway.spark.jobs import Step, Summary
-    from lanceway.spark.target import Target
+    from lanceway.jobs import Step, Summary
+    from lanceway.writes.table_ref import Target
 
 Run = Callable[[Callable[["Step"], None], Callable[[], bool]], "Summary"]
 RunOn = Callable[["Target", Callable[["Step"], None], Callable[[], bool]], "Summary"]

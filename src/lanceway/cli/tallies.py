@@ -19,7 +19,7 @@ from lanceway.cli.values import printable, size
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from lanceway.spark.jobs import Outcome, Report
+    from lanceway.jobs import Outcome, Report
 
 _FIELDS = ("rate", "rows", "flow", "problems", "table")
 _LONGEST = 40  # characters of a table's name in the bar

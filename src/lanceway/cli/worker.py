@@ -17,9 +17,9 @@ from lanceway.cli.tokens import refuse_without_home, server_database
 
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
+    from lanceway.jobs.worker.catalogs import Places
+    from lanceway.jobs.worker.loop import Worker
     from lanceway.lake.jobs import Job
-    from lanceway.spark.worker.loop import Worker
-    from lanceway.spark.worker.places import Places
 
 app = group("Worker")
 
@@ -63,7 +63,7 @@ def worker(
     namespace.
     """
     with _opened(session, home, uri) as places:
-        from lanceway.spark.worker.loop import Worker
+        from lanceway.jobs.worker.loop import Worker
 
         made = Worker(
             places, functions or [], sql, master, state, refresh_every, listen=lambda job: _tell(session, job)
@@ -84,7 +84,7 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
         return
     if uri is not None or session.name is not None or session.type is not None:
         where = place(session, uri=uri)
-        from lanceway.spark.worker.places import Places
+        from lanceway.jobs.worker.catalogs import Places
 
         with where.opened() as store:
             yield Places(store, where.metalake, where.storage_options)
@@ -100,7 +100,7 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
     """A namespace of the configuration that records its jobs in a database."""
     from lanceway.catalogs.contract import lazy_job_queue
     from lanceway.config import CatalogSettings
-    from lanceway.spark.worker.places import Places
+    from lanceway.jobs.worker.catalogs import Places
 
     with session.catalog as catalog:
         lent = lazy_job_queue.lent(catalog)
@@ -119,8 +119,8 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
 def serving(settings: ServerSettings) -> Iterator[Places]:
     """The catalogs of a server with these settings."""
     from lanceway.catalogs.federated.tree import canonical
+    from lanceway.jobs.worker.catalogs import Places
     from lanceway.lake.store import open_store
-    from lanceway.spark.worker.places import Places
 
     store = open_store(server_database(settings), upgrade=False)
     try:

@@ -107,8 +107,8 @@ def work(settings: ServerSettings) -> None:
 
     config.quiet_lance()
     from lanceway.cli.worker import serving, stopping
+    from lanceway.jobs.worker.loop import Worker
     from lanceway.server import log
-    from lanceway.spark.worker.loop import Worker
 
     logging.config.dictConfig(log.settings())
     _end_with_parent()

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 from lanceway.lazy import front
 
 if TYPE_CHECKING:
-    from lanceway.spark.changes import read_changes as read_changes
-    from lanceway.spark.changing import delete as delete
-    from lanceway.spark.changing import update as update
-    from lanceway.spark.merging import merge as merge
-    from lanceway.spark.merging import merge_batches as merge_batches
     from lanceway.spark.sessions import install as install
     from lanceway.spark.sessions import session as session
+    from lanceway.spark.write.changes import read_changes as read_changes
+    from lanceway.spark.write.changing import delete as delete
+    from lanceway.spark.write.changing import update as update
+    from lanceway.spark.write.merge import merge as merge
+    from lanceway.spark.write.merge import merge_batches as merge_batches
 
 __all__, __getattr__ = front(
     __name__,
     {
-        "delete": "lanceway.spark.changing",
+        "delete": "lanceway.spark.write.changing",
         "install": "lanceway.spark.sessions",
-        "merge": "lanceway.spark.merging",
-        "merge_batches": "lanceway.spark.merging",
-        "read_changes": "lanceway.spark.changes",
+        "merge": "lanceway.spark.write.merge",
+        "merge_batches": "lanceway.spark.write.merge",
+        "read_changes": "lanceway.spark.write.changes",
         "session": "lanceway.spark.sessions",
-        "update": "lanceway.spark.changing",
+        "update": "lanceway.spark.write.changing",
     },
 )

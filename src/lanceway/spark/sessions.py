@@ -100,7 +100,7 @@ def install(
 
 def _attach(spark: SparkSession) -> None:
     """Bring the bridge, by which Lance evaluates the filters on `format("lance")`. Spark does so without it."""
-    from lanceway.spark import bridge
+    from lanceway.spark.catalog import bridge
 
     try:
         bridge.attach(spark)
@@ -113,13 +113,13 @@ def _settings(root: configuration.NamespaceSettings) -> Mapping[str, str]:
 
 
 def _register(spark: SparkSession, catalogs: Mapping[str, Mapping[str, str]], *, required: bool) -> None:
-    from lanceway.spark import catalog
+    from lanceway.spark.catalog import driver
 
     try:
-        if catalog.is_configured(spark):
-            catalog.connect(spark)
+        if driver.is_configured(spark):
+            driver.connect(spark)
         for name, settings in catalogs.items():
-            catalog.register(spark, name, settings)
+            driver.register(spark, name, settings)
     except UnsupportedOperationError as error:
         if required:
             raise

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
-    from lanceway.spark.options import ReadOptions
-    from lanceway.spark.reading import LanceReader
+    from lanceway.spark.read.reader import LanceReader
+    from lanceway.writes.options import ReadOptions
 
 # Spark imports this module in every process that looks for any data source at all: what is heavy waits.
 
@@ -22,7 +22,7 @@ _SCANS_APART = "scans_apart"
 
 
 class DefaultSource(DataSource):
-    """A Lance table by its path, or by its identifier in a catalog; `lanceway.spark.options` lists the options."""
+    """A Lance table by its path, or by its identifier in a catalog; `lanceway.writes.options` lists the options."""
 
     _pinned: ReadOptions | None = None
 
@@ -35,11 +35,11 @@ class DefaultSource(DataSource):
         return "lance"
 
     def schema(self) -> StructType:
-        from lanceway.spark import snapshot
-        from lanceway.spark.options import ReadOptions
-        from lanceway.spark.plainly import plainly
-        from lanceway.spark.target import Target
+        from lanceway.spark.errors import plainly
+        from lanceway.spark.read import snapshot
         from lanceway.spark.types import spark_schema
+        from lanceway.writes.options import ReadOptions
+        from lanceway.writes.table_ref import Target
 
         with plainly():
             target = Target.of(self.options)
@@ -48,11 +48,11 @@ class DefaultSource(DataSource):
             return spark_schema(snapshot.schema_of(target, self._pinned, dataset))
 
     def reader(self, schema: StructType) -> LanceReader:
-        from lanceway.spark.options import ReadOptions
-        from lanceway.spark.plainly import plainly
-        from lanceway.spark.reading import LanceReader
-        from lanceway.spark.replacing import Replaced, ReplacingReader
-        from lanceway.spark.target import Target
+        from lanceway.spark.errors import plainly
+        from lanceway.spark.read.reader import LanceReader
+        from lanceway.spark.write.replace import Replaced, ReplacingReader
+        from lanceway.writes.options import ReadOptions
+        from lanceway.writes.table_ref import Target
 
         with plainly():
             replaced, options = Replaced.taken_from(self.options)
@@ -62,18 +62,18 @@ class DefaultSource(DataSource):
             return LanceReader(target, read, schema, takes_filters=self._takes_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from lanceway.spark.replacing import Replaced, ReplacingWriter
-        from lanceway.spark.sink import Writer
+        from lanceway.spark.write.replace import Replaced, ReplacingWriter
+        from lanceway.spark.write.writer import Writer
 
         replaced, options = Replaced.taken_from(self.options)
         return ReplacingWriter(options, schema, replaced) if replaced else Writer(options, schema, overwrite=overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        from lanceway.spark.stream_source import StreamReader
+        from lanceway.spark.read.stream import StreamReader
 
         return StreamReader(dict(self.options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
-        from lanceway.spark.stream_sink import StreamWriter
+        from lanceway.spark.write.stream import StreamWriter
 
         return StreamWriter(dict(self.options), schema, overwrite=overwrite)

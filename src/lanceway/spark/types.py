@@ -12,8 +12,8 @@ from inspect import signature
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
-from lanceway.spark.casting import to_lance, to_spark
 from lanceway.tables.blobs import is_blob_type
+from lanceway.writes.casting import to_lance, to_spark
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +41,11 @@ def spark_schema(arrow: pa.Schema) -> StructType:
             for field in arrow
         ]
     )
+
+
+def rows_schema(schema: StructType) -> pa.Schema:
+    """Return the Arrow schema of rows to write: a data frame's own, with every column nullable."""
+    return arrow_schema(schema.toNullable())
 
 
 def arrow_schema(spark: StructType) -> pa.Schema:

@@ -13,7 +13,8 @@ from lance_namespace import LanceNamespace
 import lanceway
 from lanceway.catalogs import DirectoryCatalog, LakeCatalog
 from lanceway.identifiers import Identifier
-from lanceway.spark.jobs import Outcome, Report, listing
+from lanceway.jobs import Outcome, Report
+from lanceway.jobs.between import listing
 
 Id = list[str]
 

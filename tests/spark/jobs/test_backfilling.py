@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.spark import jobs
 from tests.processes import WARM
 from tests.spark.jobs import moves, upkeep
 from tests.spark.jobs.upkeep import Kept, Watched

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lanceway.spark.jobs.checksums import Checksum
+from lanceway.jobs.between.checksums import Checksum
 from tests.spark.jobs.moves import motley
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import InvalidInputError
-from lanceway.spark import jobs
 from tests.spark.jobs import moves, upkeep
 from tests.spark.jobs.upkeep import Kept
 

@@ -9,8 +9,8 @@ import lance
 import pyarrow as pa
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableNotFoundError
-from lanceway.spark import jobs
 from tests.spark.jobs import moves, upkeep
 from tests.spark.jobs.upkeep import Kept, Watched
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import lance
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import InvalidInputError
-from lanceway.spark import jobs
 from tests.servers.seaweedfs import S3
 from tests.spark.jobs import moves
 from tests.spark.jobs.moves import Heard, states

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableColumnNotFoundError
-from lanceway.spark import jobs
 from tests.spark.jobs import moves, upkeep
 from tests.spark.jobs.upkeep import Kept, Watched
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError, TableNotFoundError, TableSchemaValidationError
-from lanceway.spark import jobs
-from lanceway.spark.jobs.kept import Kept as Notes
-from lanceway.spark.jobs.parquet import Files
+from lanceway.jobs.kept import Kept as Notes
+from lanceway.jobs.table.parquet_files import Files
 from tests.servers.seaweedfs import S3
 from tests.spark.jobs import moves, upkeep
 from tests.spark.jobs.upkeep import Kept, Watched

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -15,8 +16,7 @@ from lanceway.errors import (
     TableIndexAlreadyExistsError,
     TableIndexNotFoundError,
 )
-from lanceway.spark import jobs
-from lanceway.spark.jobs.kept import Kept as Notes
+from lanceway.jobs.kept import Kept as Notes
 from tests.spark.jobs import upkeep
 from tests.spark.jobs.upkeep import Kept, Watched
 

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pytest
 from lance_namespace import LanceNamespace
 
+from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.spark import jobs
-from lanceway.spark.jobs import marks
-from lanceway.spark.jobs.journal import Journal
-from lanceway.spark.jobs.rows import pin
-from lanceway.spark.jobs.running import never
+from lanceway.jobs.between import provenance
+from lanceway.jobs.between.rows import pin
+from lanceway.jobs.journal import Journal
+from lanceway.jobs.running import never
 from lanceway.tables.storage import open_store
 from tests.spark.jobs import moves
 from tests.spark.jobs.moves import Heard, states
@@ -201,7 +201,7 @@ def test_many_tables_find_their_way_into_one_manifest_at_once(tmp_path: Path) ->
 _KILLED = """
 import sys
 import lanceway
-from lanceway.spark import jobs
+from lanceway import jobs
 source = lanceway.connect("dir", path=sys.argv[1], layout="manifest")
 target = lanceway.connect("lake", uri=sys.argv[2], root=sys.argv[3])
 jobs.migrate(source, target, threads=2, listen=lambda outcome: print(outcome.state, outcome.table, flush=True))
@@ -232,7 +232,7 @@ def test_a_killed_migration_goes_on_where_it_stopped(many: DirectoryCatalog, tmp
     for table in moves.names(many):
         assert checksum(target, table) == checksum(many, table)
         assert moves.versions(target, table) == [1]
-        assert marks.SOURCE in moves.describe(target, table).properties
+        assert provenance.SOURCE in moves.describe(target, table).properties
     # Nothing of the runs that were killed lies about: one folder for each table, with the files of its one version.
     folders = list((tmp_path / "lake-root").iterdir())
     assert {str(folder) for folder in folders} == {moves.describe(target, name).location for name in moves.names(many)}

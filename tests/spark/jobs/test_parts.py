@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lanceway.errors import InternalError, InvalidInputError
-from lanceway.spark.jobs import parts
+from lanceway.jobs import parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.spark import jobs
 from lanceway.tables.storage import open_store
 from tests.spark.jobs import moves
 from tests.spark.jobs.moves import Heard, states

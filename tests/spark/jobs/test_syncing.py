@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from lance_namespace import LanceNamespace
 
+from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog, GlueCatalog
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, TableNotFoundError
-from lanceway.spark import jobs
 from tests.catalogs import icebergs
 from tests.servers.iceberg import Iceberg
 from tests.servers.moto import Glue

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import lanceway
-from lanceway.spark import jobs
+from lanceway import jobs
 from tests.servers.lanceway import Lanceway
 from tests.spark.jobs import upkeep
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from lanceway import jobs
 from lanceway.errors import ConcurrentModificationError
-from lanceway.spark import jobs
 from tests.spark.jobs import upkeep
 from tests.spark.jobs.upkeep import Kept
 

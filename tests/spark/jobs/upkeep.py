@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.spark.jobs import Step
+from lanceway.jobs import Step
 from lanceway.tables import dataset
 from tests.spark.jobs import moves
 

@@ -12,8 +12,8 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lanceway.spark import pipeline
-from lanceway.spark.pipeline import Report
+from lanceway import pipelines
+from lanceway.pipelines import Report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,10 +49,10 @@ class Desk:
 
     def run(self, **options: Any) -> Report:
         given = {"state": self.state, "config": self.config, "spark": self.spark, "threads": 1}
-        return pipeline.run(self.file, **{**given, **options})
+        return pipelines.run(self.file, **{**given, **options})
 
     def location(self, table: str) -> str:
-        from lanceway.spark.pipeline import targets
+        from lanceway.pipelines import targets
 
         return targets.find(f"here.{table}", self.config).table().location
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import lanceway.spark
-from lanceway.spark import pipeline
-from lanceway.spark.pipeline import targets
+from lanceway import pipelines
+from lanceway.pipelines import targets
 from tests.lake.full import Disk
 
 ROOM = 200_000  # bytes that are left: enough to begin with a write, and not to end it
@@ -58,15 +58,15 @@ def main(disk: Path, root: Path) -> None:
     given["spark"] = lanceway.spark.session("local[1]", conf=CONF, config=config)
     given["spark"].sparkContext.setLogLevel("OFF")
     data("1.json", 0, 10, 10)
-    assert pipeline.run("full.yaml", **given).ok
+    assert pipelines.run("full.yaml", **given).ok
     data("2.json", 10, 4000, 200)
     before, full = files(disk), Disk(disk)
     full.fill()
     os.truncate(full.ballast, full.ballast.stat().st_size - ROOM)
-    failed = pipeline.run("full.yaml", **given)
+    failed = pipelines.run("full.yaml", **given)
     left = files(disk) - before - {full.ballast.name}
     full.free()
-    again = pipeline.run("full.yaml", **given)
+    again = pipelines.run("full.yaml", **given)
     answer = {
         "states": {step.name: step.state for step in failed.steps},
         "why": failed.run.error,

@@ -4,8 +4,8 @@ import os
 import signal
 import sys
 
-from lanceway.spark import pipeline
-from lanceway.spark.pipeline import Event
+from lanceway import pipelines
+from lanceway.pipelines import Event
 
 CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -25,4 +25,4 @@ import lanceway.spark  # noqa: E402
 
 spark = lanceway.spark.session("local[1]", conf=CONF, config=config)
 spark.sparkContext.setLogLevel("OFF")
-pipeline.run(file, state=state, config=config, listen=listen, spark=spark, threads=1)
+pipelines.run(file, state=state, config=config, listen=listen, spark=spark, threads=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from lanceway.spark.pipeline import Event, targets
+from lanceway.pipelines import Event, targets
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from lanceway import pipelines
 from lanceway.errors import InvalidInputError
-from lanceway.spark import pipeline
-from lanceway.spark.pipeline import InvalidPipelineError, graph
+from lanceway.pipelines import InvalidPipelineError, graph
 from tests.spark.pipeline.conftest import Desk
 
 SOUND = """\
@@ -26,7 +26,7 @@ outputs:
 
 def problems(desk: Desk, text: str) -> list[str]:
     desk.file.write_text(text)
-    return [f"{found.where.rpartition(':')[2]}: {found.message}" for found in pipeline.check(desk.file)]
+    return [f"{found.where.rpartition(':')[2]}: {found.message}" for found in pipelines.check(desk.file)]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_all_problems_are_told_at_once_in_the_order_of_their_lines(paper: Desk) 
     found = problems(paper, text)
     assert [int(each.partition(":")[0]) for each in found] == [2, 9, 11]
     with pytest.raises(InvalidPipelineError) as caught:
-        pipeline.load(paper.file)
+        pipelines.load(paper.file)
     assert len(caught.value.problems) == 3
     assert caught.value.code == InvalidInputError("").code
 
@@ -118,7 +118,7 @@ def test_inputs_of_sql_are_the_steps_that_it_mentions(paper: Desk) -> None:
         + "transforms:\n  other: {sql: SELECT * FROM raw}\n"
         + "  t:\n    sql: SELECT 'other' AS x FROM raw -- other\n"
     )
-    assert pipeline.load(paper.file).transforms["t"].inputs == ("raw",)
+    assert pipelines.load(paper.file).transforms["t"].inputs == ("raw",)
 
 
 def test_what_is_probably_a_mistake_is_noted(paper: Desk) -> None:
@@ -147,7 +147,7 @@ def test_functions_and_tables_are_looked_for(paper: Desk) -> None:
           out: {from: all, table: elsewhere.out, publish: [alone]}
         """
     )
-    found = {problem.where.rpartition(":")[2]: problem for problem in pipeline.check(paper.file, config=paper.config)}
+    found = {problem.where.rpartition(":")[2]: problem for problem in pipelines.check(paper.file, config=paper.config)}
     assert {line for line, problem in found.items() if problem.wrong} == {"3", "4", "5", "6", "7", "11"}
     assert "has no function 'rows'" in found["3"].message
     assert "Write package.module:function" in found["4"].message
@@ -159,7 +159,7 @@ def test_a_variable_of_the_environment_stands_for_a_secret(paper: Desk, monkeypa
     text = SOUND.replace("files: data\n    format: json", "jdbc: jdbc:x\n    options: {password: '${ORDERS_PASSWORD}'}")
     assert "5: The source 'raw': the variable ORDERS_PASSWORD is not set in the environment." in problems(paper, text)
     monkeypatch.setenv("ORDERS_PASSWORD", "sesame")
-    found = pipeline.load(paper.file)
+    found = pipelines.load(paper.file)
     assert found.sources["raw"].options == {"password": "sesame"}
     assert "sesame" not in repr(found)
     assert "sesame" not in json.dumps(graph.as_record(found))
@@ -167,4 +167,4 @@ def test_a_variable_of_the_environment_stands_for_a_secret(paper: Desk, monkeypa
 
 def test_a_file_that_is_not_there_is_told(paper: Desk) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read: No such file"):
-        pipeline.load(paper.root / "missing.yaml")
+        pipelines.load(paper.root / "missing.yaml")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lanceway.spark import pipeline
-from lanceway.spark.pipeline import Event
+from lanceway import pipelines
+from lanceway.pipelines import Event
 from tests.servers.lanceway import Lanceway
 from tests.spark.pipeline.conftest import Desk
 
@@ -104,7 +104,7 @@ outputs:
 
 
 def test_a_run_that_a_server_keeps_goes_on_from_any_moment(desk: Desk, server: Lanceway) -> None:
-    name, keeper = f"one-{uuid.uuid4().hex}", pipeline.Server(server.address, token=server.token)
+    name, keeper = f"one-{uuid.uuid4().hex}", pipelines.Server(server.address, token=server.token)
     desk.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
     desk.data("0.json", *rows(1, 2, 3))
     cutting = Cutting("begun", "written", "ended")
@@ -112,15 +112,15 @@ def test_a_run_that_a_server_keeps_goes_on_from_any_moment(desk: Desk, server: L
         cutting.over = False
         with pytest.raises(Cut):
             desk.run(state=keeper, listen=cutting)
-        assert pipeline.status(desk.file, state=keeper, config=desk.config)["state"] == "stopped"
+        assert pipelines.status(desk.file, state=keeper, config=desk.config)["state"] == "stopped"
     report = desk.run(state=keeper, listen=cutting)
     assert (report.ok, report.run.attempts, report.run.started_by) == (True, 4, "admin")
     assert (desk.column("out"), desk.table("out").version) == ([1, 2, 3], 1)
     assert desk.run(state=keeper).idle
     desk.data("1.json", *rows(4))
     assert desk.run(state=keeper).rows == 1
-    assert [run["rows"] for run in pipeline.history(desk.file, state=keeper, config=desk.config)] == [1, 0, 3]
-    (edge,) = pipeline.lineage(table="here.out", state=keeper, config=desk.config)
+    assert [run["rows"] for run in pipelines.history(desk.file, state=keeper, config=desk.config)] == [1, 0, 3]
+    (edge,) = pipelines.lineage(table="here.out", state=keeper, config=desk.config)
     assert (edge.table, edge.version, edge.pipeline) == ("here.out", 2, name)
 
 
@@ -129,7 +129,7 @@ def test_a_killed_process_is_gone_on_with(desk: Desk, rounds: int) -> None:
     desk.write(TWO)
     desk.data("0.json", *rows(*range(1, 11)))
     assert killed(desk, "written") == -signal.SIGKILL
-    assert pipeline.status(desk.file, state=desk.state, config=desk.config)["state"] == "killed"
+    assert pipelines.status(desk.file, state=desk.state, config=desk.config)["state"] == "killed"
     kills = rounds // 1000
     for number in range(kills):
         killed(desk, str(3 + (number % 40) / 4))

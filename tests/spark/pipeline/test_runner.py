@@ -8,10 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 import lanceway
+from lanceway import jobs, pipelines
 from lanceway.cli.app import app
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, InvalidTableStateError
-from lanceway.spark import changing, jobs, pipeline
-from lanceway.spark.pipeline import InvalidPipelineError, Report, states
+from lanceway.pipelines import InvalidPipelineError, Report
+from lanceway.pipelines.runs import store as states
+from lanceway.spark.write import changing
 from tests.spark.pipeline.conftest import Desk
 
 NOTES = """\
@@ -41,7 +43,7 @@ def test_files_are_read_once_and_new_ones_are_added(desk: Desk) -> None:
     first = desk.run()
     assert (first.run.state, first.rows, first.steps[0].version) == ("done", 2, 1)
     assert desk.column("team.notes", "text") == ["A", "B"]
-    idle = pipeline.run(desk.file, state=desk.state, config=desk.config, master="spark://nowhere:1")  # it needs none
+    idle = pipelines.run(desk.file, state=desk.state, config=desk.config, master="spark://nowhere:1")  # it needs none
     assert idle.idle
     assert desk.table("team.notes").version == 1
     desk.data("b.json", {"id": 3, "text": "c"})
@@ -51,7 +53,7 @@ def test_files_are_read_once_and_new_ones_are_added(desk: Desk) -> None:
     full = desk.run(full=True)
     assert (full.rows, desk.table("team.notes").version, desk.column("team.notes")) == (3, 3, [1, 2, 3])
     assert desk.run().idle
-    history = pipeline.history(desk.file, state=desk.state, config=desk.config)
+    history = pipelines.history(desk.file, state=desk.state, config=desk.config)
     assert [(run["number"], run["rows"], run["state"]) for run in history] == [
         (5, 0, "done"),
         (4, 3, "done"),
@@ -82,7 +84,7 @@ outputs:
 
 
 def make(desk: Desk, table: str, rows: pa.Table) -> None:
-    from lanceway.spark.pipeline import targets
+    from lanceway.pipelines import targets
 
     target = targets.find(f"here.{table}", desk.config)
     target.catalog().create_table_stream({"id": list(target.id)}, rows.to_reader())  # type: ignore[attr-defined]
@@ -116,14 +118,14 @@ def test_of_a_table_each_output_has_what_is_new_to_it(desk: Desk) -> None:
         2: "Bob",
         3: "Bob",
     }
-    edges = pipeline.lineage(desk.file, state=desk.state, config=desk.config)
+    edges = pipelines.lineage(desk.file, state=desk.state, config=desk.config)
     assert {(edge.source, edge.source_version, edge.table, edge.version) for edge in edges} == {
         ("here.orders", 5, "here.named", desk.table("named").version),
         ("here.names", 1, "here.named", desk.table("named").version),
         ("here.orders", 5, "here.counts", desk.table("counts").version),
         ("here.names", 1, "here.counts", desk.table("counts").version),
     }
-    by_table = pipeline.lineage(table="here.orders", state=desk.state, config=desk.config)
+    by_table = pipelines.lineage(table="here.orders", state=desk.state, config=desk.config)
     assert {(edge.source, edge.table) for edge in by_table} == {
         ("here.orders", "here.named"),
         ("here.orders", "here.counts"),
@@ -243,7 +245,7 @@ def test_what_one_lake_publishes_into_another_stays_the_first_ones(desk: Desk) -
 
 
 def pipeline_location(desk: Desk, name: str) -> str:
-    from lanceway.spark.pipeline import targets
+    from lanceway.pipelines import targets
 
     return targets.find(name, desk.config).table().location
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from typer.testing import CliRunner
 
+from lanceway import pipelines
 from lanceway.cli.app import app
-from lanceway.spark import pipeline
 from tests.spark.pipeline.conftest import Desk
 
 SAMPLE = Path(__file__).parents[3] / "samples" / "pipeline"
@@ -31,7 +31,7 @@ def test_the_sample_ends_in_a_table_that_can_be_searched(desk: Desk, library: Mo
     desk.config.write_text(f'[namespaces.lake]\ntype = "lake"\nuri = "{desk.state}"\nroot = "{desk.root}/lake"\n')
     library.write(desk.root / ".sample" / "documents")
     file = SAMPLE / "documents.yaml"
-    assert pipeline.check(file, config=desk.config) == []
+    assert pipelines.check(file, config=desk.config) == []
     given = ["--config", str(desk.config), "pipeline", "run", str(file), "--state", desk.state, "--json"]
     ended = CliRunner().invoke(app, given, prog_name="lanceway", catch_exceptions=False)
     assert ended.exit_code == 0, ended.output
@@ -39,7 +39,7 @@ def test_the_sample_ends_in_a_table_that_can_be_searched(desk: Desk, library: Mo
     assert (told["state"], told["rows"]) == ("done", 594 + 6)
     (clean,) = [step["details"]["expectations"]["clean"] for step in told["steps"] if step["name"] == "topics"]
     assert clean["expectations"]["long enough to say something"] == {"broken": 6, "otherwise": "quarantine"}
-    from lanceway.spark.pipeline import targets
+    from lanceway.pipelines import targets
 
     found = {
         name: targets.find(f"lake.library.{name}", desk.config).open() for name in ("documents", "topics", "rejected")
@@ -53,4 +53,4 @@ def test_the_sample_ends_in_a_table_that_can_be_searched(desk: Desk, library: Mo
     assert set(words["topic"].to_pylist()) == {"cookery"}
     assert found["documents"].tags.list()["published"]["version"] == found["documents"].version
     library.write(desk.root / ".sample" / "documents")  # once more, as a second start does
-    assert pipeline.run(file, state=desk.state, config=desk.config).idle
+    assert pipelines.run(file, state=desk.state, config=desk.config).idle

@@ -25,10 +25,10 @@ from lanceway.lake.runs import Read, Run, Step
 from lanceway.lake.schema import pipelines
 from lanceway.lake.seen_files import File
 from lanceway.lake.store import LakeStore
-from lanceway.spark.pipeline import states
-from lanceway.spark.pipeline.ledger import Ledger
-from lanceway.spark.pipeline.served import Server
-from lanceway.spark.pipeline.states import Held, State
+from lanceway.pipelines.runs import store as states
+from lanceway.pipelines.runs.http import Server
+from lanceway.pipelines.runs.ledger import Ledger
+from lanceway.pipelines.runs.store import Held, State
 from tests.processes import WARM
 from tests.servers.cutting import Cutting
 from tests.servers.lanceway import Lanceway

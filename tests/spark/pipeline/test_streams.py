@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lanceway.spark.pipeline import InvalidPipelineError
+from lanceway.pipelines import InvalidPipelineError
 from tests.spark.pipeline.conftest import Desk
 from tests.spark.pipeline.test_restart import Cut, Cutting
 

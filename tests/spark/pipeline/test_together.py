@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lanceway.errors import UnsupportedOperationError
-from lanceway.spark.pipeline import targets
+from lanceway.pipelines import targets
 from tests.spark.pipeline.conftest import Desk
 
 BOTH = """\

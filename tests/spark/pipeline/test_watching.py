@@ -7,7 +7,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from lanceway.spark.pipeline.watching import Progress, Watch
+from lanceway.pipelines.progress import Progress, Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

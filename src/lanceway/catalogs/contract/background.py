@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _NO_ENGINE = (
     'It is work for the background, and this catalog has no database to record it in. Set jobs to "home", or to a '
     "database, in its section of lanceway.toml; or mount it in a server (lanceway up), use a lake, or run the work "
-    "here and now with lanceway.spark.jobs."
+    "here and now with lanceway.jobs."
 )
 _COUNTS = ("concurrency", "max_rows_per_fragment", "output_limit", "source_task_size")
 # What an answer without a field for it says in its context: the jobs that were recorded at once.

@@ -1,0 +1,1 @@
+"""Jobs between catalogs: crawl, sync, migrate."""

@@ -1,0 +1,198 @@
+"""Registering the Lance tables that lie somewhere in a bucket or a folder."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from lance_namespace import LanceNamespace
+
+from lanceway.catalogs.contract import limits
+from lanceway.catalogs.directory.folder import DEREGISTERED, VERSIONS
+from lanceway.catalogs.directory.names import MANIFEST, SUFFIX
+from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.identifiers import Identifier
+from lanceway.jobs import running
+from lanceway.jobs.between import listing, provenance
+from lanceway.jobs.between.mapping import Naming
+from lanceway.jobs.between.register import Registrar, find, is_same_place, location_of
+from lanceway.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
+from lanceway.jobs.running import Listener, Stop
+from lanceway.tables.storage import Store, local_path, open_store
+
+# Deeper than any warehouse, and an end for folders that lead into themselves.
+_DEEPEST = 32
+# In the URI of a bucket these must not be taken for an escape, a fragment or a query.
+_ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A Lance table, where it lies, and the name that its path gives it."""
+
+    path: str
+    location: str
+    table: Identifier
+
+
+def crawl(
+    root: str,
+    target: LanceNamespace,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    flatten: str | None = None,
+    dry_run: bool = False,
+    threads: int = running.THREADS,
+    listen: Listener | None = None,
+    stop: Stop = running.never,
+) -> Report:
+    """Register every Lance table below `root` that the target does not have.
+
+    `root` is a folder or a URI. The path of a table below it is its name: `team/sales/orders.lance` becomes
+    `team.sales.orders`. What the target knows already is left as it is. With `dry_run` nothing is changed.
+    """
+    running.check_threads(threads)
+    names, registrar = Naming(target, flatten), Registrar(target)
+
+    def work(found: Found | Outcome) -> Outcome:
+        if isinstance(found, Outcome):
+            return found
+        wanted: Identifier | None = None
+        try:
+            wanted = names.target(found.table)
+            return _registered(target, registrar, found, wanted, dry_run=dry_run)
+        except LanceNamespaceError as error:
+            return running.failure(found.path, wanted, error, found.location)
+
+    walk = datasets(root, storage_options, threads=threads, stop=stop)
+    each = running.outcomes(work, walk, threads=threads, stop=stop)
+    with registrar:
+        return running.collect(Report("crawl", dry_run), each, listen, stop)
+
+
+def _registered(
+    target: LanceNamespace, registrar: Registrar, found: Found, wanted: Identifier, *, dry_run: bool
+) -> Outcome:
+    known = find(target, wanted)
+    if known is not None:
+        at = location_of(wanted, known)
+        if is_same_place(at, found.location):
+            return Outcome(KNOWN, found.path, str(wanted), found.location)
+        reason = f"{wanted} is in the target already, at {at}. Rename one of the two."
+        return Outcome(COLLISION, found.path, str(wanted), found.location, reason)
+    limits.check_location(target, wanted, found.location)
+    follows = False
+    if not dry_run:
+        registrar.make_room(wanted, original=found.table)
+        follows = registrar.register(wanted, found.location, {})
+    return Outcome(NEW, found.path, str(wanted), found.location, provenance.ELSEWHERE if follows else None)
+
+
+# -- walking -----------------------------------------------------------------------------------------
+
+
+def datasets(
+    root: str,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    threads: int = running.THREADS,
+    stop: Stop = running.never,
+) -> Iterator[Found | Outcome]:
+    """The Lance tables at and below a location, as they are found; what lies inside of a table is not looked at.
+
+    A folder that cannot be looked into is told as an outcome, and the others are gone on with. Several folders are
+    listed at a time. What is kept is the names of folders that wait.
+    """
+    walk = _Walk(root, dict(storage_options or {}))
+    if not walk.has_any():
+        raise InvalidInputError(f"There is nothing at {root}. Give a folder, or a URI such as s3://bucket/path.")
+    waiting, under_way = deque([""]), set[Future[_Level]]()
+    with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-crawl") as pool:
+        while (waiting or under_way) and not stop():
+            while waiting and len(under_way) < threads:
+                # From the end: depth first keeps those that wait few.
+                under_way.add(pool.submit(walk.look, waiting.pop()))
+            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            for future in done:
+                level = future.result()
+                waiting.extend(level.folders)
+                yield from level.found
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    found: tuple[Found | Outcome, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+class _Walk:
+    def __init__(self, root: str, options: dict[str, str]) -> None:
+        self._path = local_path(root)
+        self._root = str(self._path) if self._path else root.rstrip("/")
+        self._options = options
+
+    @property
+    def _store(self) -> Store:
+        return open_store(self._root, self._options)
+
+    def has_any(self) -> bool:
+        return os.path.isdir(self._root) if self._path else self._store.has_any()
+
+    def look(self, folder: str) -> _Level:
+        try:
+            return self._look(folder)
+        except LanceNamespaceError as error:
+            return _Level((running.failure(folder or self._root, None, error),))
+
+    def _look(self, folder: str) -> _Level:
+        """What a folder is: a table, a directory catalog with its own names, or a place where others may lie."""
+        folders, files = self._store.level(folder)
+        if VERSIONS in folders:
+            return _Level(() if DEREGISTERED in files else (self._found(folder),))
+        if MANIFEST in folders:
+            return _Level(tuple(self._named(folder)))
+        if folder.count("/") >= _DEEPEST:
+            raise InvalidInputError(f"{self._root}/{folder} lies more than {_DEEPEST} folders deep. Crawl a part.")
+        below = (f"{folder}/{name}".lstrip("/") for name in sorted(folders, reverse=True) if not _is_hidden(name))
+        return _Level((), tuple(path for path in below if not self._is_link(path)))
+
+    def _is_link(self, folder: str) -> bool:
+        """Whether a local folder leads elsewhere: what lies there is found where it lies, or not below the root."""
+        return self._path is not None and os.path.islink(f"{self._root}/{folder}")
+
+    def _found(self, folder: str) -> Found:
+        # The root itself may be a table: then its own name is the table's.
+        parts = PurePosixPath(folder).parts or (PurePosixPath(self._root if self._path else _key(self._root)).name,)
+        names = (*parts[:-1], parts[-1].removesuffix(SUFFIX) or parts[-1])
+        return Found(folder or self._root, self._location(folder), Identifier(names))
+
+    def _location(self, folder: str) -> str:
+        below = folder if self._path else folder.translate(_ESCAPED)
+        return f"{self._root}/{below}" if folder else self._root
+
+    def _named(self, folder: str) -> Iterator[Found]:
+        """The tables of a folder that has a manifest, which knows their names better than their folders do."""
+        from lanceway.catalogs.directory.catalog import DirectoryCatalog
+
+        options = {f"storage.{key}": value for key, value in self._options.items()}
+        above = PurePosixPath(folder).parts
+        with DirectoryCatalog(path=self._location(folder), **options) as catalog:
+            for table in listing.tables(catalog):
+                described = find(catalog, table)
+                if described is not None:
+                    name = Identifier((*above, *table))
+                    yield Found("/".join(name), location_of(table, described), name)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
+
+
+def _key(uri: str) -> str:
+    parts = urlsplit(uri)
+    return parts.path.strip("/") or parts.netloc

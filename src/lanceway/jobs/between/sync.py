@@ -1,0 +1,139 @@
+"""One catalog's tables made known in another: what is new, what has changed, what is gone. No data moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lance_namespace import DescribeTableResponse, LanceNamespace
+
+from lanceway.catalogs.contract import limits
+from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.identifiers import Identifier
+from lanceway.jobs import running
+from lanceway.jobs.between import listing, provenance
+from lanceway.jobs.between.mapping import Naming
+from lanceway.jobs.between.provenance import Mark, Seen
+from lanceway.jobs.between.register import Registrar, find, is_declared, is_same_place, location_of
+from lanceway.jobs.outcomes import CHANGED, COLLISION, GONE, KNOWN, NEW, Outcome, Report
+from lanceway.jobs.running import Listener, Stop
+
+
+def sync(
+    source: LanceNamespace,
+    target: LanceNamespace,
+    *,
+    delete: bool = False,
+    only: Sequence[str] = (),
+    flatten: str | None = None,
+    dry_run: bool = False,
+    threads: int = running.THREADS,
+    listen: Listener | None = None,
+    stop: Stop = running.never,
+) -> Report:
+    """Register the source's tables in the target, at the locations that they have.
+
+    A table whose location or properties have changed in the source is registered anew. One that is gone from the
+    source is deregistered if `delete` is set and if it was a sync from this source that registered it; its data
+    stays. Whatever else the target holds is never touched. With `dry_run` nothing is changed.
+    """
+    running.check_threads(threads)
+    refuse_itself(source, target)
+    report = Report("sync", dry_run)
+    job = _Sync(source, target, flatten, dry_run, delete)
+
+    def both() -> Iterator[Outcome]:
+        found = listing.tables(source, only=only)
+        yield from running.outcomes(job.bring, found, threads=threads, stop=stop)
+        if not stop():
+            yield from running.outcomes(job.take_away, job.unmatched(), threads=threads, stop=stop)
+
+    with job.registrar:
+        return running.collect(report, both(), listen, stop)
+
+
+def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
+    if limits.place(source) == limits.place(target):
+        raise InvalidInputError(f"Source and target are the same: {limits.place(source)}. Choose two different ones.")
+
+
+class _Sync:
+    def __init__(
+        self, source: LanceNamespace, target: LanceNamespace, flatten: str | None, dry_run: bool, delete: bool
+    ) -> None:
+        self._source, self._target = source, target
+        self._dry_run, self._delete = dry_run, delete
+        self._names, self.registrar = Naming(target, flatten), Registrar(target)
+        self._there = Seen(listing.everything(target))
+        self._matched = Seen()
+        self._place = limits.place(source)
+
+    def bring(self, table: Identifier) -> Outcome | None:
+        wanted: Identifier | None = None
+        try:
+            wanted = self._names.target(table)
+            self._matched.add(wanted)
+            described = find(self._source, table)
+            return None if described is None else self._bring(table, wanted, described)  # dropped meanwhile
+        except LanceNamespaceError as error:
+            return running.failure(str(table), wanted, error)
+
+    def _bring(self, table: Identifier, wanted: Identifier, described: DescribeTableResponse) -> Outcome | None:
+        location, properties = location_of(table, described), provenance.carried(described.properties)
+        mark, digest = Mark(self._place, table), provenance.digest(location, properties)
+        known = find(self._target, wanted) if wanted in self._there else None
+        reason = note(described)
+        if known is not None:
+            if Mark.read(known.properties) != mark:
+                return _of_somebody_else(table, wanted, location, known)
+            if is_same_place(known.location, location) and (known.properties or {}).get(provenance.DIGEST) == digest:
+                return Outcome(KNOWN, str(table), str(wanted), location)
+            reason = _change(known, location)
+        elif is_declared(self._source, table):
+            return None
+        limits.check_location(self._target, wanted, location)
+        if not self._dry_run:
+            # The source goes on keeping its tables' versions, so the target must not begin to.
+            own = {**mark.write(), provenance.DIGEST: digest, **provenance.FOLLOWS}
+            self.registrar.make_room(wanted, source=self._source, original=table)
+            self.registrar.register(wanted, location, {**properties, **own}, replace=known is not None)
+        return Outcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
+
+    def unmatched(self) -> Iterator[Identifier]:
+        """The tables of the target that no table of the source has become."""
+        return (table for table in listing.everything(self._target) if table not in self._matched)
+
+    def take_away(self, wanted: Identifier) -> Outcome | None:
+        """Deregister a table whose original is gone, if a sync from this source had made it."""
+        try:
+            known = find(self._target, wanted)
+            mark = None if known is None else Mark.read(known.properties)
+            if known is None or mark is None or mark.catalog != self._place:
+                return None
+            if provenance.DIGEST not in (known.properties or {}):
+                return None  # it is a copy, and no sync's
+            if find(self._source, mark.table) is not None:
+                return None  # it was not asked for, or has another name in the target by now
+            if self._delete and not self._dry_run:
+                self.registrar.deregister(wanted)
+            reason = None if self._delete else "still registered; --delete deregisters it"
+            return Outcome(GONE, str(mark.table), str(wanted), known.location, reason)
+        except LanceNamespaceError as error:
+            return running.failure(str(wanted), wanted, error)
+
+
+def _of_somebody_else(table: Identifier, wanted: Identifier, location: str, known: DescribeTableResponse) -> Outcome:
+    if is_same_place(known.location, location):
+        return Outcome(KNOWN, str(table), str(wanted), location)
+    reason = f"{wanted} is in the target already, at {known.location}, and was not made by a sync from this source."
+    return Outcome(COLLISION, str(table), str(wanted), location, reason)
+
+
+def _change(known: DescribeTableResponse, location: str) -> str:
+    if is_same_place(known.location, location):
+        return "its properties have changed"
+    return f"it has moved from {known.location}"
+
+
+def note(described: DescribeTableResponse) -> str | None:
+    """What is to be said of a table whose source manages its versions."""
+    return "its versions are the source's to keep: write to it there" if described.managed_versioning else None

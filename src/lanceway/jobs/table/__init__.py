@@ -1,0 +1,1 @@
+"""Jobs on one table: compact, clean, index, backfill, deduplicate, export, import."""

@@ -1,0 +1,190 @@
+"""Small fragments rewritten as large ones, and deleted rows left out: the same rows in fewer files.
+
+Rounds follow each other: each plans on the latest version, rewrites some groups of fragments side by side, and
+commits them at once. So a job that is killed has done what it had committed, and the next run goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
+from lanceway.jobs import job_table, parts, running
+from lanceway.jobs.job_table import Held
+from lanceway.jobs.running import Stop
+from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.tables.failures import translated
+from lanceway.writes import named
+from lanceway.writes.conflicts import ATTEMPTS
+
+if TYPE_CHECKING:
+    from lance.optimize import CompactionPlan, RewriteResult
+    from pyspark.sql import SparkSession
+
+TARGET_ROWS = 1024 * 1024
+DELETED = 0.1
+# So many groups are committed together, for each that is worked on at a time.
+_TOGETHER = 4
+
+
+def compact(
+    table: named.Named,
+    *,
+    target_rows: int = TARGET_ROWS,
+    deleted: float = DELETED,
+    dry_run: bool = False,
+    threads: int = parts.THREADS,
+    spark: SparkSession | None = None,
+    watch: Watcher = unwatched,
+    stop: Stop = running.never,
+) -> Summary:
+    """Rewrite fragments with fewer than `target_rows` rows, and those of which the share `deleted` is deleted.
+
+    Rows and indices stay what they are. Others may write meanwhile: a group that somebody changed is planned anew.
+
+    Raises ConcurrentModificationError where others always are faster; what was committed before stays.
+    """
+    running.check_threads(threads)
+    if target_rows < 1:
+        raise InvalidInputError(f"target_rows is {target_rows}, but a fragment needs at least 1 row.")
+    if not 0 <= deleted <= 1:
+        raise InvalidInputError(f"deleted is {deleted}, but a share lies between 0 and 1.")
+    options = {"target_rows_per_fragment": target_rows, "materialize_deletions_threshold": deleted}
+    job = _Compaction(Held.of(table), options, Summary("compact", "", dry_run))
+    return job.run(threads, spark, watch, stop)
+
+
+@dataclass
+class _Compaction:
+    table: Held
+    options: dict[str, Any]
+    summary: Summary
+    lost: int = field(default=0)  # rounds in a row of which nothing could be committed
+
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        plan = self._plan()
+        self.summary.table, self.summary.parts = self.table.name, plan.num_tasks()
+        self.summary.facts = {"fragments_removed": 0, "fragments_added": 0}
+        if self.summary.dry_run:
+            return self._planned(plan)
+        watch(Step(0, self.summary.parts))
+        while plan.num_tasks() and self.summary.done < self.summary.parts and not stop():
+            room = min(threads * _TOGETHER, self.summary.parts - self.summary.done)
+            self._round(plan, plan.tasks[:room], threads, spark, watch, stop)
+            plan = self._plan()
+        self.summary.version = int(self.table.open().version)
+        return self.summary.ended(stopped=stop() and plan.num_tasks() > 0)
+
+    def _plan(self) -> CompactionPlan:
+        from lance.optimize import Compaction
+
+        opened = self.table.open()
+        with translated(self.table.handle(), "Planning the compaction"):
+            return Compaction.plan(opened, self.options)  # type: ignore[arg-type]
+
+    def _planned(self, plan: CompactionPlan) -> Summary:
+        old = [fragment for task in plan.tasks for fragment in task.fragments]
+        self.summary.version = plan.read_version
+        self.summary.facts["fragments_removed"] = len(old)
+        del self.summary.facts["fragments_added"]  # only the rewrite itself can tell
+        self.summary.rows, self.summary.bytes = sum(map(job_table.rows, old)), sum(map(job_table.size, old))
+        return self.summary.ended()
+
+    def _round(
+        self,
+        plan: CompactionPlan,
+        tasks: Sequence[Any],
+        threads: int,
+        spark: SparkSession | None,
+        watch: Watcher,
+        stop: Stop,
+    ) -> None:
+        made: list[RewriteResult] = []
+        work, total = _Rewriter(self.table, plan.read_version), self.summary.parts
+        given = [task.json() for task in tasks]
+        try:
+            for _, answer in parts.carried_out(work, given, threads=threads, spark=spark, stop=stop):
+                made.append(_result(answer))
+                moved = sum(job_table.rows(fragment) for one in made for fragment in one.new_fragments)
+                watch(Step(self.summary.done + len(made), total, self.summary.rows + moved))
+            committed = self._commit(plan.read_version, made)
+        except LanceNamespaceError:
+            self._discard(made)
+            raise
+        self.lost = 0 if committed or not made else self.lost + 1
+        if self.lost >= ATTEMPTS:
+            raise ConcurrentModificationError(
+                f"{self.table.name} is being changed faster than it can be compacted: {self.summary.done} of "
+                f"{total} groups of fragments were. Run the job again when fewer rows are updated or deleted."
+            )
+        self._count(committed)
+
+    def _commit(self, version: int, made: list[RewriteResult]) -> list[RewriteResult]:
+        """Commit what nobody has changed meanwhile, and discard the rest."""
+        from lance.optimize import Compaction
+
+        while made:
+            opened = self.table.open(version)
+            try:
+                with translated(self.table.handle(), "Committing the compaction"):
+                    Compaction.commit(opened, made, self.options)  # type: ignore[arg-type]
+                return made
+            except ConcurrentModificationError:
+                if self._landed(made):  # an answer that was lost on its way is no failure
+                    return made
+                left = self._unchanged(made)
+                self._discard([one for one in made if one not in left])
+                made = left
+        return []
+
+    def _landed(self, made: Sequence[RewriteResult]) -> bool:
+        new = {str(file.path) for one in made for fragment in one.new_fragments for file in fragment.files}
+        return bool(new & self.table.files())
+
+    def _unchanged(self, made: list[RewriteResult]) -> list[RewriteResult]:
+        """Those whose fragments are still what they were. If all are, something else is in the way: none."""
+        now = {fragment.id: fragment.to_json() for fragment in job_table.fragments(self.table.open())}
+        left = [one for one in made if all(now.get(old.id) == old.to_json() for old in _old(one))]
+        return left if len(left) < len(made) else []
+
+    def _discard(self, made: Sequence[RewriteResult]) -> None:
+        self.table.discard(fragment for one in made for fragment in one.new_fragments)
+
+    def _count(self, committed: Sequence[RewriteResult]) -> None:
+        old = [fragment for one in committed for fragment in _old(one)]
+        new = [fragment for one in committed for fragment in one.new_fragments]
+        self.summary.done += len(committed)
+        self.summary.changed |= bool(committed)
+        self.summary.rows += sum(map(job_table.rows, new))
+        self.summary.bytes += sum(map(job_table.size, new))
+        self.summary.facts["fragments_removed"] += len(old)
+        self.summary.facts["fragments_added"] += len(new)
+
+
+@dataclass(frozen=True)
+class _Rewriter:
+    """Rewrites one group of fragments, wherever it runs."""
+
+    table: Held
+    version: int
+
+    def __call__(self, task: str) -> str:
+        from lance.optimize import CompactionTask
+
+        opened = self.table.open(self.version)
+        with translated(self.table.handle(), "Compacting fragments"):
+            rewritten: Any = CompactionTask.from_json(task).execute(opened)  # type: ignore[attr-defined]
+            return str(rewritten.json())
+
+
+def _result(answer: str) -> RewriteResult:
+    from lance.optimize import RewriteResult
+
+    found: RewriteResult = RewriteResult.from_json(answer)  # type: ignore[attr-defined]
+    return found
+
+
+def _old(result: Any) -> Sequence[Any]:
+    return list(result.original_fragments)

@@ -1,0 +1,195 @@
+"""One version of a table as Parquet files. A folder tells itself what was exported to it, and how far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InternalError, InvalidInputError
+from lanceway.jobs import job_table, parts, running
+from lanceway.jobs.job_table import Held
+from lanceway.jobs.running import Stop
+from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs.table.parquet_files import Files
+from lanceway.tables.failures import translated
+from lanceway.writes import named
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+# What is exported; and below it a note for each part that is done, for as long as not all are.
+ABOUT, _NOTES = "_lanceway.json", "_lanceway"
+# A part has about so many bytes of the table, and a small table so many parts.
+_PART, _FEW = 256 * 2**20, 8
+
+
+def export(
+    table: named.Named,
+    to: str,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    version: int | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    threads: int = parts.THREADS,
+    spark: SparkSession | None = None,
+    watch: Watcher = unwatched,
+    stop: Stop = running.never,
+) -> Summary:
+    """Write the rows of the latest version, or of `version`, to Parquet files in the folder or at the URI `to`.
+
+    The folder must be empty, or hold the same export: one that was killed goes on with the version that it had begun
+    with. What was written is counted and compared with what the table holds.
+    """
+    running.check_threads(threads)
+    found, files = Held.of(table, reading=True), Files.at(to, storage_options)
+    asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
+    begun = _begun(files, {**asked, "location": found.place.location}, version)
+    opened = found.open(begun["version"] if begun else version)
+    about = {**asked, "location": found.place.location, "version": int(opened.version)}
+    job = _Export(found, files, opened, about, Summary("export", found.name, dry_run, version=int(opened.version)))
+    if begun and begun.get("done"):
+        return job.known(begun)
+    return job.run(threads, spark, watch, stop)
+
+
+def _begun(files: Files, asked: Mapping[str, Any], version: int | None) -> dict[str, Any] | None:
+    """What the folder says of itself. Raises InvalidInputError where it holds something else."""
+    store = files.store()
+    data = store.read(ABOUT)
+    if data is None:
+        if store.has_any():
+            raise InvalidInputError(f"{files.location} is not empty, and holds no export. Choose an empty folder.")
+        return None
+    found: dict[str, Any] = json.loads(data)
+    same = all(found.get(key) == value for key, value in asked.items()) and version in (None, found["version"])
+    if not same:
+        raise InvalidInputError(
+            f"{files.location} holds an export of version {found.get('version')} of {found.get('table')}, of other "
+            "rows or columns than were asked for. Choose an empty folder."
+        )
+    return found
+
+
+@dataclass
+class _Export:
+    table: Held
+    files: Files
+    opened: lance.LanceDataset
+    about: dict[str, Any]
+    summary: Summary
+
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        expected = self._expected()
+        given = self._parts()
+        self.summary.parts, self.summary.facts = len(given), {"to": self.files.location, "files": 0}
+        if self.summary.dry_run:
+            self.summary.rows = expected
+            return self.summary.ended()
+        store = self.files.store()
+        store.put(ABOUT, json.dumps(self.about).encode())
+        notes = {number: note for number in given if (note := _note(self.files, number)) is not None}
+        self._tell(notes, watch)
+        work = _Exporter(self.table, self.files, self.about)
+        missing = [(number, ids) for number, ids in given.items() if number not in notes]
+        for (number, _), note in parts.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
+            notes[number] = note
+            self._tell(notes, watch)
+        if len(notes) < len(given):
+            return self.summary.ended(stopped=True)
+        if self.summary.rows != expected:
+            raise InternalError(
+                f"{self.table.name} has {expected:,} rows to export, and {self.summary.rows:,} were written to "
+                f"{self.files.location}. Empty the folder, and run the job again."
+            )
+        done = {**self.about, "done": True, "rows": expected, "files": _files(notes)}
+        store.put(ABOUT, json.dumps(done).encode())
+        store.delete(*(_key(number) for number in given))
+        store.remove_empty_folders(_NOTES)
+        self.summary.changed = True
+        return self.summary.ended()
+
+    def known(self, begun: Mapping[str, Any]) -> Summary:
+        """An export that is whole: its files are looked for, and nothing is written."""
+        store = self.files.store()
+        gone = [
+            file["key"] for file in begun["files"] if getattr(store.head(file["key"]), "size", None) != file["bytes"]
+        ]
+        if gone:
+            raise InvalidInputError(
+                f"{self.files.location} holds an export whose file {gone[0]} is missing or was changed. Empty the "
+                "folder, and run the job again."
+            )
+        self.summary.rows, self.summary.bytes = begun["rows"], sum(file["bytes"] for file in begun["files"])
+        self.summary.facts = {"to": self.files.location, "files": len(begun["files"])}
+        return self.summary.ended()
+
+    def _expected(self) -> int:
+        with translated(self.table.handle(), "Counting the rows"):
+            return int(self.opened.count_rows(self.about["where"]))
+
+    def _parts(self) -> dict[int, list[int]]:
+        """Fragments to be exported together; the same for as long as the version is."""
+        found = job_table.fragments(self.opened)
+        wanted = max(sum(map(job_table.size, found)) // _PART, min(len(found), _FEW))
+        groups = [[fragment.id for fragment in group] for group in job_table.grouped(found, wanted)]
+        return dict(enumerate(groups or [[]]))
+
+    def _tell(self, notes: Mapping[int, Any], watch: Watcher) -> None:
+        files = _files(notes)
+        self.summary.done, self.summary.facts["files"] = len(notes), len(files)
+        self.summary.rows = sum(file["rows"] for file in files)
+        self.summary.bytes = sum(file["bytes"] for file in files)
+        watch(Step(len(notes), self.summary.parts, self.summary.rows))
+
+
+@dataclass(frozen=True)
+class _Exporter:
+    """Writes the files of some fragments, wherever it runs, and then the note that they are done."""
+
+    table: Held
+    files: Files
+    about: Mapping[str, Any]
+
+    def __call__(self, part: tuple[int, list[int]]) -> list[dict[str, Any]]:
+        number, ids = part
+        opened, handle = self.table.open(self.about["version"]), self.table.handle()
+        with translated(handle, "Reading rows"):
+            reader = opened.scanner(
+                columns=self.about["columns"],
+                filter=self.about["where"],
+                fragments=[fragment for fragment in opened.get_fragments() if fragment.fragment_id in set(ids)],
+                blob_handling="all_binary",
+            ).to_reader()
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            with translated(handle, "Reading rows"):
+                yield from reader
+
+        note = self.files.write(f"part-{number:05}", reader.schema, batches())
+        self.files.store().put(_key(number), json.dumps(note).encode())
+        return note
+
+
+def _key(number: int) -> str:
+    return f"{_NOTES}/part-{number:05}.json"
+
+
+def _note(files: Files, number: int) -> list[dict[str, Any]] | None:
+    """What an earlier run wrote of a part, if all of it is there."""
+    store = files.store()
+    data = store.read(_key(number))
+    if data is None:
+        return None
+    found: list[dict[str, Any]] = json.loads(data)
+    whole = all(getattr(store.head(file["key"]), "size", None) == file["bytes"] for file in found)
+    return found if whole else None
+
+
+def _files(notes: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [file for number in sorted(notes) for file in notes[number]]

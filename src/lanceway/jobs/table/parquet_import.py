@@ -1,0 +1,190 @@
+"""Parquet files brought into a table: each written by itself, all of them in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InternalError, InvalidInputError, TableAlreadyExistsError
+from lanceway.errors import TableSchemaValidationError as SchemaError
+from lanceway.jobs import job_table, parts, running
+from lanceway.jobs.kept import Kept
+from lanceway.jobs.running import Stop
+from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs.table.parquet_files import Files, plain
+from lanceway.tables import dataset
+from lanceway.tables.storage import Object
+from lanceway.writes import commit, destination, named, stage, write_id
+from lanceway.writes import plan as planning
+from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan
+from lanceway.writes.table_ref import Target
+from lanceway.writes.write_id import Mark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+MODES = (APPEND, CREATE, OVERWRITE)
+_COMMIT = "commit"
+
+
+def import_(
+    table: named.Named,
+    source: str,
+    *,
+    mode: str = APPEND,
+    storage_options: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+    threads: int = parts.THREADS,
+    spark: SparkSession | None = None,
+    state: str | Path | None = None,
+    watch: Watcher = unwatched,
+    stop: Stop = running.never,
+) -> Summary:
+    """Add the rows of Parquet files to a table, which is made if there is none: `source` is a file, a folder or a URI.
+
+    With mode `create` the table must not be there, with `overwrite` its rows are replaced. Rows are counted, and the
+    job ends in one version or none. Safe to run again after a kill: what was written is remembered in the file
+    `state` and not written twice. Once it is committed, the same files are imported again when asked again.
+    """
+    running.check_threads(threads)
+    if mode not in MODES:
+        raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
+    target, files = named.target(table), Files.at(source, storage_options)
+    found = files.every()
+    summary = Summary("import", target.name, dry_run, parts=len(found), bytes=sum(file.size for file in found))
+    summary.facts = {"source": files.location, "mode": mode, "files": len(found)}
+    schema = files.open(found[0].key).schema_arrow
+    kept = Kept("import", target.name, files.location, mode, file=state)
+    with kept.held():
+        landed = _landed(target, kept)
+        if landed is not None:  # a run that was killed after its commit
+            kept.forget()
+            summary.version, summary.done = landed, len(found)
+            return summary.ended()
+        plan = _plan(target, schema, mode, dry_run)
+        if plan is None:
+            summary.rows = files.rows(found)
+            return summary.ended()
+        return _Import(plan, files, found, kept, summary).run(threads, spark, watch, stop)
+
+
+def _landed(target: Target, kept: Kept) -> int | None:
+    note, place = kept.all().get(_COMMIT), destination.find(target)
+    if note is None or place is None or not place.has_data():
+        return None
+    return write_id.version_of(place.current().table, Mark(job=note["job"]), after=note["after"])
+
+
+def _plan(target: Target, schema: pa.Schema, mode: str, dry_run: bool) -> Plan | None:
+    """What the import will do; None for a dry run, for which nothing is declared."""
+    place = destination.find(target)
+    if place is None or not place.has_data():
+        if dry_run:
+            return None
+        return Plan(CREATE, place or destination.declare(target, {}), schema)
+    if mode == CREATE:
+        raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {place.location}.")
+    place.require_writable()
+    opened = dataset.open_at(place.reading)
+    if mode == OVERWRITE:
+        return None if dry_run else Plan(OVERWRITE, place, schema, int(opened.version))
+    planning.require_fit(target, plain(schema), opened.schema)
+    return None if dry_run else Plan(APPEND, place, opened.schema, int(opened.version))
+
+
+@dataclass
+class _Import:
+    plan: Plan
+    files: Files
+    found: Sequence[Object]
+    kept: Kept
+    summary: Summary
+
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        made = self._believed()
+        self._tell(made, watch)
+        mark = Mark.of_job()
+        missing = [file.key for file in self.found if file.key not in made]
+        work = _Importer(self.plan, self.files)
+        try:
+            for key, fragments in parts.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
+                self.kept.keep(key, {"is": self._identity(key), "fragments": fragments})
+                made[key] = fragments
+                self._tell(made, watch)
+        except (InvalidInputError, SchemaError):  # to run it again would not help
+            self._give_up(made, mark)
+            raise
+        if len(made) < len(self.found):
+            return self.summary.ended(stopped=True)
+        self._publish(made, mark)
+        self.kept.forget()
+        return self.summary.ended()
+
+    def _publish(self, made: Mapping[str, Sequence[str]], mark: Mark) -> None:
+        self.kept.keep(_COMMIT, {"job": mark.job, "after": self.plan.version})
+        try:
+            commit.publish(self.plan, [one for file in self.found for one in made[file.key]], mark)
+        except (InvalidInputError, SchemaError, TableAlreadyExistsError):
+            self._give_up(made, mark)
+            raise
+        opened = dataset.open_at(self.plan.destination.current().reading)
+        self.summary.version, self.summary.changed = int(opened.version), True
+
+    def _give_up(self, made: Mapping[str, Sequence[str]], mark: Mark) -> None:
+        commit.give_up(self.plan, [one for fragments in made.values() for one in fragments], mark)
+        self.kept.forget()
+
+    def _believed(self) -> dict[str, list[str]]:
+        """What an earlier run wrote of files that are still what they were, for a table that still is.
+
+        What it wrote of others is removed.
+        """
+        store = self.plan.destination.current().table.store()
+        known = {file.key for file in self.found}
+        made: dict[str, list[str]] = {}
+        for key, note in self.kept.all().items():
+            if key == _COMMIT:
+                continue
+            same = key in known and note["is"] == self._identity(key)
+            if same and all(map(store.exists, stage.files(note["fragments"]))):
+                made[key] = note["fragments"]
+            else:
+                stage.discard(self.plan.destination, note["fragments"])
+        return made
+
+    def _identity(self, key: str) -> list[Any]:
+        file = next(file for file in self.found if file.key == key)
+        return [file.size, file.e_tag, self.plan.kind, self.plan.destination.location, str(self.plan.schema)]
+
+    def _tell(self, made: Mapping[str, Sequence[str]], watch: Watcher) -> None:
+        self.summary.done = len(made)
+        self.summary.rows = sum(_rows(fragments) for fragments in made.values())
+        watch(Step(len(made), len(self.found), self.summary.rows))
+
+
+@dataclass(frozen=True)
+class _Importer:
+    """Writes the rows of one file as fragments, wherever it runs, and compares their number with the file's own."""
+
+    plan: Plan
+    files: Files
+
+    def __call__(self, key: str) -> list[str]:
+        opened = self.files.open(key)
+        planning.require_fit(self.plan.destination.target, plain(opened.schema_arrow), self.plan.schema)
+        fragments = list(stage.stage(self.plan, self.files.batches(opened, key)))
+        expected = int(opened.metadata.num_rows)
+        if _rows(fragments) != expected:
+            stage.discard(self.plan.destination, fragments)
+            raise InternalError(
+                f"{key} of {self.files.location} holds {expected:,} rows, and {_rows(fragments):,} were written. "
+                "Run the job again."
+            )
+        return fragments
+
+
+def _rows(fragments: Sequence[str]) -> int:
+    return sum(map(job_table.rows, stage.read(fragments)))

@@ -1,0 +1,61 @@
+"""A computed or virtual column, filled where it has no value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lanceway.jobs import parts
+from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
+from lanceway.jobs.table.expressions import Expression, Picked
+from lanceway.jobs.table.functions import Function
+from lanceway.jobs.worker import allowed
+from lanceway.tables import computed, fields
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lanceway.jobs.summaries import Summary
+    from lanceway.jobs.worker.lease import Holding
+    from lanceway.writes.table_ref import Target
+
+
+def run(
+    target: Target,
+    request: Mapping[str, Any],
+    holding: Holding,
+    *,
+    functions: Sequence[str],
+    state: str | None,
+    spark: SparkSession | None,
+) -> Summary:
+    """Compute the column as its field says, in the rows in which it is null or for which `where` holds."""
+    column, branch = request["column"], request.get("branch")
+    function, inputs = _function(target, column, branch, functions)
+    return backfill(
+        target,
+        column,
+        function,
+        inputs=inputs,
+        update=True,
+        where=request.get("where"),
+        branch=branch,
+        batch_rows=request.get("checkpoint_size") or BATCH_ROWS,
+        threads=request.get("concurrency") or parts.THREADS,
+        state=state,
+        spark=spark,
+        watch=holding.watch,
+        stop=holding.stop,
+    )
+
+
+def _function(
+    target: Target, column: str, branch: str | None, functions: Sequence[str]
+) -> tuple[Function, tuple[str, ...] | None]:
+    table, schema = target.table(), target.open(branch=branch).schema
+    if column not in schema.names:
+        fields.require_top(table, schema, column, "backfill")
+    found = computed.require_definition(table, schema, column)
+    if isinstance(found, str):
+        return Expression(found), None
+    return Picked(allowed.check(found.function, functions), field=found.field), found.inputs

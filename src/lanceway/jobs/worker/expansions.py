@@ -1,0 +1,103 @@
+"""Rows that a Python function makes of a view's source: of batch after batch, or of all rows at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InvalidInputError
+from lanceway.jobs.table.functions import Function
+from lanceway.tables.views import CHUNKER, View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SHOWN = 60  # characters of a value
+
+
+def made(view: View, rows: Iterable[pa.RecordBatch], task_size: int | None, threads: int) -> Iterator[pa.RecordBatch]:
+    """What a view's function makes of rows: a chunker of batch after batch, a table function of all of them.
+
+    One that is given its rows by partitions is called by several threads, and what it answers comes in the order in
+    which the partitions do.
+    """
+    name = str(view.function)
+    function: Callable[[Any], Any] = Function(name).found()
+    if view.kind == CHUNKER:
+        first = 1
+        for batch in rows:
+            for part in _parts(batch, task_size):
+                yield from _called(name, function, part, f"at the rows from {first:,} on")
+                first += part.num_rows
+    else:
+        import pyarrow as pa
+
+        batches = list(rows)
+        whole = pa.Table.from_batches(batches) if batches else None
+        if whole is not None and view.partition is not None:
+            yield from _each(name, function, _partitions(view, whole), threads)
+        elif whole is not None:
+            yield from _called(name, function, whole, "")
+
+
+def _partitions(view: View, whole: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each value, in the order of the source, and how the value is shown; nulls are alike."""
+    import pyarrow.compute as pc
+
+    assert view.partition is not None
+    values = whole[view.partition].combine_chunks().dictionary_encode(null_encoding="encode")
+    given = whole if not view.inputs or view.partition in view.inputs else whole.drop_columns([view.partition])
+    given = given.take(pc.sort_indices(values.indices))  # which is stable
+    counts = sorted(values.indices.value_counts().to_pylist(), key=lambda count: int(count["values"]))
+    begin = 0
+    for count, value in zip(counts, values.dictionary, strict=True):
+        yield f"{view.partition} = {str(value)[:_SHOWN]}", given.slice(begin, count["counts"])
+        begin += count["counts"]
+
+
+def _each(
+    name: str, function: Callable[[Any], Any], partitions: Iterable[tuple[str, pa.Table]], threads: int
+) -> Iterator[pa.RecordBatch]:
+    def call(one: tuple[str, pa.Table]) -> list[pa.RecordBatch]:
+        return _called(name, function, one[1], f"where {one[0]}")
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-partition") as pool:
+        waiting: deque[Future[list[pa.RecordBatch]]] = deque()
+        try:
+            for one in partitions:
+                waiting.append(pool.submit(call, one))
+                if len(waiting) > 2 * threads:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:  # where one failed, or nobody wants more, none is begun any more
+            for future in waiting:
+                future.cancel()
+
+
+def _parts(batch: pa.RecordBatch, size: int | None) -> Iterator[pa.RecordBatch]:
+    step = size or max(1, batch.num_rows)
+    for begin in range(0, batch.num_rows, step):
+        yield batch.slice(begin, step)
+
+
+def _called(name: str, function: Callable[[Any], Any], rows: Any, where: str) -> list[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        answer = function(rows)
+    except Exception as error:  # somebody else's code may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidInputError(
+            f"The view was not refreshed: {' '.join((name, 'failed', where)).strip()}: {reason}"
+        ) from error
+    if isinstance(answer, pa.RecordBatch):
+        return [answer]
+    if isinstance(answer, pa.Table):
+        return list(answer.to_batches())
+    try:
+        return list(pa.Table.from_pylist(list(answer)).to_batches())
+    except (pa.ArrowException, TypeError, AttributeError) as error:
+        raise InvalidInputError(f"{name} answered what is no table, nor a list of rows: {error}.") from error

@@ -1,0 +1,178 @@
+"""One job after the other: taken, carried out, and told what it came to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
+from lanceway.catalogs.lake.connection import login
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+    ThrottlingError,
+)
+from lanceway.jobs.worker import backfills, views
+from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.lease import LIFETIME, Holding
+from lanceway.lake import jobs
+from lanceway.lake.job_states import CANCELLED, DONE, FAILED
+from lanceway.lake.jobs import MOST_ATTEMPTS, Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lanceway.jobs.summaries import Summary
+
+_log = logging.getLogger("lanceway.worker")
+# What may pass if it is tried again.
+_PASSING = (ConcurrentModificationError, ServiceUnavailableError, ThrottlingError)
+_FIRST_PAUSE = 5_000  # milliseconds
+_KEPT = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
+_POLL = 1.0  # seconds
+
+Listener = Callable[[Job], None]
+
+
+@dataclass
+class Worker:
+    """Takes the jobs of a metalake. Several may do so at once, on any machine.
+
+    `functions` are the modules whose functions may be run. `master` lets Spark work, of which `sql` also allows views
+    by free SQL. `refresh_every` is how many seconds lie between two looks at a view that is kept fresh.
+    """
+
+    places: Places
+    functions: Sequence[str] = ()
+    sql: bool = False
+    master: str | None = None
+    state: str | None = None
+    refresh_every: float = 30.0
+    lifetime: float = LIFETIME
+    listen: Listener = lambda job: None
+    _stopped: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        return f"{login()}@{socket.gethostname()} process {os.getpid()}"
+
+    def stop(self) -> None:
+        """Let the loop end: the job that runs is given back, or ended if that is nearer."""
+        self._stopped.set()
+
+    def run(self, *, idle: float | None = None, once: bool = False) -> int:
+        """Work until `stop`, or until there was nothing to do for `idle` seconds; how many jobs were carried out.
+
+        `once` means until there is nothing to do.
+        """
+        store, count, since = self.places.store, 0, time.monotonic()
+        store.run(lambda connection: jobs.forget(connection, older=_KEPT))
+        while not self._stopped.is_set():
+            job = self._claimed()
+            if job is not None:
+                self._carry_out(job)
+                count, since = count + 1, time.monotonic()
+            elif once or (idle is not None and time.monotonic() - since >= idle):
+                break
+            else:
+                self._stopped.wait(_POLL)
+        return count
+
+    def _claimed(self) -> Job | None:
+        holder, lifetime = uuid.uuid4().hex, int(self.lifetime * 1000)
+        try:
+            return self.places.store.run(
+                lambda connection: jobs.claim(connection, self.places.metalake, holder, by=self.name, lifetime=lifetime)
+            )
+        except _PASSING as error:
+            _log.warning("no job could be taken: %s", error)
+            return None
+
+    def _carry_out(self, job: Job) -> None:
+        _log.info("%s of %s begins: %s", job.kind, ".".join((job.catalog, *job.path)), job.key)
+        with Holding(self.places.store, job, self._stopped.is_set, self.lifetime) as holding:
+            try:
+                result = self._work(job, holding)
+            except LanceNamespaceError as error:
+                self._fail(job, error)
+            except Exception as error:  # noqa: BLE001 - whatever a job raises, the worker goes on with the next
+                _log.exception("%s failed", job.key)
+                self._fail(job, InternalError(f"{type(error).__name__} in the worker; its log says more."))
+            else:
+                self._end(job, holding, result)
+        found = self.places.store.read(lambda connection: jobs.find(connection, job.key))
+        if found is not None:
+            self.listen(found)
+
+    def _work(self, job: Job, holding: Holding) -> Summary | None:
+        if job.kind == BACKFILL:
+            target, spark = self.places.table(job), self._spark()
+            return backfills.run(target, job.request, holding, functions=self.functions, state=self.state, spark=spark)
+        if job.kind in (REFRESH, AUTO_REFRESH):
+            return views.run(self.places, job, holding, functions=self.functions, sql=self._sql, spark=self._spark())
+        raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")
+
+    def _spark(self) -> SparkSession | None:
+        """A session where one was asked for; all else is done in threads of this process."""
+        if self.master is None:
+            return None
+        from lanceway.spark.sessions import session
+
+        return session(self.master)
+
+    def _sql(self, catalogs: Mapping[str, Mapping[str, str]]) -> SparkSession | None:
+        """A session for free SQL over catalogs, None where that is not allowed. No two queries share one."""
+        if not self.sql:
+            return None
+        from lanceway.spark.sessions import beside, session
+
+        return beside(session(self.master), catalogs=catalogs)
+
+    # -- what became of it -----------------------------------------------------------------------
+
+    def _end(self, job: Job, holding: Holding, result: Summary | None) -> None:
+        if result is not None and result.stopped:
+            if holding.is_cancelled:
+                self._write(jobs.end, job, CANCELLED)
+            else:  # this worker is to stop, or has lost the job: then nothing is written
+                self._write(jobs.release, job)
+        elif job.kind == AUTO_REFRESH:
+            self._write(jobs.release, job, pause=int(self.refresh_every * 1000))
+        else:
+            self._write(jobs.end, job, DONE, result=None if result is None else _told(result))
+
+    def _fail(self, job: Job, error: LanceNamespaceError) -> None:
+        said = " ".join(str(error).split())
+        gone = isinstance(error, TableNotFoundError | NamespaceNotFoundError)
+        if job.kind == AUTO_REFRESH and not gone:
+            self._write(jobs.release, job, pause=int(self.refresh_every * 1000), error=said)
+        elif isinstance(error, _PASSING) and job.attempts < MOST_ATTEMPTS:
+            pause = _FIRST_PAUSE * 2 ** (job.attempts - 1)
+            self._write(jobs.release, job, pause=pause, error=said, counts=True)
+        else:
+            _log.warning("%s %s failed: %s", job.kind, job.key, said)
+            self._write(jobs.end, job, FAILED, error=said)
+
+    def _write(self, change: Callable[..., Any], *given: Any, **named: Any) -> None:
+        try:
+            self.places.store.run(lambda connection: change(connection, *given, **named))
+        except LanceNamespaceError as error:
+            # The lease ends by itself, and the job is begun again; what was committed is found then.
+            _log.warning("what became of a job could not be written: %s", error)
+
+
+def _told(summary: Summary) -> dict[str, Any]:
+    left_out = ("job", "dry_run", "ok", "stopped")
+    return {key: value for key, value in summary.as_record().items() if key not in left_out}

@@ -1,0 +1,171 @@
+"""Rows written to a view, in one version that says which version of the source it shows.
+
+The two are one commit, so that a refresh which is killed, or done twice, repeats nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InvalidInputError, LanceNamespaceError, TableVersionNotFoundError
+from lanceway.jobs.job_table import Held
+from lanceway.tables.failures import translated
+from lanceway.writes import commit as committing
+from lanceway.writes.plan import APPEND, OVERWRITE, Plan
+from lanceway.writes.write_id import Mark
+
+if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
+    from lance.dataset import LanceOperation
+    from lance.fragment import FragmentMetadata
+
+_VERSION, _TRANSACTION = "lanceway.view.version", "lanceway.view.transaction"
+# What changes no row: neither of a view, whose rows are then still what its last refresh made of them, nor of a source.
+_HARMLESS = frozenset({"CreateIndex", "ReserveFragments", "Rewrite", "UpdateConfig"})
+# What pylance gives for operations that it has no class for.
+_UNKNOWN = "BaseOperation"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A version of the source, by its number and by the transaction that made it: a table may be made anew."""
+
+    version: int
+    transaction: str
+
+    @classmethod
+    def of(cls, held: Held, source: lance.LanceDataset) -> Shown:
+        found = transaction(held, source, int(source.version))
+        return cls(int(source.version), "" if found is None else str(found.uuid))
+
+
+@dataclass(frozen=True)
+class ViewMark(Mark):
+    """Tells the commit of a refresh by what it shows."""
+
+    shown: Shown | None = None
+
+    @property
+    def properties(self) -> dict[str, str]:
+        told = super().properties
+        if self.shown is None:
+            return told
+        return {**told, _VERSION: str(self.shown.version), _TRANSACTION: self.shown.transaction}
+
+
+def transaction(held: Held, opened: lance.LanceDataset, version: int) -> Any:
+    """The transaction that made a version; None where it is not known any more."""
+    with translated(held.handle(), f"Reading the transaction of version {version}"):
+        return opened.read_transaction(version)
+
+
+def leaves_rows(held: Held, version: int, operation: Any) -> bool:
+    """Whether an operation changed no row: one that pylance does not know is told by the fragments."""
+    kind = type(operation).__name__
+    if kind != _UNKNOWN:
+        return kind in _HARMLESS
+    return states(held.open(version - 1)) == states(held.open(version))
+
+
+def states(dataset: lance.LanceDataset) -> dict[int, str]:
+    """Each fragment with what tells whether its rows, or values in them, are still the same."""
+    return {
+        one.fragment_id: json.dumps(one.metadata.to_json(), sort_keys=True, default=str)
+        for one in dataset.get_fragments()
+    }
+
+
+def shown(view: Held, opened: lance.LanceDataset) -> Shown | None:
+    """What the view shows; None where that cannot be told, or somebody else has written to it."""
+    for version in range(int(opened.version), 0, -1):
+        try:
+            found = transaction(view, opened, version)
+            properties = {} if found is None else found.transaction_properties or {}
+            if _VERSION in properties:
+                return Shown(int(properties[_VERSION]), properties[_TRANSACTION])
+            if found is None or not leaves_rows(view, version, found.operation):
+                return None
+        except TableVersionNotFoundError:  # cleaned up
+            return None
+    return None
+
+
+def fitted(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Batches with a view's columns, in its order and of its types. Raises InvalidInputError."""
+    import pyarrow as pa
+
+    for batch in batches:
+        missing = [name for name in schema.names if name not in batch.schema.names]
+        if missing:
+            raise InvalidInputError(
+                f"The view has the column {missing[0]!r}, and there is none among {', '.join(batch.schema.names)}."
+            )
+        try:
+            columns = [batch.column(field.name).cast(field.type) for field in schema]
+        except pa.ArrowException as error:
+            raise InvalidInputError(f"Rows do not fit the view: {error}.") from error
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+class Refresh:
+    """One version of a view in the making."""
+
+    def __init__(self, view: Held, opened: lance.LanceDataset, target: Shown | None, rows_per_file: int | None) -> None:
+        self.view, self.opened = view, opened
+        self._mark = ViewMark(job=Mark.of_job().job, shown=target)
+        self._files = {} if rows_per_file is None else {"max_rows_per_file": rows_per_file}
+
+    def plan(self, *, replacing: bool) -> Plan:
+        """How rows for it are written, that are nobody's until the commit."""
+        return self._plan(OVERWRITE if replacing else APPEND)
+
+    def _plan(self, kind: str) -> Plan:
+        return Plan(kind, self.view.place, self.opened.schema, int(self.opened.version), self._files)
+
+    def discard(self, fragments: Iterable[FragmentMetadata]) -> None:
+        self.view.discard(fragments)
+
+    def replace(self, fragments: Sequence[FragmentMetadata]) -> int:
+        """Put these rows in the place of all that there are."""
+        import lance
+
+        operation = lance.LanceOperation.Overwrite(self.opened.schema, list(fragments))
+        return self._committed(
+            fragments, lambda: committing.commit(self._plan(OVERWRITE), operation, self._mark, strict=True)
+        )
+
+    def add(self, fragments: Sequence[FragmentMetadata]) -> int:
+        """Add these rows; none where there are none, so that what the view shows is known."""
+        import lance
+
+        plan = self._plan(APPEND)
+        if not fragments:
+            return committing.commit(plan, lance.LanceOperation.Append([]), self._mark)
+        return self._committed(fragments, lambda: committing.update(plan, (), (), fragments, self._mark, inserts=True))
+
+    def change(self, operation: LanceOperation.Update) -> int:
+        """Commit what a merge has made."""
+        new = list(operation.new_fragments)
+        return self._committed(
+            new,
+            lambda: committing.update(
+                self._plan(APPEND),
+                list(operation.removed_fragment_ids),
+                list(operation.updated_fragments),
+                new,
+                self._mark,
+                inserts=True,
+            ),
+        )
+
+    def _committed(self, made: Sequence[FragmentMetadata], commit: Any) -> int:
+        try:
+            version: int = commit()
+        except LanceNamespaceError:
+            self.discard(made)
+            raise
+        return version

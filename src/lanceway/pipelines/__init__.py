@@ -1,0 +1,44 @@
+"""Pipelines: sources, transforms and expectations in a YAML file, and the Lance tables that come out.
+
+    from lanceway import pipelines as pipeline
+
+    report = pipeline.run("documents.yaml")
+
+Only `run`, and a check of the whole plan, start Spark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lanceway.lazy import front
+
+if TYPE_CHECKING:
+    from lanceway.pipelines.file.check import check as check
+    from lanceway.pipelines.file.load import load as load
+    from lanceway.pipelines.file.problems import InvalidPipelineError as InvalidPipelineError
+    from lanceway.pipelines.file.problems import Problem as Problem
+    from lanceway.pipelines.runner import run as run
+    from lanceway.pipelines.runs.http import Server as Server
+    from lanceway.pipelines.runs.lineage import lineage as lineage
+    from lanceway.pipelines.runs.queries import history as history
+    from lanceway.pipelines.runs.queries import status as status
+    from lanceway.pipelines.runs.report import Event as Event
+    from lanceway.pipelines.runs.report import Report as Report
+
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "Event": "lanceway.pipelines.runs.report",
+        "InvalidPipelineError": "lanceway.pipelines.file.problems",
+        "Problem": "lanceway.pipelines.file.problems",
+        "Report": "lanceway.pipelines.runs.report",
+        "Server": "lanceway.pipelines.runs.http",
+        "check": "lanceway.pipelines.file.check",
+        "history": "lanceway.pipelines.runs.queries",
+        "lineage": "lanceway.pipelines.runs.lineage",
+        "load": "lanceway.pipelines.file.load",
+        "run": "lanceway.pipelines.runner",
+        "status": "lanceway.pipelines.runs.queries",
+    },
+)

@@ -1,0 +1,1 @@
+"""A pipeline's YAML file: read, checked, and turned into a pipeline."""

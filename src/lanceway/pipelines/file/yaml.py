@@ -1,0 +1,113 @@
+"""YAML with the lines that its values stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import InvalidInputError
+from lanceway.pipelines.file.problems import Problems
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, Node
+
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_NESTED = 50  # levels
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A scalar, a list of values, or a mapping of values by their keys. Lines count from 1."""
+
+    data: Any
+    line: int
+    # The lines that a mapping's keys stand in, and the first line of a text that goes over several.
+    lines: Mapping[str, int] = field(default_factory=dict)
+    first: int = 0
+
+    @property
+    def kind(self) -> str:
+        kinds = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false", type(None): "empty"}
+        return kinds.get(type(self.data), "a number")
+
+    def plain(self) -> Any:
+        """The same without lines."""
+        if isinstance(self.data, dict):
+            return {key: value.plain() for key, value in self.data.items()}
+        if isinstance(self.data, list):
+            return [value.plain() for value in self.data]
+        return self.data
+
+
+def read(file: Path) -> str:
+    """The text of a file. Raises InvalidInputError."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(f"The pipeline {file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"The pipeline {file} is no text in UTF-8. Save it as such.") from error
+
+
+def parse(text: str, problems: Problems) -> Value | None:
+    """What a text says; None where it is no YAML, which is a problem."""
+    try:
+        import yaml
+    except ModuleNotFoundError as error:
+        raise InvalidInputError("Pipelines need PyYAML. Install it with: pip install 'lanceway[spark]'.") from error
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problems.add(mark.line + 1 if mark else 1, f"This is no YAML: {error.problem or error.context}.", "YAML")
+        return None
+    except yaml.YAMLError as error:
+        problems.add(1, f"This is no YAML: {' '.join(str(error).split())}.", "YAML")
+        return None
+    if node is None:
+        problems.add(1, "The file is empty. Begin with: pipeline: NAME", "YAML")
+        return None
+    return _value(node, problems, 0)
+
+
+def _value(node: Node, problems: Problems, depth: int) -> Value:
+    from yaml import MappingNode, ScalarNode, SequenceNode
+
+    line = node.start_mark.line + 1
+    if depth > _NESTED:  # an alias of what it stands in would go on for ever
+        problems.add(line, f"Values are nested more than {_NESTED} levels deep.", "YAML")
+        return Value(None, line)
+    if isinstance(node, MappingNode):
+        return _mapping(node, problems, depth)
+    if isinstance(node, SequenceNode):
+        return Value([_value(item, problems, depth + 1) for item in node.value], line)
+    assert isinstance(node, ScalarNode)
+    return Value(_scalar(node, problems), line, first=line + (node.style in ("|", ">")))
+
+
+def _mapping(node: MappingNode, problems: Problems, depth: int) -> Value:
+    found: dict[str, Value] = {}
+    lines: dict[str, int] = {}
+    for key, item in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        if name == "<<":
+            problems.add(line, "Merging mappings with << is not known here. Write the keys out.", "YAML")
+        elif name in found:
+            problems.add(line, f"{name!r} was given in line {lines[name]} already.", "YAML")
+        else:
+            found[name], lines[name] = _value(item, problems, depth + 1), line
+    return Value(found, node.start_mark.line + 1, lines)
+
+
+def _scalar(node: Any, problems: Problems) -> object:
+    import yaml
+
+    if node.tag == _TIMESTAMP:
+        return node.value
+    try:
+        return yaml.SafeLoader("").construct_object(node)
+    except (yaml.constructor.ConstructorError, ValueError):
+        problems.add(node.start_mark.line + 1, f"{node.value!r} cannot be read as {node.tag}.", "YAML")
+        return None

@@ -1,0 +1,1 @@
+"""Runs of pipelines: where they are recorded, and what is known of them."""

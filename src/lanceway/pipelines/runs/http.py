@@ -1,0 +1,230 @@
+"""Runs that a server keeps: every question and every record is one request to `/lanceway/v1`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from lanceway import config as configuration
+from lanceway.errors import (
+    ErrorCode,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    from_error_code,
+)
+from lanceway.lake.leases import Pipeline
+from lanceway.lake.lineage import Edge
+from lanceway.lake.records import Record
+from lanceway.lake.reports import Report
+from lanceway.lake.runs import Read, Run, Step
+from lanceway.lake.seen_files import File
+from lanceway.pipelines.runs.ledger import Had
+from lanceway.wire import http, lance
+from lanceway.wire.authentication import Credentials, Fixed, TokenFile, bearer
+from lanceway.wire.retries import Repeat
+
+Answer = TypeVar("Answer")
+
+SCHEMES = ("http://", "https://")
+VARIABLES = ("LANCEWAY_STATE_TOKEN", "LANCEWAY_STATE_TOKEN_FILE")
+_BASE = "/lanceway/v1"
+_PAGE = 1000
+# A server that restarts is waited for: each request may be sent again, since none does more the second time.
+_PATIENCE = {"timeout": "60", "retries": "8"}
+_NOT_FOUND = 404
+_HINT = "Is that the address of a Lanceway server, such as http://host:8400, and is it new enough?"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that keeps runs, and who asks: a token, or a file with one that is read again when it changes.
+
+    Without either, LANCEWAY_STATE_TOKEN or LANCEWAY_STATE_TOKEN_FILE is looked at.
+    """
+
+    uri: str
+    token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
+
+    def credentials(self) -> Credentials:
+        token, file = self.token, self.token_file
+        if token is None and file is None:
+            token, file = (configuration.variable(name) for name in VARIABLES)
+        if file:
+            return TokenFile(os.path.abspath(file))
+        return Fixed(bearer(token) if token else {})
+
+
+class _Page(msgspec.Struct):
+    runs: list[dict[str, Any]]
+    page_token: str | None
+
+
+class _Holder(msgspec.Struct):
+    name: str
+    held_by: str | None
+    held_since: int | None
+    process: str | None
+
+
+class _Lease(msgspec.Struct):
+    held: bool
+
+
+class _Had(msgspec.Struct):
+    step: str
+    source: str
+    location: str | None
+    version: int
+
+
+class _Changed(msgspec.Struct):
+    changed: bool
+
+
+class _Lineage(msgspec.Struct):
+    upstream: list[Edge]
+    downstream: list[Edge]
+
+
+class _Run(msgspec.Struct):
+    pipeline: str
+    number: int
+    key: str
+    state: str
+    full: bool
+    attempts: int
+    started_by: str
+    graph: dict[str, Any]
+    pins: dict[str, dict[str, Any]] | None
+    error: str | None
+    began_at: int
+    ended_at: int | None
+    steps: list[Step]
+    reads: list[Read]
+
+    def report(self) -> Report:
+        known = {name: getattr(self, name) for name in Run.__slots__ if name != "id"}
+        return Report(Run(id=0, **known), self.steps, self.reads)
+
+
+class ServedLedger:
+    """A book of runs at a server's address. It may be shared by threads."""
+
+    def __init__(self, server: Server) -> None:
+        settings = configuration.read_settings("The state's server", http.SETTINGS, _PATIENCE)
+        self._client = http.Client(server.uri, settings, server.credentials, _refused)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def find(self, name: str) -> Pipeline | None:
+        try:
+            found = self._get(f"Looking for the pipeline {name}", f"/pipelines/{quote(name, safe='')}", {}, _Holder)
+        except PermissionDeniedError:
+            return None
+        except InvalidInputError as error:
+            if getattr(error, "status", None) == _NOT_FOUND:
+                return None
+            raise
+        key = None if found.process is None else f"{found.process}/"
+        return Pipeline(0, found.name, key, found.held_by, found.held_since)
+
+    def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
+        body = {"pipeline": name, "key": key, "by": by, "seconds": seconds, "ended": ended}
+        self._post(f"Holding the pipeline {name}", "/leases", body, _Lease)
+
+    def renew(self, name: str, key: str, *, seconds: float) -> bool:
+        body = {"pipeline": name, "key": key, "seconds": seconds}
+        return self._post(f"Holding the pipeline {name}", "/leases/renew", body, _Lease).held
+
+    def release(self, name: str, key: str) -> None:
+        self._post(f"Giving the pipeline {name} back", "/leases/release", {"pipeline": name, "key": key}, _Lease)
+
+    def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
+        body = {"pipeline": name, "lease": lease, "record": told}
+        return self._post(f"Recording a run of {name}", f"/runs/{run}/records", body, answer)
+
+    def had(self, run: Run) -> Had:
+        found = self._get("Asking what was read", f"/runs/{run.key}/had", {}, list[_Had])
+        return {(one.step, one.source, one.location): one.version for one in found}
+
+    def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
+        query = {"source": source, "after": after, "until": until}
+        return self._get(f"Asking for the files of {source}", f"/runs/{run.key}/files", query, list[File])
+
+    def has_changed(self, run: Run, source: str, *, after: int, until: int) -> bool:
+        query = {"source": source, "after": after, "until": until}
+        return self._get(f"Asking for the files of {source}", f"/runs/{run.key}/changed", query, _Changed).changed
+
+    def newest(self, name: str) -> Run | None:
+        found = self.history(name, limit=1)
+        return self.report(found[0]["key"]).run if found else None
+
+    def report(self, run: str) -> Report:
+        return self._get(f"Asking for the run {run}", f"/runs/{run}", {}, _Run).report()
+
+    def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        token = None
+        while limit is None or len(found) < limit:
+            size = _PAGE if limit is None else min(limit - len(found), _PAGE)
+            query = {"pipeline": name, "limit": size, "page_token": token}
+            page = self._get(f"Asking for the runs of {name}", "/runs", query, _Page)
+            found += page.runs
+            token = page.page_token
+            if token is None:
+                break
+        return found
+
+    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:
+        found: set[Edge] = set()
+        for place in places:
+            query = {"location": place, "depth": depth, "every": "true" if every else None, "format": "json"}
+            one = self._get(f"Asking for the lineage of {place}", "/lineage", query, _Lineage)
+            found.update(one.upstream, one.downstream)
+        return sorted(found, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def _get(self, what: str, path: str, query: Mapping[str, object], answer: type[Answer]) -> Answer:
+        pairs = [(name, str(value)) for name, value in query.items() if value is not None]
+        return self._ask(http.Request(what, "GET", f"{_BASE}{path}", query=pairs, repeat=Repeat.SAFE), answer)
+
+    def _post(self, what: str, path: str, body: Mapping[str, object], answer: type[Answer]) -> Answer:
+        try:
+            content = msgspec.json.encode(body)
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(f"{what} failed: {error.object[:100]!r} is no Unicode text.") from error
+        headers = {"content-type": lance.JSON}
+        request = http.Request(what, "POST", f"{_BASE}{path}", headers=headers, content=content, repeat=Repeat.SAFE)
+        return self._ask(request, answer)
+
+    def _ask(self, request: http.Request, answer: type[Answer]) -> Answer:
+        found = self._client.send(request)
+        try:
+            return msgspec.json.decode(found.content, type=answer)
+        except msgspec.DecodeError as error:
+            raise _foreign(request, f"its answer cannot be read ({error})", self._client.uri) from error
+
+
+def _refused(request: http.Request, answer: http.Answer) -> LanceNamespaceError:
+    """The error that the server means, by its code."""
+    body, code = lance.read_error(answer.content)
+    said = body.get("error")
+    if code is not None and isinstance(said, str):
+        return from_error_code(
+            code, f"{request.what} failed: {said} {_HINT}" if code == ErrorCode.UNSUPPORTED else said
+        )
+    return _foreign(request, f"it answers {answer.status}")
+
+
+def _foreign(request: http.Request, reason: str, uri: str = "the server") -> InternalError:
+    return InternalError(f"{request.what} failed at {uri}: {reason}. {_HINT}")

@@ -1,0 +1,168 @@
+"""Where runs are kept: a database of the lake's kind, or a server; the home's database, unless another is named."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from lanceway.catalogs.lake.connection import login
+from lanceway.errors import LanceNamespaceError
+from lanceway.lake import homes
+from lanceway.lake.bounds import kept
+from lanceway.lake.records import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
+from lanceway.lake.runs import Read, Run, Step
+from lanceway.lake.seen_files import File
+from lanceway.lake.store import open_store
+from lanceway.pipelines.runs.http import SCHEMES, ServedLedger, Server
+from lanceway.pipelines.runs.ledger import Answer, Ledger
+from lanceway.pipelines.runs.sql import StoredLedger
+
+State = str | Server | None
+Ending = Literal["done", "failed", "stopped", "given up"]
+StepEnding = Literal["done", "failed", "skipped"]
+
+LEASE = 60.0  # seconds
+_RENEWALS = 4  # in the time of one lease
+
+
+def uri(given: str | None, config: str | Path | None = None) -> str:
+    """The database or the server that is meant. The home's folder is made if there is none."""
+    return given or homes.state(config)
+
+
+@contextmanager
+def opened(given: State, config: str | Path | None = None) -> Iterator[Ledger]:
+    found = _open(given if isinstance(given, Server) else uri(given, config))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _open(given: str | Server) -> Ledger:
+    if isinstance(given, Server):
+        return ServedLedger(given)
+    return ServedLedger(Server(given)) if given.startswith(SCHEMES) else StoredLedger(open_store(given))
+
+
+@dataclass
+class Held:
+    """A pipeline that this process runs. What it records is recorded only as long as nobody has taken it over:
+    whoever does makes all that follows raise ConcurrentModificationError.
+    """
+
+    ledger: Ledger
+    name: str
+    by: str
+    key: str = field(repr=False)
+    lost: threading.Event = field(default_factory=threading.Event)
+
+    def begin(self, key: str, *, full: bool, graph: Mapping[str, Any]) -> Run:
+        return self._record(key, Begin(full, graph), Run)
+
+    def resume(self, run: Run, graph: Mapping[str, Any]) -> Run:
+        return self._record(run.key, Resume(run.attempts + 1, graph), Run)
+
+    def end(self, run: Run, state: Ending, error: str | None = None) -> None:
+        self._record(run.key, End(state, kept(error)), type(None))
+
+    def pin(self, run: Run, pins: Mapping[str, Mapping[str, Any]], files: Mapping[str, Sequence[File]]) -> None:
+        self._record(run.key, Pin(pins, files), type(None))
+
+    def plan(self, run: Run, steps: Sequence[Step]) -> list[Step]:
+        """Keep the steps of a run; those that are there stay as they are. Answers all of them."""
+        return self._record(run.key, Plan(steps), list[Step])
+
+    def begin_step(self, run: Run, step: str, **changes: Any) -> Step:
+        return self._record(run.key, BeginStep(step, Changes(**changes)), Step)
+
+    def end_step(
+        self,
+        run: Run,
+        step: str,
+        state: StepEnding,
+        reads: Sequence[Read] = (),
+        **changes: Any,
+    ) -> Step:
+        if "error" in changes:
+            changes["error"] = kept(changes["error"])
+        return self._record(run.key, EndStep(step, state, Changes(**changes), reads), Step)
+
+    def _record(self, run: str, told: Record, answer: type[Answer]) -> Answer:
+        return self.ledger.record(self.name, self.key, run, told, answer, by=self.by)
+
+
+@contextmanager
+def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[Held]:
+    """Run a pipeline alone. Raises ConcurrentModificationError, saying who runs it and since when."""
+    by, key = holder(), f"{_process()}/{uuid.uuid4()}"
+    before = ledger.find(name)
+    process = before.process if before is not None else None
+    ledger.take(name, key, by=by, seconds=lease, ended=process if process and has_ended(process) else None)
+    found = Held(ledger, name, by, key)
+    over = threading.Event()
+    beat = threading.Thread(target=_renew, args=(found, over, lease), name="lanceway-lease", daemon=True)
+    beat.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        beat.join()
+        with suppress(LanceNamespaceError):  # a lease that cannot be given back ends by itself
+            ledger.release(name, key)
+
+
+def _renew(held: Held, over: threading.Event, lease: float) -> None:
+    """Until it is over. A database that does not answer now may do so before the lease ends."""
+    while not over.wait(lease / _RENEWALS):
+        try:
+            renewed = held.ledger.renew(held.name, held.key, seconds=lease)
+        except LanceNamespaceError:
+            continue
+        if not renewed:
+            held.lost.set()
+            return
+
+
+def holder() -> str:
+    """Who runs it, for people."""
+    return f"{login()} on {socket.gethostname()} (process {os.getpid()})"
+
+
+def _process() -> str:
+    """This process, for others on the same machine: they can see whether it is still there."""
+    return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}"
+
+
+def _machine() -> str:
+    """Where process numbers mean the same: one boot of one machine, one namespace of processes."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        place = os.readlink("/proc/self/ns/pid")
+    except OSError:  # only Linux tells; elsewhere leases end by their time
+        return uuid.uuid4().hex
+    return hashlib.sha256(f"{socket.gethostname()} {boot} {place}".encode()).hexdigest()[:16]
+
+
+def _started(process: int) -> str | None:
+    """When a process began, in ticks of the machine's clock; None if there is none of this number, or it has ended."""
+    try:
+        state, *others = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if state in ("Z", "X") else others[18]
+
+
+def has_ended(process: str) -> bool:
+    """Whether a holder was a process of this machine, and is no more."""
+    machine, _, rest = process.partition("/")
+    number, _, started = rest.partition("/")
+    return machine == _machine() and number.isdigit() and _started(int(number)) != started

@@ -1,0 +1,1 @@
+"""Sources of a pipeline: files, tables and streams."""

@@ -1,0 +1,111 @@
+"""What is expected of rows: those of which it does not hold are dropped, put aside, or end the step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lanceway.pipelines.file.problems import at
+from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
+from lanceway.pipelines.runs.failures import said
+from lanceway.tables.fields import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.observation import Observation
+
+# Beside the columns of a row that is put aside.
+BROKEN, STEP, RUN = "_broken", "_step", "_run"
+_ROWS = "rows"
+_SHOWN = 300  # characters of a row
+_PATIENCE = 5.0  # seconds
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A step's rows: those that go on, those that are put aside, and what was counted on the way."""
+
+    rules: tuple[Expectation, ...]
+    passing: DataFrame
+    rejected: DataFrame | None
+    observation: Observation | None
+
+    def results(self) -> dict[str, Any] | None:
+        """What was counted, once the rows have passed; None where Spark had no need to let them."""
+        counted = None if self.observation is None else _counted(self.observation)
+        if counted is None:
+            return None
+        rules = {
+            rule.name: {"broken": counted[f"rule{number}"] or 0, "otherwise": rule.otherwise}
+            for number, rule in enumerate(self.rules)
+        }
+        return {_ROWS: counted[_ROWS], "expectations": rules}
+
+
+def check(file: Path, step: str, frame: DataFrame, rules: Sequence[Expectation], *, run: str) -> Checked:
+    """Hold rows to what is expected of them. A condition that is null does not hold.
+
+    Raises InvalidPipelineError where a condition is no SQL over the rows' columns.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    if not rules:
+        return Checked((), frame, None, None)
+    holds = [_condition(file, step, frame, rule) for rule in rules]
+    observation = Observation()
+    counts = [f.sum(f.when(~one, 1).otherwise(0)).alias(f"rule{number}") for number, one in enumerate(holds)]
+    watched = frame.observe(observation, f.count(f.lit(1)).alias(_ROWS), *counts)
+    passing = watched
+    kept = [one for rule, one in zip(rules, holds, strict=True) if rule.otherwise != FAIL]
+    for rule, one in zip(rules, holds, strict=True):
+        if rule.otherwise == FAIL:
+            passing = passing.where(f.when(one, f.lit(True)).otherwise(_refuse(step, frame, rule)))
+    if kept:
+        passing = passing.where(reduce(lambda one, other: one & other, kept))
+    aside = [(rule, one) for rule, one in zip(rules, holds, strict=True) if rule.otherwise == QUARANTINE]
+    rejected = None
+    if aside:
+        names = f.concat_ws(", ", *(f.when(~one, f.lit(rule.name)) for rule, one in aside))
+        rejected = watched.where(reduce(lambda one, other: one | other, [~one for _, one in aside])).withColumns(
+            {BROKEN: names, STEP: f.lit(step), RUN: f.lit(run)}
+        )
+    return Checked(tuple(rules), passing, rejected, observation)
+
+
+def _condition(file: Path, step: str, frame: DataFrame, rule: Expectation) -> Column:
+    from pyspark.errors import AnalysisException, ParseException
+    from pyspark.sql import functions as f
+
+    try:
+        condition = f.coalesce(f.expr(rule.that).cast("boolean"), f.lit(False))
+        frame.select(condition)
+    except (AnalysisException, ParseException) as error:
+        raise at(
+            file, rule.line, f"What is expected of {step!r} is no condition over its columns: {said(error)}"
+        ) from error
+    return condition
+
+
+def _refuse(step: str, frame: DataFrame, rule: Expectation) -> Column:
+    from pyspark.sql import functions as f
+
+    row = f.substring(f.to_json(f.struct(*(f.col(quoted(name)) for name in frame.columns))), 1, _SHOWN)
+    return f.raise_error(f.concat(f.lit(f"{rule.name!r} is expected of {step!r} and does not hold of "), row)).cast(
+        "boolean"
+    )
+
+
+def _counted(observation: Observation) -> dict[str, Any] | None:
+    """What was observed. To ask for what was never observed would wait for ever, so it is asked whether it is there."""
+    deadline = time.monotonic() + _PATIENCE
+    future = getattr(getattr(observation, "_jo", None), "future", None)
+    while future is not None and not future().isCompleted():
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.02)
+    return dict(observation.get)

@@ -1,0 +1,136 @@
+"""Data frames of a pipeline's steps. Spark computes nothing of them before an output is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lanceway.errors import LanceNamespaceError
+from lanceway.pipelines import graph
+from lanceway.pipelines.file.problems import at
+from lanceway.pipelines.model import BATCHES, SQL, Pipeline, Source, Transform
+from lanceway.pipelines.runs.failures import Named, said
+from lanceway.pipelines.sources.sources import Pins, Sources
+from lanceway.pipelines.transforms import batches, expectations, functions
+from lanceway.pipelines.transforms.expectations import Checked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# From which version on each source is read, exclusively; 0 for all.
+After = Mapping[str, int]
+_Key = tuple[str, tuple[tuple[str, int], ...]]
+
+
+@dataclass
+class Frames:
+    """The frames of one run. Outputs that have had different versions of a source see different rows of a step."""
+
+    pipeline: Pipeline
+    sources: Sources
+    pins: Pins
+    run: str
+    _made: dict[_Key, Checked] = field(default_factory=dict)
+    _kept: list[DataFrame] = field(default_factory=list)
+
+    def rows(self, name: str, after: After) -> DataFrame:
+        return self._checked(name, after).passing
+
+    def rejected(self, name: str, after: After) -> DataFrame:
+        found = self._checked(name, after).rejected
+        assert found is not None, "only a step that puts rows aside is asked"
+        return found
+
+    def results(self, name: str, after: After) -> dict[str, Any]:
+        """What expectations came to on the way to a step."""
+        found = {}
+        for step in graph.above(self.pipeline, name):
+            results = self._made[self._key(step, after)].results()
+            if results is not None:
+                found[step] = results
+        return found
+
+    def release(self) -> None:
+        """Let go of what was kept because several steps need it."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept.clear()
+
+    def _key(self, name: str, after: After) -> _Key:
+        return name, tuple((source.name, after[source.name]) for source in graph.sources_of(self.pipeline, name))
+
+    def _checked(self, name: str, after: After) -> Checked:
+        key = self._key(name, after)
+        if key not in self._made:
+            node = self.pipeline.steps[name]
+            frame = self._source(node, after) if isinstance(node, Source) else self._transform(node, after)
+            if isinstance(node, Transform) and self._is_shared(node):
+                frame = frame.persist()
+                self._kept.append(frame)
+            self._made[key] = expectations.check(self.pipeline.file, name, frame, node.expect, run=self.run)
+        return self._made[key]
+
+    def _is_shared(self, node: Transform) -> bool:
+        aside = any(rule.into for rule in node.expect)
+        return len(graph.consumers(self.pipeline, node.name)) + aside > 1
+
+    def _source(self, node: Source, after: After) -> DataFrame:
+        return self.sources.rows(node, after[node.name], self.pins[node.name]["version"])
+
+    def _transform(self, node: Transform, after: After) -> DataFrame:
+        from pyspark.errors import AnalysisException, ParseException
+
+        inputs = {name: self.rows(name, after) for name in node.inputs}
+        try:
+            if node.kind == SQL:
+                return self._sql(node, inputs)
+            return self._batches(node, inputs) if node.kind == BATCHES else self._python(node, inputs)
+        except (AnalysisException, ParseException) as error:
+            line = node.first + _offset(error, node.body)
+            raise at(self.pipeline.file, line, f"The transform {node.name!r}: {said(error)}") from error
+        except LanceNamespaceError as error:
+            raise at(self.pipeline.file, node.first, f"The transform {node.name!r}: {error}") from error
+
+    def _sql(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
+        spark = self.sources.spark()
+        for name, frame in inputs.items():
+            frame.createOrReplaceTempView(name)
+        try:
+            return spark.sql(node.body)
+        finally:
+            for name in inputs:
+                spark.catalog.dropTempView(name)
+
+    def _python(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
+        function = functions.find(node.body)
+        with Named(node.name, node.body), functions.travelling(function, self.pipeline.folder):
+            return function(*inputs.values(), **node.arguments)  # type: ignore[no-any-return]
+
+    def _batches(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
+        function, (frame,) = functions.find(node.body), inputs.values()
+        work = partial(batches.apply, node.name, node.body, function, node.arguments)
+        with functions.travelling(function, self.pipeline.folder):
+            return frame.mapInArrow(work, str(node.schema))
+
+    def __enter__(self) -> Frames:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _offset(error: Any, text: str) -> int:
+    """In which line of a text Spark found something wrong, counted from 0."""
+    for context in _contexts(error):
+        return text[: context.startIndex()].count("\n")
+    return 0
+
+
+def _contexts(error: Any) -> Iterator[Any]:
+    from pyspark.errors import QueryContextType
+
+    for context in error.getQueryContext() or ():
+        if context.contextType() == QueryContextType.SQL and context.startIndex() >= 0:
+            yield context

@@ -1,0 +1,1 @@
+"""Catalogs of this process as catalogs of Spark SQL, through a bridge into the JVM."""

@@ -1,0 +1,1 @@
+"""Read Lance tables in Spark: plan in the driver, read in tasks."""

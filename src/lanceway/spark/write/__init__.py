@@ -1,0 +1,1 @@
+"""Write Lance tables from Spark: tasks write files, the driver commits."""

@@ -1,0 +1,56 @@
+"""Rows written by Spark: workers write fragments, and the driver makes them one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from lanceway.spark.errors import plainly
+from lanceway.spark.types import rows_schema
+from lanceway.writes import commit as committing
+from lanceway.writes import plan, stage
+from lanceway.writes.plan import IGNORE, Plan
+from lanceway.writes.write_id import Mark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """What one task wrote. Spark hands on that of one attempt of each task, whatever their number."""
+
+    fragments: tuple[str, ...]
+    query: str | None = None
+
+
+def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[str]:
+    """What all tasks wrote; a task that failed has nothing to say."""
+    return [fragment for message in messages if isinstance(message, Staged) for fragment in message.fragments]
+
+
+class Writer(DataSourceArrowWriter):
+    """A batch write. It is pickled: `write` runs on workers, `commit` and `abort` in a process of the driver's."""
+
+    @plainly()
+    def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
+        self._plan: Plan = plan.plan(options, rows_schema(schema), overwrite=overwrite)
+        self._mark = Mark.of_job(options.get("job"))
+
+    @plainly()
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        return Staged(() if self._plan.kind == IGNORE else stage.stage(self._plan, iterator))
+
+    @plainly()
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        if self._plan.kind != IGNORE:
+            committing.publish(self._plan, fragments_of(messages), self._mark)
+
+    @plainly()
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        if self._plan.kind != IGNORE:
+            committing.give_up(self._plan, fragments_of(messages), self._mark)
