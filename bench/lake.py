@@ -39,7 +39,7 @@ from tests.servers.run import Run
 from lake_filling import fill, fill_manifest
 from lake_work import PAGE, Committer, Subject, ask
 from lanceway.catalogs.lake.catalog import LakeCatalog
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 
 SIZES = (100, 10_000, 1_000_000)
 PEER_SIZES = (100, 10_000)

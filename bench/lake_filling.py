@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from lanceway.identifiers import HierarchicalName
-from lanceway.lake.schema import NAMESPACE, TABLE, objects, versions
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
 from lanceway.tables import manifests
 
 NAMESPACES, DEPTH = 10_000, 8

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 
 _QUESTIONS = ("run", "read", "single", "look")
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, insert, select
 from directory import SPACE, make_child, make_root, names
 from lake_filling import audit, version_row
 from lanceway.identifiers import HierarchicalName
-from lanceway.lake.schema import NAMESPACE, TABLE, objects, versions
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
 
 
 def fill_folder(root: Path, count: int) -> None:

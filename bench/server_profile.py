@@ -25,7 +25,7 @@ from tests.servers.run import Run
 
 import server_large
 from directory import SPACE
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 from server import check, loads, prepare
 from server_filling import fill_folder, fill_lake
 from server_load import Load, children, cpu_seconds, press, require_wrk

@@ -10,7 +10,7 @@ import httpx
 from tests.servers import lanceway, restadapter
 from tests.servers.run import Run
 
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 from server_filling import fill_folder, fill_lake
 from server_load import children
 

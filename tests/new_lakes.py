@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 from tests.servers.postgres import Postgres
 
 

@@ -17,7 +17,7 @@ from lanceway.access.keys import SigningKeys
 from lanceway.access.oidc import Oidc
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import ServiceUnavailableError, UnauthenticatedError
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 from tests.access.conftest import Clock
 from tests.access.issuer import AUDIENCE, SECOND, Issuer, public
 

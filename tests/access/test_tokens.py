@@ -24,8 +24,9 @@ from lanceway.errors import (
     ServiceUnavailableError,
     UnauthenticatedError,
 )
-from lanceway.lake import backups, users
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake import users
+from lanceway.lake.store import backups
+from lanceway.lake.store.database import LakeStore, open_store
 from tests.lake.samples import rows
 from tests.processes import WARM
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.identifiers import Identifier
-from lanceway.lake import lookups, versions
-from lanceway.lake.versions import Claim, Version
+from lanceway.lake.tree import lookups
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import Claim, Version
 from lanceway.tables import manifests
 from lanceway.tables.storage import Store, open_store
 

@@ -37,7 +37,7 @@ from lanceway.errors import (
     TableNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 from lanceway.testing.builders import rows as sample
 from lanceway.testing.builders import stream
 from lanceway.testing.requests import ask
@@ -391,7 +391,7 @@ def test_the_lake_remembers_who_acts(both: Any, tmp_path: Path) -> None:
     ada.create_namespace({"id": ["archive", "a"]})  # which keeps no track
     with LakeCatalog(uri=uri_in(tmp_path), catalog="x") as lake:
         from lanceway.identifiers import Identifier
-        from lanceway.lake import namespaces
+        from lanceway.lake.tree import namespaces
 
         row = lake._lake.read(lambda found: namespaces.load(found, lake._catalog.id, Identifier(("a",))))
         assert (row.owner, row.audit.created_by) == ("ada", "ada")

@@ -22,7 +22,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import catalogs, lookups, namespaces, tables
+from lanceway.lake.tree import catalogs, lookups, namespaces, tables
 
 # -- connecting ------------------------------------------------------------------------------------
 

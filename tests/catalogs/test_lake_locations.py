@@ -15,7 +15,7 @@ from tests.servers.seaweedfs import S3
 from lanceway.catalogs import LakeCatalog
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.lake import tables
+from lanceway.lake.tree import tables
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from lanceway.catalogs import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
-from lanceway.lake import checks, marks, versions
+from lanceway.lake.versions import checks, published, versions
 from lanceway.tables import manifests
 
 COUNT = 8
@@ -25,7 +25,7 @@ T = ["t"]
 @pytest.fixture(autouse=True)
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """All marks but the first come when a lake is closed, or never."""
-    monkeypatch.setattr(marks, "DELAY", 3600.0)
+    monkeypatch.setattr(published, "DELAY", 3600.0)
 
 
 def commit(lake: LakeCatalog, *numbers: int, table: Id = T) -> None:

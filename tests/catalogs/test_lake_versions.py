@@ -43,8 +43,8 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import strays, versions
-from lanceway.lake.versions import Version
+from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions.versions import Version
 from lanceway.tables import manifests
 from lanceway.testing.concurrency import race
 
@@ -264,7 +264,7 @@ def test_a_claim_that_crashed_over_a_stray_wins(lake: LakeCatalog, table: Id) ->
 def kept(lake: LakeCatalog, table: Id) -> list[int]:
     """The versions of the strays that are recorded; each lies where the record says."""
     row = lake._row(Identifier(table))
-    found = lake._lake.read(lambda connection: strays.of_table(connection, row.id))
+    found = lake._lake.read(lambda connection: orphans.of_table(connection, row.id))
     assert all(storage(lake, table).exists(stray.kept_path) for stray in found)
     return [stray.version for stray in found]
 

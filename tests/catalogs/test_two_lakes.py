@@ -24,8 +24,8 @@ from lanceway.errors import (
     LanceNamespaceError,
     TableNotFoundError,
 )
-from lanceway.lake.backups import backup, restore
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.backups import backup, restore
+from lanceway.lake.store.database import LakeStore
 from lanceway.tables import managers, manifests
 from lanceway.testing.concurrency import race
 

@@ -14,7 +14,7 @@ from lanceway import config
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
 from lanceway.catalogs.federated.own_lake import OwnLake
 from lanceway.config import CatalogSettings, ServerSettings
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
 
 SECRET = "hush-hush"
 LAKE = "lake"

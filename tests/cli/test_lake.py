@@ -12,10 +12,11 @@ import lance
 import pytest
 
 from lanceway.identifiers import Identifier, parse
-from lanceway.lake import catalogs, lookups, namespaces, tables, versions
-from lanceway.lake.schema import VERSION
-from lanceway.lake.store import LakeStore, open_store
-from lanceway.lake.versions import Claim
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import VERSION
+from lanceway.lake.tree import catalogs, lookups, namespaces, tables
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import Claim
 from lanceway.tables import manifests
 from tests.cli.conftest import Ended, Run
 from tests.servers.postgres import Postgres

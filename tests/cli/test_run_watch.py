@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from lanceway.cli import run_watch
-from lanceway.lake.runs import Run, Step
+from lanceway.lake.runs.runs import Run, Step
 from lanceway.pipelines import Event
 
 RUN = Run(1, "notes", 3, "key", "running", False, 1, "ada", {}, {}, None, 0, None)

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from lanceway.access import tokens
 from lanceway.errors import UnauthenticatedError
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
 from tests.cli.conftest import Ended, Run
 from tests.servers.postgres import Postgres
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from lanceway.lake import catalogs, metalakes
-from lanceway.lake.catalogs import Catalog
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.tree import catalogs, metalakes
+from lanceway.lake.tree.catalogs import Catalog
 from tests.new_lakes import new_database, new_lake
 from tests.servers.postgres import Postgres
 

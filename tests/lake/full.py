@@ -21,8 +21,8 @@ import pytest
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake import checks
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
+from lanceway.lake.versions import checks
 from lanceway.tables import manifests
 from tests.lake import drill
 

@@ -9,10 +9,11 @@ import psycopg
 from sqlalchemy import Connection
 
 from lanceway.identifiers import Identifier, parse
-from lanceway.lake import lookups, namespaces, removals, strays, tables, versions
-from lanceway.lake.schema import ICEBERG_TABLE, VIEW, metadata
-from lanceway.lake.store import LakeStore
-from lanceway.lake.versions import Claim
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, metadata
+from lanceway.lake.tree import lookups, namespaces, removals, tables
+from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions.versions import Claim
 from tests.lake.conftest import Lake
 
 SPACES = 12
@@ -39,7 +40,7 @@ def _versions(connection: Connection, catalog: int) -> None:
         made = versions.claim(connection, table, Claim(number, f"s{number}", f"f{number}"), by="me")
         versions.mark_copied(connection, made)
     versions.claim(connection, table, Claim(4, "b4", "f4", branch="try", metadata={"a": "b"}), by="me")
-    strays.record(connection, table.id, "", 9, path="p", kept_path="k")
+    orphans.record(connection, table.id, "", 9, path="p", kept_path="k")
     removals.record(connection, ["/warehouse/gone"], by="me")
 
 

@@ -16,10 +16,12 @@ from sqlalchemy import inspect, text
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier, parse
-from lanceway.lake import backups, checks, lookups, metalakes, namespaces, settings, tables, upgrades
-from lanceway.lake.schema import OLDEST_CODE, VERSION, VERSION_TABLE
-from lanceway.lake.store import LakeStore, open_store
-from lanceway.lake.upgrades import State
+from lanceway.lake.store import backups, upgrades
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import OLDEST_CODE, VERSION, VERSION_TABLE
+from lanceway.lake.store.upgrades import State
+from lanceway.lake.tree import lookups, metalakes, namespaces, settings, tables
+from lanceway.lake.versions import checks
 from tests.lake.conftest import Lake, make_lake
 from tests.lake.samples import fill, rows
 from tests.lake.test_upgrades import NEXT

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from lanceway.identifiers import parse
-from lanceway.lake import catalogs, lookups, removals, subtrees, tables, versions
-from lanceway.lake.checks import Finding, check
-from lanceway.lake.store import LakeStore
-from lanceway.lake.versions import Claim
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import catalogs, lookups, removals, subtrees, tables
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.checks import Finding, check
+from lanceway.lake.versions.versions import Claim
 from tests.lake.conftest import Lake
 from tests.lake.samples import SPACES, fill, vandalise
 

@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import parse
-from lanceway.lake import claims, lookups, namespaces, strays, tables, versions
-from lanceway.lake.lookups import Table
-from lanceway.lake.versions import Claim, Version
+from lanceway.lake.tree import lookups, namespaces, tables
+from lanceway.lake.tree.lookups import Table
+from lanceway.lake.versions import claims, orphans, versions
+from lanceway.lake.versions.versions import Claim, Version
 from tests.lake.conftest import Lake
 
 T = parse("space.t")
@@ -111,7 +112,7 @@ def test_the_same_claim_again_claims_nothing(lake: Lake, table: Table) -> None:
 
 def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: Table) -> None:
     def record(branch: str, number: int) -> None:
-        lake.store.run(lambda c: strays.record(c, table.id, branch, number, path="p", kept_path=f"k{branch}{number}"))
+        lake.store.run(lambda c: orphans.record(c, table.id, branch, number, path="p", kept_path=f"k{branch}{number}"))
 
     record("side", 1)
     record("", 2)

@@ -17,9 +17,9 @@ import pytest
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import TableNotFoundError
-from lanceway.lake import checks, inventory
-from lanceway.lake.checks import Finding
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
+from lanceway.lake.versions import checks, inventory
+from lanceway.lake.versions.checks import Finding
 from lanceway.tables import manifests
 from tests.lake import drill
 from tests.processes import WARM

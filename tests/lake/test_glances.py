@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lanceway.identifiers import Identifier
-from lanceway.lake import namespaces, tables
-from lanceway.lake.glances import Glances
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
+from lanceway.lake.store.fast_reads import Glances
+from lanceway.lake.tree import namespaces, tables
 from tests.lake.conftest import Lake
 
 of_a_file = pytest.mark.parametrize("uri", ["sqlite"], indirect=True)

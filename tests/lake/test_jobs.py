@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy import select, update
 
-from lanceway.lake import jobs
-from lanceway.lake.job_states import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from lanceway.lake.jobs import Job
-from lanceway.lake.schema import jobs as rows
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.runs import jobs
+from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from lanceway.lake.runs.jobs import Job
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import jobs as rows
 
 Answer = TypeVar("Answer")
 LIFETIME = 60_000

@@ -13,8 +13,8 @@ import pytest
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import TableNotFoundError
-from lanceway.lake import checks
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
+from lanceway.lake.versions import checks
 from tests.lake import drill, killed
 from tests.processes import WARM
 

@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake import leases, lineage, run_lists, runs
-from lanceway.lake.lineage import Edge
-from lanceway.lake.runs import DONE, Read, Step
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases, lineage, listing, runs
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.runs import DONE, Read, Step
+from lanceway.lake.store.database import LakeStore
 
 
 def written(store: LakeStore, pipeline: str, source: str, table: str, *, by: str = "ada", version: int = 1) -> None:
@@ -78,26 +78,26 @@ def test_who_is_no_admin_sees_his_own_alone(chain: LakeStore) -> None:
     assert chain.look(partial(lineage.places, name="clean", user="bob")) == {"/clean"}
     assert chain.look(partial(lineage.places, name="raw", user="bob")) == set()
     assert chain.look(partial(lineage.places, name="raw")) == {"/raw"}
-    assert [run.pipeline for run in chain.look(partial(run_lists.page, user="bob"))] == ["copying"]
+    assert [run.pipeline for run in chain.look(partial(listing.page, user="bob"))] == ["copying"]
     written(chain, "copying", "clean", "copy", version=2)  # ada's run of a pipeline that is bob's
-    assert len(chain.look(partial(run_lists.page, user="bob"))) == 2
-    assert [one.name for one in chain.look(partial(run_lists.pipelines_after, name=None, user="bob"))] == ["copying"]
+    assert len(chain.look(partial(listing.page, user="bob"))) == 2
+    assert [one.name for one in chain.look(partial(listing.pipelines_after, name=None, user="bob"))] == ["copying"]
 
 
 def test_runs_and_pipelines_are_listed(chain: LakeStore) -> None:
-    found = chain.look(run_lists.page)
+    found = chain.look(listing.page)
     assert [run.pipeline for run in found] == ["copying", "reporting", "cleaning", "cleaning"]
-    assert [run.id for run in chain.look(partial(run_lists.page, before=found[1].id))] == [run.id for run in found[2:]]
-    (told, _) = chain.look(lambda c: run_lists.summaries(c, found[2:]))
+    assert [run.id for run in chain.look(partial(listing.page, before=found[1].id))] == [run.id for run in found[2:]]
+    (told, _) = chain.look(lambda c: listing.summaries(c, found[2:]))
     assert (told["rows"], told["written"], told["state"], told["number"]) == (2, ["clean 2"], "done", 2)
     row = chain.run(partial(leases.ensure, name="cleaning")).id
     chain.run(lambda c: runs.create(c, row, "open", by="ada", full=False, graph={}))
-    assert [run.key for run in chain.look(partial(run_lists.page, state="killed"))] == ["open"]
+    assert [run.key for run in chain.look(partial(listing.page, state="killed"))] == ["open"]
     assert chain.run(lambda c: leases.take(c, row, "k", by="ada", lifetime=60_000))
-    assert [run.key for run in chain.look(partial(run_lists.page, state="running"))] == ["open"]
-    listed = chain.look(partial(run_lists.pipelines_after, name=None, limit=2))
+    assert [run.key for run in chain.look(partial(listing.page, state="running"))] == ["open"]
+    listed = chain.look(partial(listing.pipelines_after, name=None, limit=2))
     assert [(one.name, one.runs, one.state, one.held_by) for one in listed] == [
         ("cleaning", 3, "running", "ada"),
         ("copying", 1, "done", None),
     ]
-    assert [one.name for one in chain.look(partial(run_lists.pipelines_after, name="copying"))] == ["reporting"]
+    assert [one.name for one in chain.look(partial(listing.pipelines_after, name="copying"))] == ["reporting"]

@@ -18,10 +18,11 @@ from sqlalchemy import event
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.identifiers import parse
-from lanceway.lake import lookups, marks, tables, versions
-from lanceway.lake.lookups import Table
-from lanceway.lake.store import open_store
-from lanceway.lake.versions import Claim, Version
+from lanceway.lake.store.database import open_store
+from lanceway.lake.tree import lookups, tables
+from lanceway.lake.tree.lookups import Table
+from lanceway.lake.versions import published, versions
+from lanceway.lake.versions.versions import Claim, Version
 from tests.lake import drill
 from tests.lake.conftest import Lake
 
@@ -123,7 +124,7 @@ def test_the_newest_of_a_branch_is_known(lake: Lake, table: Table) -> None:
 
 
 def test_only_so_many_are_known(lake: Lake, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marks, "_KNOWN_AT_MOST", 2)
+    monkeypatch.setattr(published, "_KNOWN_AT_MOST", 2)
     made = [*claimed(lake, 1), *claimed(lake, 1, branch="a"), *claimed(lake, 1, branch="b")]
     for version in made:
         lake.store.marks.add(version)
@@ -151,7 +152,7 @@ def test_they_stay_in_their_process(lake: Lake, table: Table) -> None:
 
 COMMITS = """
 import sys
-from lanceway.lake import marks
+from lanceway.lake.versions import published as marks
 from tests.lake import drill
 marks.DELAY = 3600.0
 lake = drill.connect(*sys.argv[1:])

@@ -13,8 +13,8 @@ from lanceway.errors import (
     NamespaceNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import catalogs, lookups, metalakes, namespaces, tables
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import catalogs, lookups, metalakes, namespaces, tables
 from tests.lake.conftest import Lake
 
 

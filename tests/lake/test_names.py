@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
 from lanceway.identifiers import Identifier, parse
-from lanceway.lake import lookups, names, namespaces, tables
+from lanceway.lake.tree import lookups, names, namespaces, tables
 from tests.lake.conftest import Lake
 
 EVERY = [

@@ -8,9 +8,9 @@ import pytest
 
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
 from lanceway.identifiers import ROOT, Identifier, parse
-from lanceway.lake import catalogs, lookups, namespaces, nesting, settings, tables
-from lanceway.lake.separators import Separator
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
+from lanceway.lake.tree import catalogs, lookups, namespaces, nesting, settings, tables
+from lanceway.lake.tree.separators import Separator
 from tests.lake.conftest import Lake, make_lake
 
 

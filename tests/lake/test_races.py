@@ -25,10 +25,11 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import HierarchicalName, Identifier, parse
-from lanceway.lake import catalogs, lookups, namespaces, nesting, subtrees, tables, versions
-from lanceway.lake.schema import NAMESPACE, objects
-from lanceway.lake.store import LakeStore, open_store
-from lanceway.lake.versions import Claim
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import NAMESPACE, objects
+from lanceway.lake.tree import catalogs, lookups, namespaces, nesting, subtrees, tables
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import Claim
 from tests.lake.conftest import Lake, make_lake
 from tests.processes import WARM
 

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Connection
 
 from lanceway.errors import ConcurrentModificationError
-from lanceway.lake import leases, runs, seen_files
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.runs import DONE, FAILED, Read, Run, Step
-from lanceway.lake.seen_files import File
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases, runs, source_files
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.runs import DONE, FAILED, Read, Run, Step
+from lanceway.lake.runs.source_files import File
+from lanceway.lake.store.database import LakeStore
 
 
 @pytest.fixture
@@ -98,13 +98,13 @@ def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeli
     a, b, changed = File("a", 1, 10), File("b", 2, 20), File("a", 3, 10)
 
     def note(number: int, *files: File) -> None:
-        store.run(lambda c: seen_files.note(c, pipeline.id, "raw", files, number=number))
+        store.run(lambda c: source_files.note(c, pipeline.id, "raw", files, number=number))
 
     def between(after: int, until: int) -> list[File]:
-        return list(store.read(lambda c: seen_files.between(c, pipeline.id, "raw", after=after, until=until)))
+        return list(store.read(lambda c: source_files.between(c, pipeline.id, "raw", after=after, until=until)))
 
     def has_changed(after: int, until: int) -> bool:
-        return store.read(lambda c: seen_files.has_changed(c, pipeline.id, "raw", after=after, until=until))
+        return store.read(lambda c: source_files.has_changed(c, pipeline.id, "raw", after=after, until=until))
 
     note(1, a)
     note(2, a)
@@ -115,4 +115,4 @@ def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeli
     assert (between(3, 4), between(0, 4), between(0, 3)) == ([changed], [changed, b], [a, b])
     note(5, b)
     assert (between(4, 5), between(0, 5), has_changed(4, 5)) == ([], [b], True)
-    assert store.read(lambda c: seen_files.between(c, pipeline.id, "other", after=0, until=9)) == []
+    assert store.read(lambda c: source_files.between(c, pipeline.id, "other", after=0, until=9)) == []

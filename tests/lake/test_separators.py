@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import HierarchicalName, Identifier
-from lanceway.lake.separators import ALLOWED, RESTRICTED, UNRESTRICTED, Separator, alternatives
+from lanceway.lake.tree.separators import ALLOWED, RESTRICTED, UNRESTRICTED, Separator, alternatives
 
 
 def test_the_default_is_a_colon_and_restricted() -> None:

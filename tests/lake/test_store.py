@@ -21,9 +21,9 @@ from lanceway.errors import (
     ServiceUnavailableError,
     UnauthenticatedError,
 )
-from lanceway.lake import metalakes
-from lanceway.lake.retries import RetryError
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.tree import metalakes
 from tests.servers.postgres import GUARDED, Postgres
 from tests.servers.run import free_ports
 

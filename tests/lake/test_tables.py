@@ -12,7 +12,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import ROOT, parse
-from lanceway.lake import catalogs, lookups, namespaces, removals, tables
+from lanceway.lake.tree import catalogs, lookups, namespaces, removals, tables
 from tests.lake.conftest import Lake
 
 

@@ -12,11 +12,13 @@ import pytest
 from sqlalchemy import Connection, inspect, text
 
 from lanceway.identifiers import parse
-from lanceway.lake import backups, tables, tokens, upgrades, users
-from lanceway.lake.retries import RetryError
-from lanceway.lake.schema import VERSION, metadata
-from lanceway.lake.store import LakeStore, open_store
-from lanceway.lake.upgrades import State
+from lanceway.lake import tokens, users
+from lanceway.lake.store import backups, upgrades
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.schema import VERSION, metadata
+from lanceway.lake.store.upgrades import State
+from lanceway.lake.tree import tables
 from tests.lake.conftest import Lake, make_lake
 from tests.lake.samples import fill, rows
 

@@ -15,12 +15,14 @@ from sqlalchemy import Connection, inspect, text
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier, parse
-from lanceway.lake import lookups, metalakes, namespaces, settings, tables, upgrades, versions
-from lanceway.lake.schema import OLDEST_CODE, VERSION, VERSION_TABLE, metadata
-from lanceway.lake.separators import Separator
-from lanceway.lake.store import LakeStore, open_store
-from lanceway.lake.upgrades import State
-from lanceway.lake.versions import Claim
+from lanceway.lake.store import upgrades
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import OLDEST_CODE, VERSION, VERSION_TABLE, metadata
+from lanceway.lake.store.upgrades import State
+from lanceway.lake.tree import lookups, metalakes, namespaces, settings, tables
+from lanceway.lake.tree.separators import Separator
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import Claim
 from tests.lake.conftest import make_lake
 from tests.processes import WARM
 

@@ -14,9 +14,10 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.identifiers import parse
-from lanceway.lake import lookups, strays, tables, versions
-from lanceway.lake.lookups import Table
-from lanceway.lake.versions import Claim, Version
+from lanceway.lake.tree import lookups, tables
+from lanceway.lake.tree.lookups import Table
+from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions.versions import Claim, Version
 from tests.lake.conftest import Lake
 
 T = parse("t")
@@ -207,22 +208,22 @@ def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: Table) -> 
 def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake: Lake, table: Table) -> None:
     ask(lake, claim(1))
     for _ in range(2):
-        lake.store.run(lambda c: strays.record(c, table.id, "", 2, path="_versions/2", kept_path="_strays/2"))
-    (stray,) = lake.store.read(lambda c: strays.of_table(c, table.id))
+        lake.store.run(lambda c: orphans.record(c, table.id, "", 2, path="_versions/2", kept_path="_strays/2"))
+    (stray,) = lake.store.read(lambda c: orphans.of_table(c, table.id))
     assert (stray.version, stray.branch, stray.path, stray.kept_path) == (2, "", "_versions/2", "_strays/2")
     lake.do(tables.rename, T, parse("u"), by="me")
     assert numbers(lake, table) == [1]
     lake.do(tables.drop, parse("u"), by="me")
     assert numbers(lake, table) == []
-    assert lake.store.read(lambda c: strays.of_table(c, table.id)) == []
+    assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == []
 
 
 def test_an_adopted_stray_is_forgotten(lake: Lake, table: Table) -> None:
     for number in (2, 3):
-        lake.store.run(lambda c, n=number: strays.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
-    first, second = lake.store.read(lambda c: strays.of_table(c, table.id))
-    lake.store.run(lambda c: strays.forget(c, first))
-    assert lake.store.read(lambda c: strays.of_table(c, table.id)) == [second]
+        lake.store.run(lambda c, n=number: orphans.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
+    first, second = lake.store.read(lambda c: orphans.of_table(c, table.id))
+    lake.store.run(lambda c: orphans.forget(c, first))
+    assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == [second]
 
 
 def batch(lake: Lake, *asked: tuple[str, Claim]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from lanceway.access import tokens
-from lanceway.lake.store import open_store
+from lanceway.lake.store.database import open_store
 from tests.access.issuer import AUDIENCE, STRANGER, Issuer
 from tests.processes import lanceway as program
 from tests.servers import lanceway

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake import catalogs, metalakes
+from lanceway.lake.tree import catalogs, metalakes
 from lanceway.server.home import Home
 
 

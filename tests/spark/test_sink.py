@@ -22,7 +22,7 @@ import lanceway
 from lanceway.catalogs import LakeCatalog
 from lanceway.cli import stored
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
-from lanceway.lake import checks
+from lanceway.lake.versions import checks
 from lanceway.spark.write.stream import StreamWriter
 from lanceway.spark.write.writer import Writer
 from tests.spark.writes import append, ids, settle, strays

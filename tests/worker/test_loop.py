@@ -20,8 +20,8 @@ import lanceway
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnsupportedOperationError
 from lanceway.jobs.worker import backfills
 from lanceway.jobs.worker.loop import Worker
-from lanceway.lake import jobs
-from lanceway.lake.schema import jobs as rows
+from lanceway.lake.runs import jobs
+from lanceway.lake.store.schema import jobs as rows
 from tests.worker.conftest import FUNCTIONS, Bench, people
 from tests.worker.functions import BEGUN, GATE, STUCK
 from tests.worker.test_backfills import add, virtual

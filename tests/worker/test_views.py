@@ -23,7 +23,7 @@ from lanceway.errors import (
 )
 from lanceway.jobs.worker import shares
 from lanceway.jobs.worker.write import Refresh
-from lanceway.lake.schema import jobs
+from lanceway.lake.store.schema import jobs
 from lanceway.tables import dataset
 from tests.worker.conftest import Bench, people, spec, view_request
 

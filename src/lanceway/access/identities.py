@@ -13,7 +13,7 @@ from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.access.recent import Recent
 from lanceway.access.usage import Usage
 from lanceway.errors import UnauthenticatedError
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 
 AUTHORIZATION, API_KEY = "authorization", "x-api-key"
 REMEMBERED = 5.0  # seconds, after which a token that was revoked is known to be

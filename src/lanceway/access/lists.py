@@ -6,7 +6,7 @@ from typing import Any
 
 from lanceway.access import tokens
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tokens import Token
 
 

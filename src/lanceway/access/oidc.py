@@ -14,7 +14,7 @@ from lanceway.access.exposure import is_loopback
 from lanceway.access.keys import Key, SigningKeys
 from lanceway.access.principal import RESERVED, Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
-from lanceway.lake.names import checked_name
+from lanceway.lake.tree.names import checked_name
 
 # Signatures by a key that the issuer alone has. Never `none`, nor those that a shared secret makes (HS256).
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

@@ -29,11 +29,11 @@ from lanceway.errors import (
     UnauthenticatedError,
 )
 from lanceway.lake import tokens, users
-from lanceway.lake.files import replacing
-from lanceway.lake.names import LONGEST_NAME
-from lanceway.lake.retries import RetryError
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.files import replacing
+from lanceway.lake.store.retries import RetryError
 from lanceway.lake.tokens import Found, Token
+from lanceway.lake.tree.names import LONGEST_NAME
 from lanceway.lake.users import User
 
 _LOG = logging.getLogger(__name__)

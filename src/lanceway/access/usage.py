@@ -9,7 +9,7 @@ from functools import partial
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake import tokens
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tokens import Found
 
 PAUSE = 60_000  # milliseconds between two records of one token

@@ -15,7 +15,7 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from lanceway.lake.catalogs import Catalog as CatalogRow
+    from lanceway.lake.tree.catalogs import Catalog as CatalogRow
 
 app = group("The lake: Lanceway's own catalog, its database, its nested names, its backups.")
 
@@ -48,8 +48,8 @@ def create(
     if versioning not in ("managed", "storage"):
         raise typer.BadParameter(f"{versioning!r} is neither managed nor storage.", param_hint="'--versioning'")
     where = place(session, uri=uri, root=root, metalake=metalake, catalog=catalog, separator=separator, policy=policy)
-    from lanceway.lake.locations import canonical
-    from lanceway.lake.summaries import described
+    from lanceway.lake.summary import described
+    from lanceway.lake.tree.locations import canonical
 
     location, managed = canonical(where.root), versioning == "managed"
     with where.opened(upgrade=True) as store:
@@ -60,7 +60,7 @@ def create(
 
 def _create(connection: Connection, where: Place, location: str, nested: bool, managed: bool) -> CatalogRow:
     from lanceway.errors import NamespaceAlreadyExistsError
-    from lanceway.lake import catalogs, metalakes
+    from lanceway.lake.tree import catalogs, metalakes
 
     with suppress(NamespaceAlreadyExistsError):
         metalakes.create(connection, where.metalake, by=where.user)
@@ -79,18 +79,18 @@ def _create(connection: Connection, where: Place, location: str, nested: bool, m
 def status(session: Session, uri: Uri = None) -> None:
     """Show what a database holds: its version, its separator, its catalogs, and what is still to be done."""
     where = place(session, uri=uri)
-    from lanceway.lake import summaries
+    from lanceway.lake import summary
 
     with where.bare() as store:
         store.refuse_missing()
-        session.output.lake(store.look(summaries.summary))
+        session.output.lake(store.look(summary.summary))
 
 
 @command(app, "upgrade")
 def upgrade(session: Session, uri: Uri = None) -> None:
     """Bring a database to the version of this program, in one step; every row is kept."""
     where = place(session, uri=uri)
-    from lanceway.lake import upgrades
+    from lanceway.lake.store import upgrades
 
     with where.bare() as store:
         store.refuse_missing()
@@ -113,7 +113,7 @@ def backup(
     The data of the tables lies in storage and is not part of it.
     """
     where = place(session, uri=uri)
-    from lanceway.lake import backups
+    from lanceway.lake.store import backups
 
     with where.opened() as store:
         counts = backups.backup(store, file, overwrite=overwrite)
@@ -124,7 +124,7 @@ def backup(
 def restore(session: Session, file: _File, uri: Uri = None) -> None:
     """Fill an empty database from a backup, of SQLite or PostgreSQL whichever it was made of."""
     where = place(session, uri=uri)
-    from lanceway.lake import backups
+    from lanceway.lake.store import backups
 
     with where.bare() as store:
         counts = backups.restore(store, file)

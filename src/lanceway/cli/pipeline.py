@@ -180,7 +180,7 @@ def lineage(
 ) -> None:
     """Show which versions of which tables the tables were made from, and what was made from them."""
     from lanceway import pipelines
-    from lanceway.lake.lineage import nodes
+    from lanceway.lake.runs.lineage import nodes
 
     if (file is None) == (table is None):
         raise typer.BadParameter("give a pipeline's file or --table, one of the two.", param_hint="'FILE'")

@@ -12,7 +12,7 @@ import typer
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.lake.store import LakeStore
+    from lanceway.lake.store.database import LakeStore
 
 Uri = Annotated[
     str | None,
@@ -80,7 +80,7 @@ class Place:
     @contextmanager
     def opened(self, *, upgrade: bool = False) -> Iterator[LakeStore]:
         """The database, which must be there and hold a lake of this version; with `upgrade` it may become one."""
-        from lanceway.lake.store import open_store
+        from lanceway.lake.store.database import open_store
 
         separator, policy = self.settings.get("separator"), self.settings.get("policy")
         store = open_store(self.uri, separator=separator, policy=policy, upgrade=upgrade)
@@ -92,7 +92,7 @@ class Place:
     @contextmanager
     def bare(self) -> Iterator[LakeStore]:
         """The database, whatever it holds."""
-        from lanceway.lake.store import LakeStore
+        from lanceway.lake.store.database import LakeStore
 
         store = LakeStore(self.uri)
         try:

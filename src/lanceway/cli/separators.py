@@ -11,7 +11,7 @@ from lanceway.cli.places import Catalog, Metalake, Uri, place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.lake.nesting import Scan
+    from lanceway.lake.tree.nesting import Scan
 
 nested = group("Nested mode")
 app = group("The separator: the character between the names of a path, the same for the whole lake.")
@@ -29,7 +29,7 @@ def enable_nested(
     The refusal, and --dry-run, show the names that do, and the separators that no name holds.
     """
     where = place(session, uri=uri, metalake=metalake, catalog=catalog)
-    from lanceway.lake import catalogs, nesting
+    from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
         found = store.read(lambda connection: catalogs.load(connection, where.metalake, where.catalog))
@@ -41,7 +41,7 @@ def enable_nested(
 def show(session: Session, uri: Uri = None) -> None:
     """Show the separator and its policy."""
     where = place(session, uri=uri)
-    from lanceway.lake import settings
+    from lanceway.lake.tree import settings
 
     with where.opened() as store:
         kept = store.read(settings.separator)
@@ -64,7 +64,7 @@ def set_(
     """
     # What the environment says of the separator is about to be out of date.
     where = place(session, uri=uri).agreeing_with_any_separator()
-    from lanceway.lake import nesting
+    from lanceway.lake.tree import nesting
 
     with where.opened() as store:
         scan = store.run(
@@ -86,7 +86,7 @@ def mend(
 ) -> None:
     """Rename every namespace of a catalog whose name holds a character, so that it can separate names."""
     where = place(session, uri=uri, metalake=metalake, catalog=catalog)
-    from lanceway.lake import catalogs, nesting
+    from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
         found = store.read(lambda connection: catalogs.load(connection, where.metalake, where.catalog))

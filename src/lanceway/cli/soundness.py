@@ -33,7 +33,7 @@ def check(
     """
     where = place(session, uri=uri)
     from lanceway.cli import stored
-    from lanceway.lake import checks
+    from lanceway.lake.versions import checks
 
     with where.opened() as store:
         found = list(store.look(checks.check))

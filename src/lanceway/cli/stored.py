@@ -9,9 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lanceway.lake.checks import Finding
-    from lanceway.lake.inventory import Claimed, Holder
-    from lanceway.lake.store import LakeStore
+    from lanceway.lake.store.database import LakeStore
+    from lanceway.lake.versions.checks import Finding
+    from lanceway.lake.versions.inventory import Claimed, Holder
 
 # Storage far away answers slowly, and many questions at once.
 _AT_ONCE = 8
@@ -22,7 +22,7 @@ Options = Mapping[str, str]
 
 def check(store: LakeStore, options: Options, root: str | None) -> Iterator[Finding]:
     """Versions whose manifests are lost, manifests that no version has, and folders that no table has."""
-    from lanceway.lake import inventory
+    from lanceway.lake.versions import inventory
     from lanceway.tables.storage import local_path
 
     only = None if root is None else str(local_path(root) or root).rstrip("/")
@@ -35,7 +35,7 @@ def check(store: LakeStore, options: Options, root: str | None) -> Iterator[Find
 
 
 def _pages(store: LakeStore) -> Iterator[Sequence[Holder]]:
-    from lanceway.lake import inventory
+    from lanceway.lake.versions import inventory
 
     page = store.read(inventory.holders)
     while page:
@@ -57,7 +57,7 @@ def _table(store: LakeStore, holder: Holder, options: Options) -> Iterator[Findi
 
 
 def _claimed(store: LakeStore, holder: Holder) -> frozenset[Claimed]:
-    from lanceway.lake import inventory
+    from lanceway.lake.versions import inventory
 
     return store.read(partial(inventory.claimed, table=holder.id))
 
@@ -90,7 +90,7 @@ def _missing(holder: Holder, rows: Iterable[Claimed], known: Iterable[Claimed]) 
 
     An old one was in its place once, even if its row does not say so: else the next one could not have been claimed.
     """
-    from lanceway.lake.checks import Finding
+    from lanceway.lake.versions.checks import Finding
 
     latest = {row.branch: row.version for row in sorted(known, key=_key)}
     lost, cleaned = list[tuple[str, int]](), list[tuple[str, int]]()
@@ -105,7 +105,7 @@ def _missing(holder: Holder, rows: Iterable[Claimed], known: Iterable[Claimed]) 
 
 
 def _strays(holder: Holder, found: list[tuple[str, int]]) -> Iterator[Finding]:
-    from lanceway.lake.checks import Finding
+    from lanceway.lake.versions.checks import Finding
 
     if found:
         text = (
@@ -116,8 +116,8 @@ def _strays(holder: Holder, found: list[tuple[str, int]]) -> Iterator[Finding]:
 
 def _folders(store: LakeStore, root: str, options: Options) -> Iterator[Finding]:
     """Folders under a root that belong to no table: of one that was deregistered, or of nobody."""
-    from lanceway.lake import inventory
-    from lanceway.lake.checks import Finding
+    from lanceway.lake.versions import inventory
+    from lanceway.lake.versions.checks import Finding
     from lanceway.tables import storage
 
     for name in sorted(storage.open_store(root, options).names()):

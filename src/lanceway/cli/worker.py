@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lanceway.config import ServerSettings
     from lanceway.jobs.worker.catalogs import Places
     from lanceway.jobs.worker.loop import Worker
-    from lanceway.lake.jobs import Job
+    from lanceway.lake.runs.jobs import Job
 
 app = group("Worker")
 
@@ -120,7 +120,7 @@ def serving(settings: ServerSettings) -> Iterator[Places]:
     """The catalogs of a server with these settings."""
     from lanceway.catalogs.federated.tree import canonical
     from lanceway.jobs.worker.catalogs import Places
-    from lanceway.lake.store import open_store
+    from lanceway.lake.store.database import open_store
 
     store = open_store(server_database(settings), upgrade=False)
     try:

@@ -20,7 +20,7 @@ from lanceway.cli.tokens import server_database
 
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
-    from lanceway.lake.store import LakeStore
+    from lanceway.lake.store.database import LakeStore
 
 _LOOK = 1.0  # seconds between two looks for jobs
 _IDLE = 60.0  # seconds after which a worker without jobs ends
@@ -52,7 +52,7 @@ class Keeper(threading.Thread):
         self._worker: BaseProcess | None = None
 
     def run(self) -> None:
-        from lanceway.lake.store import LakeStore
+        from lanceway.lake.store.database import LakeStore
 
         store = LakeStore(str(self._settings.database))
         try:
@@ -80,7 +80,7 @@ class Keeper(threading.Thread):
 
     def _is_due(self, store: LakeStore) -> bool:
         from lanceway.errors import LanceNamespaceError
-        from lanceway.lake import jobs
+        from lanceway.lake.runs import jobs
         from lanceway.server.home import METALAKE
 
         try:

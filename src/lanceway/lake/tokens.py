@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, or_, select, update
 
-from lanceway.lake.clock import now
-from lanceway.lake.names import checked_text
-from lanceway.lake.pages import at_most
-from lanceway.lake.retries import RetryError
-from lanceway.lake.rows import Insert
-from lanceway.lake.schema import tokens
-from lanceway.lake.schema import users as user_rows
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import tokens
+from lanceway.lake.store.schema import users as user_rows
+from lanceway.lake.tree.names import checked_text
+from lanceway.lake.tree.pages import at_most
 from lanceway.lake.users import User
 
 _INSERT = Insert(tokens, created_at=now(), expires_at=now() + bindparam("lifetime", type_=BigInteger))

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
-from lanceway.lake.clock import now
-from lanceway.lake.names import checked_name, checked_text
-from lanceway.lake.rows import Insert
-from lanceway.lake.schema import users
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import users
+from lanceway.lake.tree.names import checked_name, checked_text
 
 _INSERT = Insert(users, created_at=now())
 _BY_NAME = select(users).where(users.c.name == bindparam("user"))

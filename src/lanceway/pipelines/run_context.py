@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanceway.lake.runs import Run, Step
+from lanceway.lake.runs.runs import Run, Step
 from lanceway.pipelines import outputs
 from lanceway.pipelines.model import Pipeline
 from lanceway.pipelines.progress import Watch

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.jobs.running import Stop, check_threads, never
-from lanceway.lake.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
+from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
 from lanceway.pipelines import atomic_outputs, graph, outputs, steps
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake.runs import DONE, FAILED, SKIPPED, Read, Step
+from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Step
 from lanceway.pipelines import after_write, atomic_outputs, graph, outputs, targets
 from lanceway.pipelines.after_write import Finishing, Written
 from lanceway.pipelines.model import APPEND, OVERWRITE, Output, Pipeline

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from lanceway import __version__
 from lanceway.errors import ServiceUnavailableError
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 from lanceway.server import exchange
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.limits import READY_SECONDS

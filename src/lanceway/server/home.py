@@ -25,9 +25,9 @@ from lanceway.access import tokens
 from lanceway.access.principal import ADMIN
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
-from lanceway.lake import catalogs, metalakes
-from lanceway.lake.locations import canonical
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.tree import catalogs, metalakes
+from lanceway.lake.tree.locations import canonical
 from lanceway.tables.storage import local_path
 
 METALAKE, CATALOG = "lanceway", "lake"

@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from lanceway.access import lists, tokens
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
 from lanceway.server import exchange, lanceway_jobs, lanceway_runs
 from lanceway.server.auth import principal_of
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError

@@ -16,8 +16,8 @@ from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.job_queue import Desk
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
-from lanceway.lake.job_states import STATES
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs.job_states import STATES
+from lanceway.lake.store.database import LakeStore
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.home import METALAKE
 from lanceway.server.lanceway_requests import Handlers, answer, choice, flag, limit

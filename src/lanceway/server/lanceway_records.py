@@ -21,11 +21,11 @@ from starlette.responses import Response
 
 from lanceway.access.principal import Principal
 from lanceway.errors import InvalidInputError
-from lanceway.lake import leases, ledger
-from lanceway.lake.bounds import Key
-from lanceway.lake.ledger import Recorded
-from lanceway.lake.records import Record
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases, recorder
+from lanceway.lake.runs.events import Record
+from lanceway.lake.runs.limits import Key
+from lanceway.lake.runs.recorder import Recorded
+from lanceway.lake.store.database import LakeStore
 from lanceway.server.errors import RouteNotFoundError
 from lanceway.server.lanceway_requests import answer, body, read
 from lanceway.server.work import Work
@@ -72,7 +72,7 @@ class Records:
     async def take(self, request: Request, who: Principal, _: str) -> Response:
         wanted = read(await body(request), NewLease, "request for a lease")
         take = partial(
-            ledger.take,
+            recorder.take,
             name=wanted.pipeline,
             key=wanted.key,
             by=f"{who.name}{f', {wanted.by}' if wanted.by else ''}",
@@ -107,7 +107,7 @@ class Records:
         sent = read(await body(request, _LARGEST_RECORD), NewRecord, "record of a run")
 
         def work(connection: Connection) -> Recorded:
-            return ledger.record(connection, sent.pipeline, sent.lease, run, sent.record, by=who.name)
+            return recorder.record(connection, sent.pipeline, sent.lease, run, sent.record, by=who.name)
 
         return answer(await self._work.run(None, self._store.run, work))
 

@@ -24,15 +24,15 @@ from lanceway import drawing
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
-from lanceway.lake import leases, ledger, lineage, reports, run_lists, runs, seen_files
-from lanceway.lake.names import checked_text
-from lanceway.lake.runs import Run
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases, lineage, listing, recorder, report, runs, source_files
+from lanceway.lake.runs.runs import Run
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree.names import checked_text
 from lanceway.server.lanceway_records import Records
 from lanceway.server.lanceway_requests import Handlers, answer, choice, flag, limit, number
 from lanceway.server.work import Work
 
-STATES = (runs.RUNNING, runs.DONE, runs.FAILED, runs.STOPPED, runs.GIVEN_UP, run_lists.KILLED)
+STATES = (runs.RUNNING, runs.DONE, runs.FAILED, runs.STOPPED, runs.GIVEN_UP, listing.KILLED)
 DIRECTIONS, FORMATS = ("both", "upstream", "downstream"), ("json", "svg")
 SVG = "image/svg+xml"
 # A drawing is opened as a page: nothing in it may run or be fetched.
@@ -58,7 +58,7 @@ class Runs:
         query, user = request.query_params, _user(who)
         list_, size = f"pipelines\0{user or ''}", limit(query.get("limit"))
         after = page_start(list_, query.get("page_token"))
-        ask = partial(run_lists.pipelines_after, name=after, user=user, limit=size + 1)
+        ask = partial(listing.pipelines_after, name=after, user=user, limit=size + 1)
         found = await self._work.run(None, self._store.look, ask)
         items, token = page_of(found, size, list_, lambda item: item.name)
         return answer({"pipelines": items, "page_token": token})
@@ -69,7 +69,7 @@ class Runs:
             if found is None:
                 raise RunNotFoundError(f"No pipeline {name} was ever run here.")
             if not who.admin:
-                ledger.require_own(connection, found, who.name)
+                recorder.require_own(connection, found, who.name)
             return {
                 "name": found.name,
                 "held_by": found.held_by,
@@ -87,7 +87,7 @@ class Runs:
         before = page_start_id(list_, query.get("page_token"))
 
         def ask(connection: Connection) -> tuple[list[dict[str, Any]], str | None]:
-            found = run_lists.page(
+            found = listing.page(
                 connection,
                 pipeline=pipeline,
                 state=state,
@@ -96,7 +96,7 @@ class Runs:
                 limit=size + 1,
             )
             items, token = page_of(found, size, list_, lambda run: str(run.id))
-            return run_lists.summaries(connection, items), token
+            return listing.summaries(connection, items), token
 
         items, token = await self._work.run(None, self._store.look, ask)
         return answer({"runs": items, "page_token": token})
@@ -109,7 +109,7 @@ class Runs:
         query = dict(request.query_params)
 
         def look(connection: Connection) -> Any:
-            found = run_lists.find(connection, key, user=_user(who)) if _is_key(key) else None
+            found = listing.find(connection, key, user=_user(who)) if _is_key(key) else None
             if found is None:
                 raise RunNotFoundError(f"There is no run {key[:40]}{'' if who.admin else ' of yours'}.")
             return ask(connection, found, query)
@@ -118,7 +118,7 @@ class Runs:
 
     @staticmethod
     def _report(connection: Connection, run: Run, query: dict[str, str]) -> dict[str, Any]:
-        return {**reports.of(connection, run).as_record(), "graph": run.graph}
+        return {**report.of(connection, run).as_record(), "graph": run.graph}
 
     @staticmethod
     def _had(connection: Connection, run: Run, query: dict[str, str]) -> list[dict[str, Any]]:
@@ -130,12 +130,12 @@ class Runs:
 
     @staticmethod
     def _files(connection: Connection, run: Run, query: dict[str, str]) -> list[dict[str, Any]]:
-        found = seen_files.between(connection, _row(connection, run), _source(query), **_span(query))
+        found = source_files.between(connection, _row(connection, run), _source(query), **_span(query))
         return [asdict(file) for file in found]
 
     @staticmethod
     def _changed(connection: Connection, run: Run, query: dict[str, str]) -> dict[str, bool]:
-        found = seen_files.has_changed(connection, _row(connection, run), _source(query), **_span(query))
+        found = source_files.has_changed(connection, _row(connection, run), _source(query), **_span(query))
         return {"changed": found}
 
     async def lineage(self, request: Request, who: Principal, _: str) -> Response:

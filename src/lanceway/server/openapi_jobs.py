@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lanceway.lake.job_states import STATES
+from lanceway.lake.runs.job_states import STATES
 
 _TEXT, _MOMENT = {"type": "string"}, {"type": "integer", "minimum": 0}
 _STATE = {"type": "string", "enum": list(STATES)}

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from lanceway.lake.lineage import Edge
-from lanceway.lake.run_lists import Listed
-from lanceway.lake.runs import Read
-from lanceway.lake.seen_files import File
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.listing import Listed
+from lanceway.lake.runs.runs import Read
+from lanceway.lake.runs.source_files import File
 from lanceway.server.lanceway_records import HeldLease, NewLease, NewRecord
 from lanceway.server.lanceway_runs import DIRECTIONS, FORMATS, STATES, SVG
 from lanceway.wire.lance import JSON

@@ -20,11 +20,11 @@ from lanceway.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
-from lanceway.lake import leases
-from lanceway.lake.runs import Read, Run, Step
-from lanceway.lake.schema import pipelines
-from lanceway.lake.seen_files import File
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases
+from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.source_files import File
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import pipelines
 from lanceway.pipelines.runs import store as states
 from lanceway.pipelines.runs.http import Server
 from lanceway.pipelines.runs.ledger import Ledger

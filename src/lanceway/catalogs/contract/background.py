@@ -26,7 +26,7 @@ from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.catalogs.contract.requests import accept, table_id
 from lanceway.catalogs.contract.tables import TableOperations
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.lake.job_states import QUEUED, RUNNING
+from lanceway.lake.runs.job_states import QUEUED, RUNNING
 from lanceway.tables import columns, computed, dataset, view_requests, views
 from lanceway.tables.dataset import VIEW, is_main
 from lanceway.tables.views import CHUNKER, View

@@ -12,8 +12,8 @@ from lanceway.catalogs.contract.jobs import Job, JobNotFoundError, checked_state
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 
 if TYPE_CHECKING:
-    from lanceway.lake.jobs import Job as Row
-    from lanceway.lake.store import LakeStore
+    from lanceway.lake.runs.jobs import Job as Row
+    from lanceway.lake.store.database import LakeStore
 
 _ID = re.compile(r"job-[0-9a-f]{20}")
 
@@ -45,7 +45,7 @@ class Desk:
 
     def record(self, kind: str, table: Sequence[str], request: Mapping[str, Any]) -> Job:
         """A new job, or the one that waits already to do the same."""
-        from lanceway.lake import jobs
+        from lanceway.lake.runs import jobs
 
         assert self.catalog is not None, "a job belongs to a catalog"
         path, catalog = list(table)[len(self.above) :], self.catalog
@@ -57,7 +57,7 @@ class Desk:
 
     def find(self, job_id: str) -> Job:
         """Raises JobNotFoundError."""
-        from lanceway.lake import jobs
+        from lanceway.lake.runs import jobs
 
         known = _ID.fullmatch(job_id) is not None
         row = self.store.read(lambda connection: jobs.find(connection, job_id)) if known else None
@@ -65,7 +65,7 @@ class Desk:
 
     def cancel(self, job_id: str) -> Job:
         """Raises JobNotFoundError."""
-        from lanceway.lake import jobs
+        from lanceway.lake.runs import jobs
 
         self.find(job_id)
         row = self.store.run(lambda connection: jobs.cancel(connection, job_id, by=self.user))
@@ -80,7 +80,7 @@ class Desk:
         page_token: str | None = None,
     ) -> tuple[list[Job], str | None]:
         """The newest jobs first, and the token of the page that follows, if one does."""
-        from lanceway.lake import jobs
+        from lanceway.lake.runs import jobs
 
         catalog, path = self._place(table)
         list_ = f"jobs\0{self.metalake}\0{catalog}\0{path}\0{checked_state(state)}\0{self.own and self.user}"

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake.job_states import ENDED, STATES
+from lanceway.lake.runs.job_states import ENDED, STATES
 
 BACKFILL, REFRESH, AUTO_REFRESH = "backfill", "refresh", "auto_refresh"
 _PAUSE = 0.25  # seconds

@@ -64,7 +64,7 @@ class LaterDesk:
 
         try:
             from lanceway.catalogs.lake.connection import login
-            from lanceway.lake.store import open_store
+            from lanceway.lake.store.database import open_store
         except ImportError as error:
             raise UnsupportedOperationError(
                 f"The setting jobs needs {error.name}. Install what is missing: pip install 'lanceway[lake]'"
@@ -75,10 +75,10 @@ class LaterDesk:
 
     @cached_property
     def _uri(self) -> str:
-        from lanceway.lake import homes
-        from lanceway.lake.engines import read_uri
+        from lanceway.lake import home
+        from lanceway.lake.store.engines import read_uri
 
-        found = homes.state(self.config) if self.given == HOME else self.given
+        found = home.state(self.config) if self.given == HOME else self.given
         return read_uri(found).render_as_string(hide_password=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -109,7 +109,7 @@ def _check_iceberg(catalog: Any, table: Identifier) -> None:
 
 
 def _check_lake(catalog: Any, table: Identifier) -> None:
-    from lanceway.lake import names
+    from lanceway.lake.tree import names
 
     names.new(table)
     names.physical(names.new(table.parent) if table.parent else names.known(ROOT))

@@ -23,7 +23,7 @@ from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from lanceway.lake.store import LakeStore
+    from lanceway.lake.store.database import LakeStore
 
 __all__ = ["FederatedCatalog", "Mount", "Step"]
 
@@ -53,7 +53,7 @@ class FederatedCatalog(FederatedListing):
         if store is None and settings.database is None:
             return cls(settings.catalogs)
         from lanceway.catalogs.federated.own_lake import OwnLake
-        from lanceway.lake.store import open_store
+        from lanceway.lake.store.database import open_store
 
         lake = OwnLake(
             store or open_store(settings.database or "", upgrade=False),

@@ -119,7 +119,7 @@ def _configured(location: str) -> str:
 
 
 def _canonical(location: str) -> str:
-    from lanceway.lake.locations import canonical  # it needs SQLAlchemy, and a tree of mounts alone does not
+    from lanceway.lake.tree.locations import canonical  # it needs SQLAlchemy, and a tree of mounts alone does not
 
     return canonical(location)
 

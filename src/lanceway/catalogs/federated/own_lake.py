@@ -15,9 +15,9 @@ from lanceway.catalogs.lake.catalog import VERSIONING, LakeCatalog
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE, login
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import ROOT
-from lanceway.lake import catalogs, locations
-from lanceway.lake.catalogs import Catalog
-from lanceway.lake.store import LakeStore
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import catalogs, locations
+from lanceway.lake.tree.catalogs import Catalog
 from lanceway.tables.storage import local_path
 
 _RESERVED = "lanceway."

@@ -38,9 +38,9 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import lookups
-from lanceway.lake.lookups import Table as Row
-from lanceway.lake.versions import Version
+from lanceway.lake.tree import lookups
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.versions.versions import Version
 
 Step = DeclareTableRequest | CreateTableVersionRequest | BatchDeleteTableVersionsRequest | DeregisterTableRequest
 

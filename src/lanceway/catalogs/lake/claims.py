@@ -22,9 +22,9 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import claims, strays, versions
-from lanceway.lake.lookups import Table as Row
-from lanceway.lake.versions import MAIN, Claim, Version
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.versions import claims, orphans, versions
+from lanceway.lake.versions.versions import MAIN, Claim, Version
 from lanceway.tables import manifests
 from lanceway.tables import versions as stored
 from lanceway.tables.dataset import is_main
@@ -136,7 +136,7 @@ class LakeClaims(LakeTables):
             raise _unwritten(table, asked)
         claimed = versions.claim(connection, row, asked, by=self._user)
         # Looked at after the claim: only now is it certain that the version before is there to be seen.
-        base = strays.base(connection, row.id, asked.branch, asked.version)
+        base = orphans.base(connection, row.id, asked.branch, asked.version)
         if base is None or (base.copied and (trusted or not base.strayed)):
             return claimed
         if not base.copied:
@@ -153,7 +153,7 @@ class LakeClaims(LakeTables):
         writer finds a version that it gets along with, built on what the lake has.
         """
         latest = self._lake.read(lambda connection: versions.latest(connection, table.row.id, branch)) or 0
-        base = self._lake.read(lambda connection: strays.base(connection, table.row.id, branch, refused))
+        base = self._lake.read(lambda connection: orphans.base(connection, table.row.id, branch, refused))
         if refused > latest + 1:
             table.sweep(branch, above=latest)
         elif refused == latest + 1 and base is not None and base.strayed:

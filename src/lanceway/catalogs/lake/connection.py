@@ -17,12 +17,12 @@ from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.job_queue import Desk
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
-from lanceway.lake import catalogs, metalakes, settings
-from lanceway.lake.engines import read_uri
-from lanceway.lake.locations import canonical, is_same
-from lanceway.lake.lookups import Table as Row
-from lanceway.lake.separators import POLICIES, Separator
-from lanceway.lake.store import LakeStore, open_store
+from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.engines import read_uri
+from lanceway.lake.tree import catalogs, metalakes, settings
+from lanceway.lake.tree.locations import canonical, is_same
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.separators import POLICIES, Separator
 from lanceway.tables.storage import local_path
 
 MANAGED, STORAGE = "managed", "storage"

@@ -10,7 +10,7 @@ from lanceway.catalogs.contract.metadata import list_scope
 from lanceway.catalogs.contract.requests import page_of, page_start
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.identifiers import Identifier
-from lanceway.lake.glances import Glances
+from lanceway.lake.store.fast_reads import Glances
 
 # A longer page is worth a thread.
 _LONGEST_PAGE = 200

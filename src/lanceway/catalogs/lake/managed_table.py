@@ -21,10 +21,11 @@ from lanceway.errors import (
     LanceNamespaceError,
     TableBranchNotFoundError,
 )
-from lanceway.lake import lookups, strays, versions
-from lanceway.lake.lookups import Table as Row
-from lanceway.lake.store import LakeStore
-from lanceway.lake.versions import MAIN, Claim, Version
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import lookups
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions.versions import MAIN, Claim, Version
 from lanceway.tables import managers, manifests, publishing
 from lanceway.tables.dataset import Table
 from lanceway.tables.managers import Manager
@@ -256,7 +257,7 @@ class Manifests:
     def _record(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> None:
         for number, key in sorted((manifests.version_of(key) or 0, key) for key in data):
             kept = publishing.kept_key(key, data[key])
-            strays.record(connection, self.row.id, branch, number, path=key, kept_path=kept)
+            orphans.record(connection, self.row.id, branch, number, path=key, kept_path=kept)
 
     # -- from storage into the lake --------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.lake import locations, namespaces, removals, settings, subtrees
-from lanceway.lake.catalogs import get
+from lanceway.lake.tree import locations, namespaces, removals, settings, subtrees
+from lanceway.lake.tree.catalogs import get
 from lanceway.tables import managers, own_files
 from lanceway.tables.storage import open_store
 

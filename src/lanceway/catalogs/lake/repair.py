@@ -11,10 +11,11 @@ from lanceway.catalogs.lake.batches import LakeBatches
 from lanceway.catalogs.lake.managed_table import Manifests, Swept
 from lanceway.errors import InvalidTableStateError
 from lanceway.identifiers import Identifier
-from lanceway.lake import lookups, strays, tables, versions
-from lanceway.lake.lookups import Table as Row
-from lanceway.lake.strays import Stray
-from lanceway.lake.versions import MAIN, Claim, Version
+from lanceway.lake.tree import lookups, tables
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions.orphans import Stray
+from lanceway.lake.versions.versions import MAIN, Claim, Version
 from lanceway.tables import manifests
 
 STRAY, UNCOPIED, VANISHED = "stray", "uncopied", "vanished"
@@ -54,7 +55,7 @@ class LakeRepair(LakeBatches):
         adopted = [*self._adopted(found)] if adopt else []
         vanished = self._vanished(found)
         forgotten = self._forget_vanished(found, vanished) if adopt else set()
-        kept = self._lake.read(lambda connection: strays.of_table(connection, found.row.id))
+        kept = self._lake.read(lambda connection: orphans.of_table(connection, found.row.id))
         gone = {(row.branch, row.version) for row in vanished}
         return [
             *(_difference(UNCOPIED, row, mended=(row.branch, row.version) not in gone) for row in uncopied),
@@ -76,7 +77,7 @@ class LakeRepair(LakeBatches):
     # -- strays ----------------------------------------------------------------------------------
 
     def _adopted(self, table: Manifests) -> Iterator[Difference]:
-        found = self._lake.read(lambda connection: strays.of_table(connection, table.row.id))
+        found = self._lake.read(lambda connection: orphans.of_table(connection, table.row.id))
         for stray in sorted(found, key=lambda stray: (stray.branch, stray.version, stray.id)):
             made = self._adopted_one(table, stray)
             if made is not None:
@@ -92,11 +93,11 @@ class LakeRepair(LakeBatches):
         """Make a stray a version, from where it is kept, if it continues the latest."""
         row = table.locked(connection)
         latest = versions.latest(connection, row.id, stray.branch)
-        known = strays.of_table(connection, row.id)
+        known = orphans.of_table(connection, row.id)
         # As for every claim, the version before must be in its place.
         if table.is_unsettled(connection) or not _continues(stray, latest, known):
             return None
-        strays.forget(connection, stray)
+        orphans.forget(connection, stray)
         return versions.claim(connection, row, claim, by=self._user)
 
     # -- vanished --------------------------------------------------------------------------------

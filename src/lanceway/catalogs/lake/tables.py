@@ -23,9 +23,10 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake import locations, lookups, removals, tables, versions
-from lanceway.lake.lookups import Entry
-from lanceway.lake.lookups import Table as Row
+from lanceway.lake.tree import locations, lookups, removals, tables
+from lanceway.lake.tree.lookups import Entry
+from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.versions import versions
 from lanceway.tables import dataset, managers, own_files
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import open_store

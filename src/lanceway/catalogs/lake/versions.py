@@ -27,8 +27,8 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.lake import versions
-from lanceway.lake.versions import MAIN, Version
+from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import MAIN, Version
 from lanceway.tables import branches, manifests
 from lanceway.tables import versions as stored
 

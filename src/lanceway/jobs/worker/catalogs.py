@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
-from lanceway.lake.jobs import Job
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs.jobs import Job
+from lanceway.lake.store.database import LakeStore
 from lanceway.writes.table_ref import Target
 
 

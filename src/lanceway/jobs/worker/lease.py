@@ -9,9 +9,9 @@ from typing import Self
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.jobs.summaries import Step
-from lanceway.lake import jobs
-from lanceway.lake.jobs import Job
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import jobs
+from lanceway.lake.runs.jobs import Job
+from lanceway.lake.store.database import LakeStore
 
 _log = logging.getLogger("lanceway.worker")
 LIFETIME = 60.0  # seconds

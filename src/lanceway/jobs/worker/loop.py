@@ -27,9 +27,9 @@ from lanceway.errors import (
 from lanceway.jobs.worker import backfills, views
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import LIFETIME, Holding
-from lanceway.lake import jobs
-from lanceway.lake.job_states import CANCELLED, DONE, FAILED
-from lanceway.lake.jobs import MOST_ATTEMPTS, Job
+from lanceway.lake.runs import jobs
+from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
+from lanceway.lake.runs.jobs import MOST_ATTEMPTS, Job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

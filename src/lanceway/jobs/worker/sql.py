@@ -9,7 +9,7 @@ from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.jobs.job_table import Held
 from lanceway.jobs.summaries import Summary
 from lanceway.jobs.worker.catalogs import Places
-from lanceway.lake.jobs import Job
+from lanceway.lake.runs.jobs import Job
 from lanceway.spark.types import arrow_schema
 from lanceway.tables.fields import quoted
 from lanceway.tables.views import View

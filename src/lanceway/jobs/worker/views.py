@@ -16,7 +16,7 @@ from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import Holding
 from lanceway.jobs.worker.shares import Counted, Room, Share, Writer
 from lanceway.jobs.worker.write import Refresh, Shown
-from lanceway.lake.jobs import Job
+from lanceway.lake.runs.jobs import Job
 from lanceway.tables.failures import translated
 from lanceway.tables.views import UDTF, View
 from lanceway.writes import stage

@@ -19,12 +19,12 @@ from lanceway.errors import (
     PermissionDeniedError,
     from_error_code,
 )
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.lineage import Edge
-from lanceway.lake.records import Record
-from lanceway.lake.reports import Report
-from lanceway.lake.runs import Read, Run, Step
-from lanceway.lake.seen_files import File
+from lanceway.lake.runs.events import Record
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.report import Report
+from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.source_files import File
 from lanceway.pipelines.runs.ledger import Had
 from lanceway.wire import http, lance
 from lanceway.wire.authentication import Credentials, Fixed, TokenFile, bearer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.lineage import Edge
-from lanceway.lake.records import Record
-from lanceway.lake.reports import Report
-from lanceway.lake.runs import Run
-from lanceway.lake.seen_files import File
+from lanceway.lake.runs.events import Record
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.report import Report
+from lanceway.lake.runs.runs import Run
+from lanceway.lake.runs.source_files import File
 
 Answer = TypeVar("Answer")
 # The latest version of each source that each output has had, by (output, source, the source's location).

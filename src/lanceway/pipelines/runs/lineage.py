@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lanceway.errors import NamespaceNotFoundError, TableNotFoundError
-from lanceway.lake.lineage import Edge
+from lanceway.lake.runs.lineage import Edge
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.runs import store

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lanceway.lake import runs
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.run_lists import KILLED
+from lanceway.lake.runs import runs
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.listing import KILLED
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.runs import store
 from lanceway.pipelines.runs.store import State

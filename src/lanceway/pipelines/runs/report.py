@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lanceway.lake.reports import Report
-from lanceway.lake.runs import Run, Step
+from lanceway.lake.runs.report import Report
+from lanceway.lake.runs.runs import Run, Step
 
 __all__ = ["BEGUN", "ENDED", "UNDER_WAY", "WRITTEN", "Event", "Listener", "Report", "unheard"]
 

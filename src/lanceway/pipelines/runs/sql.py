@@ -9,14 +9,15 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Connection
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake import leases, ledger, lineage, reports, run_lists, runs, seen_files
-from lanceway.lake.leases import Pipeline
-from lanceway.lake.lineage import Edge
-from lanceway.lake.records import Record
-from lanceway.lake.reports import Report
-from lanceway.lake.runs import Run
-from lanceway.lake.seen_files import File
-from lanceway.lake.store import LakeStore
+from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
+from lanceway.lake.runs import report as reports
+from lanceway.lake.runs.events import Record
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.report import Report
+from lanceway.lake.runs.runs import Run
+from lanceway.lake.runs.source_files import File
+from lanceway.lake.store.database import LakeStore
 from lanceway.pipelines.runs.ledger import Had
 
 Answer = TypeVar("Answer")
@@ -36,7 +37,7 @@ class StoredLedger:
 
     def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
         lifetime = int(seconds * 1000)
-        self.store.run(lambda connection: ledger.take(connection, name, key, by=by, lifetime=lifetime, ended=ended))
+        self.store.run(lambda connection: recorder.take(connection, name, key, by=by, lifetime=lifetime, ended=ended))
 
     def renew(self, name: str, key: str, *, seconds: float) -> bool:
         lifetime = int(seconds * 1000)
@@ -48,7 +49,7 @@ class StoredLedger:
         self.store.run(lambda connection: leases.release(connection, _row(connection, name), key))
 
     def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
-        found = self.store.run(lambda connection: ledger.record(connection, name, lease, run, told, by=by))
+        found = self.store.run(lambda connection: recorder.record(connection, name, lease, run, told, by=by))
         return cast("Answer", found)
 
     def had(self, run: Run) -> Had:
@@ -56,24 +57,24 @@ class StoredLedger:
 
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
         return self.store.read(
-            lambda connection: seen_files.between(
+            lambda connection: source_files.between(
                 connection, _row(connection, run.pipeline), source, after=after, until=until
             )
         )
 
     def has_changed(self, run: Run, source: str, *, after: int, until: int) -> bool:
         return self.store.read(
-            lambda connection: seen_files.has_changed(
+            lambda connection: source_files.has_changed(
                 connection, _row(connection, run.pipeline), source, after=after, until=until
             )
         )
 
     def newest(self, name: str) -> Run | None:
-        return next(iter(self.store.look(lambda connection: run_lists.page(connection, pipeline=name, limit=1))), None)
+        return next(iter(self.store.look(lambda connection: listing.page(connection, pipeline=name, limit=1))), None)
 
     def report(self, run: str) -> Report:
         def ask(connection: Connection) -> Report:
-            found = run_lists.find(connection, run)
+            found = listing.find(connection, run)
             if found is None:
                 raise InvalidInputError(f"There is no run {run}.")
             return reports.of(connection, found)
@@ -82,7 +83,7 @@ class StoredLedger:
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
         return self.store.look(
-            lambda connection: run_lists.summaries(connection, run_lists.page(connection, pipeline=name, limit=limit))
+            lambda connection: listing.summaries(connection, listing.page(connection, pipeline=name, limit=limit))
         )
 
     def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:

@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from lanceway.catalogs.lake.connection import login
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake import homes
-from lanceway.lake.bounds import kept
-from lanceway.lake.records import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
-from lanceway.lake.runs import Read, Run, Step
-from lanceway.lake.seen_files import File
-from lanceway.lake.store import open_store
+from lanceway.lake import home
+from lanceway.lake.runs.events import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
+from lanceway.lake.runs.limits import kept
+from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.source_files import File
+from lanceway.lake.store.database import open_store
 from lanceway.pipelines.runs.http import SCHEMES, ServedLedger, Server
 from lanceway.pipelines.runs.ledger import Answer, Ledger
 from lanceway.pipelines.runs.sql import StoredLedger
@@ -35,7 +35,7 @@ _RENEWALS = 4  # in the time of one lease
 
 def uri(given: str | None, config: str | Path | None = None) -> str:
     """The database or the server that is meant. The home's folder is made if there is none."""
-    return given or homes.state(config)
+    return given or home.state(config)
 
 
 @contextmanager

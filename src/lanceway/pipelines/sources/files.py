@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake.seen_files import File
+from lanceway.lake.runs.source_files import File
 from lanceway.tables.storage import local_path
 
 if TYPE_CHECKING:

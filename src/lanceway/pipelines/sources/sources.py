@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
 from lanceway.jobs.running import Stop, never
-from lanceway.lake.runs import Run
-from lanceway.lake.seen_files import File
+from lanceway.lake.runs.runs import Run
+from lanceway.lake.runs.source_files import File
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.problems import at
 from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, Source

@@ -1,0 +1,1 @@
+"""Runs of pipelines and background jobs, as the database records them."""

@@ -1,0 +1,261 @@
+"""Background jobs: asked for, taken by one worker at a time, and what became of each.
+
+A job that nobody holds waits. A worker that takes one holds it by a lease that goes by the database's clock, and
+renews it; where it does not, another one takes the job again. Times are the database's, in milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, and_, bindparam, delete, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from lanceway.lake.runs.job_states import CANCELLED, ENDED, FAILED, QUEUED, RUNNING
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import jobs
+from lanceway.lake.tree.names import checked_text
+from lanceway.lake.tree.pages import at_most
+
+# So often is a job begun whose workers die, or meet what may pass.
+MOST_ATTEMPTS = 3
+
+_INSERT = Insert(jobs, created_at=now(), due_at=now() + bindparam("pause", type_=BigInteger))
+_BY_KEY = select(jobs).where(jobs.c.key == bindparam("job"))
+_SAME = select(jobs).where(jobs.c.digest == bindparam("same"), jobs.c.state == QUEUED)
+_UNTIL = now() + bindparam("lifetime", type_=BigInteger)
+_MINE = (jobs.c.key == bindparam("job")) & (jobs.c.holder == bindparam("by_holder"))
+
+_others = jobs.alias("others")
+_LOST = and_(jobs.c.state == RUNNING, jobs.c.holder.is_not(None), jobs.c.held_until <= now())
+_WAITS = and_(jobs.c.state.in_((QUEUED, RUNNING)), jobs.c.holder.is_(None), jobs.c.due_at <= now())
+_FREE = or_(_WAITS, _LOST)
+_BUSY = (
+    select(_others.c.id)
+    .where(
+        _others.c.holder.is_not(None),
+        _others.c.id != jobs.c.id,
+        _others.c.place == jobs.c.place,
+    )
+    .exists()
+)
+_DUE = select(jobs.c.id).where(jobs.c.metalake == bindparam("of"), _FREE, ~_BUSY).order_by(jobs.c.id).limit(1)
+_CLAIM = (
+    update(jobs)
+    # Asked twice: whoever waited for a row that another has just taken finds it taken.
+    .where(jobs.c.id == _DUE.with_for_update(skip_locked=True).scalar_subquery(), _FREE)
+    .values(
+        state=RUNNING,
+        holder=bindparam("key_of_holder"),
+        held_by=bindparam("who"),
+        held_until=_UNTIL,
+        attempts=jobs.c.attempts + 1,
+        began_at=now(),
+        error=None,
+    )
+    .returning(*jobs.c)
+)
+_NOBODY = {"holder": None, "held_by": None, "held_until": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as its row has it. `path` names the table in the catalog; `request` is what was asked for."""
+
+    id: int
+    key: str
+    kind: str
+    metalake: str
+    catalog: str
+    path: tuple[str, ...]
+    request: Mapping[str, Any]
+    state: str
+    attempts: int
+    cancelled_by: str | None
+    progress: Mapping[str, Any] | None
+    result: Mapping[str, Any] | None
+    error: str | None
+    requested_by: str
+    held_by: str | None
+    created_at: int
+    began_at: int | None
+    ended_at: int | None
+    holder: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Job:
+        values = {name: getattr(row, name) for name in cls.__slots__}
+        # One that was given back waits, as a new one does.
+        state = QUEUED if row.state == RUNNING and row.holder is None else row.state
+        return cls(**{**values, "path": tuple(json.loads(row.path)), "state": state})
+
+
+def written(path: Sequence[str]) -> str:
+    """A table's names as one text, the same whenever they are."""
+    return json.dumps(list(path), separators=(",", ":"))
+
+
+def record(
+    connection: Connection,
+    kind: str,
+    metalake: str,
+    catalog: str,
+    path: Sequence[str],
+    request: Mapping[str, Any],
+    *,
+    by: str,
+    pause: int = 0,
+) -> Job:
+    """A new job, to be begun `pause` milliseconds from now; or the one that waits already to do the same."""
+    place, digest = _hash(metalake, catalog, list(path)), _hash(kind, metalake, catalog, list(path), request)
+    values = {
+        "key": f"job-{secrets.token_hex(10)}",
+        "kind": kind,
+        "metalake": metalake,
+        "catalog": catalog,
+        "path": written(path),
+        "place": place,
+        "request": dict(request),
+        "digest": digest,
+        "state": QUEUED,
+        "attempts": 0,
+        "requested_by": checked_text("The user", by),
+        "pause": pause,
+    }
+    row = _INSERT(connection, values) or connection.execute(_SAME, {"same": digest}).one_or_none()
+    if row is None:
+        raise RetryError("The same job was just begun. Try again.")
+    return Job.of(row)
+
+
+def _hash(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def find(connection: Connection, key: str) -> Job | None:
+    row = connection.execute(_BY_KEY, {"job": key}).one_or_none()
+    return Job.of(row) if row is not None else None
+
+
+def page(
+    connection: Connection,
+    metalake: str,
+    *,
+    catalog: str | None = None,
+    path: Sequence[str] | None = None,
+    state: str | None = None,
+    user: str | None = None,
+    before: int | None = None,
+    limit: int | None = None,
+) -> Sequence[Job]:
+    """The newest jobs first, of those that are meant; they begin before the one with the id `before`."""
+    wanted: list[ColumnElement[bool]] = [jobs.c.metalake == metalake]
+    if catalog is not None:
+        wanted.append(jobs.c.catalog == checked_text("The catalog", catalog))
+    if path is not None:
+        wanted.append(jobs.c.path == written(path))
+    if state is not None:
+        wanted.append(_in_state(state))
+    if user is not None:
+        wanted.append(jobs.c.requested_by == user)
+    if before is not None:
+        wanted.append(jobs.c.id < before)
+    question: Select[Any] = select(jobs).where(*wanted).order_by(jobs.c.id.desc()).limit(at_most(limit))
+    return [Job.of(row) for row in connection.execute(question)]
+
+
+def _in_state(state: str) -> ColumnElement[bool]:
+    if state == QUEUED:
+        return jobs.c.state.in_((QUEUED, RUNNING)) & jobs.c.holder.is_(None)
+    if state == RUNNING:
+        return (jobs.c.state == RUNNING) & jobs.c.holder.is_not(None)
+    return jobs.c.state == state
+
+
+def cancel(connection: Connection, key: str, *, by: str) -> Job | None:
+    """End a job that waits; let one that runs know that it is to end. One that has ended stays as it is."""
+    by = checked_text("The user", by) or ""
+    named = (jobs.c.key == key) & jobs.c.state.in_((QUEUED, RUNNING))
+    asked = update(jobs).where(named, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by)
+    connection.execute(asked)
+    connection.execute(_ended(named & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED))
+    return find(connection, key)
+
+
+# -- workers -------------------------------------------------------------------------------------
+
+
+def is_due(connection: Connection, metalake: str) -> bool:
+    """Whether there is a job to take."""
+    return connection.execute(_DUE, {"of": metalake}).first() is not None
+
+
+def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifetime: int) -> Job | None:
+    """Take the oldest job that may be begun, for `lifetime` milliseconds; None where there is none.
+
+    In one statement, so that any number of workers may do it at once. Of the jobs of one table one runs at a time.
+    """
+    _settle(connection)
+    given = {"of": metalake, "key_of_holder": holder, "who": checked_text("The worker", by), "lifetime": lifetime}
+    try:
+        row = connection.execute(_CLAIM, given).one_or_none()
+    except IntegrityError as error:  # another job of the same table was taken at the same moment
+        raise RetryError("Another worker was faster. Try again.") from error
+    return Job.of(row) if row is not None else None
+
+
+def _settle(connection: Connection) -> None:
+    """End those that were left by their workers and are not to be begun again."""
+    connection.execute(_ended(_LOST & jobs.c.cancelled_by.is_not(None), CANCELLED))
+    died = f"Its worker died {MOST_ATTEMPTS} times. Look at the log of the worker before you ask for it again."
+    connection.execute(_ended(_LOST & (jobs.c.attempts >= MOST_ATTEMPTS), FAILED, error=died))
+
+
+def renew(connection: Connection, job: Job, *, lifetime: int, progress: Mapping[str, Any] | None = None) -> Job | None:
+    """Hold a job for longer, and say how far it is; None where somebody else has taken it."""
+    told = {} if progress is None else {"progress": dict(progress)}
+    change = update(jobs).where(_MINE).values(held_until=_UNTIL, **told).returning(*jobs.c)
+    row = connection.execute(change, {**_held(job), "lifetime": lifetime}).one_or_none()
+    return Job.of(row) if row is not None else None
+
+
+def end(
+    connection: Connection,
+    job: Job,
+    state: str,
+    *,
+    result: Mapping[str, Any] | None = None,
+    error: str | None = None,
+) -> None:
+    """What a job came to. Nothing happens where somebody else has taken it."""
+    told = {"result": None if result is None else dict(result), "error": checked_text("The error", error)}
+    connection.execute(_ended(_MINE, state, **told), _held(job))
+
+
+def release(
+    connection: Connection, job: Job, *, pause: int = 0, error: str | None = None, counts: bool = False
+) -> None:
+    """Give a job back for another worker, `pause` milliseconds from now; `counts` if that was an attempt."""
+    attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
+    told = {"due_at": now() + pause, "error": checked_text("The error", error), "attempts": attempts}
+    connection.execute(update(jobs).where(_MINE).values(**_NOBODY, **told), _held(job))
+
+
+def forget(connection: Connection, *, older: int) -> None:
+    """Remove the jobs that ended more than `older` milliseconds ago."""
+    connection.execute(delete(jobs).where(jobs.c.state.in_(sorted(ENDED)), jobs.c.ended_at < now() - older))
+
+
+def _ended(condition: ColumnElement[bool], state: str, **values: Any) -> Any:
+    return update(jobs).where(condition).values(state=state, ended_at=now(), **_NOBODY, **values)
+
+
+def _held(job: Job) -> dict[str, object]:
+    return {"job": job.key, "by_holder": job.holder}

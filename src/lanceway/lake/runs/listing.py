@@ -1,0 +1,137 @@
+"""Runs and pipelines as they are listed: newest first, and by name, for somebody who may see all or his own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, or_, select
+
+from lanceway.lake.runs.runs import DONE, RUNNING, Run
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.schema import pipelines, run_steps, runs
+from lanceway.lake.tree.names import checked_name
+from lanceway.lake.tree.pages import at_most
+
+KILLED = "killed"  # of one that says that it runs, and that nobody holds
+_HIDDEN = ("id", "graph", "pins")
+
+_IS_HELD = and_(pipelines.c.holder.is_not(None), pipelines.c.held_until > now())
+_shown = case(((runs.c.state == RUNNING) & ~_IS_HELD, KILLED), else_=runs.c.state)
+_RUNS: Select[Any] = select(
+    *(column for column in runs.c if column is not runs.c.state),
+    _shown.label("state"),
+    pipelines.c.name.label("pipeline"),
+).join_from(runs, pipelines)
+_firsts, _newer = runs.alias(), runs.alias()
+_NEWEST = ~(
+    select(_newer.c.id)
+    .where(_newer.c.pipeline_id == runs.c.pipeline_id, _newer.c.number > runs.c.number)
+    .correlate(runs)
+    .exists()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A pipeline with its newest run, and who holds it at this moment."""
+
+    name: str
+    runs: int
+    state: str
+    began_at: int
+    ended_at: int | None
+    held_by: str | None
+    held_since: int | None
+
+
+def seen_by(user: str) -> ColumnElement[bool]:
+    """The runs that somebody who is no admin may see: those he has started, and those of pipelines that are his."""
+    own = select(_firsts.c.id).where(
+        _firsts.c.pipeline_id == runs.c.pipeline_id, _firsts.c.number == 1, _firsts.c.started_by == user
+    )
+    return or_(runs.c.started_by == user, own.correlate(runs).exists())
+
+
+def page(
+    connection: Connection,
+    *,
+    pipeline: str | None = None,
+    state: str | None = None,
+    user: str | None = None,
+    before: int | None = None,
+    limit: int | None = None,
+) -> Sequence[Run]:
+    """Runs of any pipelines, newest first, that came before the row `before`; those alone that `user` may see.
+
+    Their state is the one that is shown: killed, if nobody holds one that says that it runs.
+    """
+    question = _RUNS.order_by(runs.c.id.desc()).limit(at_most(limit))
+    if pipeline is not None:
+        question = question.where(pipelines.c.name == checked_name("pipeline", pipeline))
+    if state is not None:
+        question = question.where(_shown == state)
+    if user is not None:
+        question = question.where(seen_by(user))
+    if before is not None:
+        question = question.where(runs.c.id < before)
+    return [Run.of(row) for row in connection.execute(question)]
+
+
+def find(connection: Connection, key: str, *, user: str | None = None) -> Run | None:
+    """One run by its key, if there is one that `user` may see."""
+    question = _RUNS.where(runs.c.key == key)
+    row = connection.execute(question if user is None else question.where(seen_by(user))).one_or_none()
+    return Run.of(row) if row is not None else None
+
+
+def pipelines_after(
+    connection: Connection, name: str | None, *, user: str | None = None, limit: int | None = None
+) -> Sequence[Listed]:
+    """Pipelines that were run, by name, beginning after a name."""
+    question = (
+        select(
+            pipelines.c.name,
+            runs.c.number.label("runs"),
+            _shown.label("state"),
+            runs.c.began_at,
+            runs.c.ended_at,
+            case((_IS_HELD, pipelines.c.held_by)).label("held_by"),
+            case((_IS_HELD, pipelines.c.held_since)).label("held_since"),
+        )
+        .join_from(runs, pipelines)
+        .where(_NEWEST, pipelines.c.name > (name or ""))
+        .order_by(pipelines.c.name)
+        .limit(at_most(limit))
+    )
+    found = connection.execute(question if user is None else question.where(seen_by(user)))
+    return [Listed(**row._asdict()) for row in found]
+
+
+def summaries(connection: Connection, found: Iterable[Run]) -> list[dict[str, Any]]:
+    """Runs with what they came to: rows, seconds, and the versions that were written."""
+    listed = list(found)
+    rows, written = _outputs(connection, [run.id for run in listed])
+    answer = []
+    for run in listed:
+        known = {key: value for key, value in asdict(run).items() if key not in _HIDDEN and value is not None}
+        if run.ended_at is not None:
+            known["seconds"] = (run.ended_at - run.began_at) / 1000
+        answer.append({**known, "rows": rows.get(run.id, 0), "written": written.get(run.id, [])})
+    return answer
+
+
+def _outputs(connection: Connection, ids: list[int]) -> tuple[Mapping[int, int], Mapping[int, list[str]]]:
+    question = (
+        select(run_steps.c.run_id, run_steps.c.table_name, run_steps.c.version, run_steps.c.state, run_steps.c.rows)
+        .where(run_steps.c.run_id.in_(ids), run_steps.c.kind == "output")
+        .order_by(run_steps.c.position)
+    )
+    rows: dict[int, int] = {}
+    written: dict[int, list[str]] = {}
+    for row in connection.execute(question) if ids else ():
+        rows[row.run_id] = rows.get(row.run_id, 0) + (row.rows or 0)
+        if row.state == DONE:
+            written.setdefault(row.run_id, []).append(f"{row.table_name} {row.version}")
+    return rows, written

@@ -1,0 +1,101 @@
+"""The book that runs are kept in: who may write into it, what is written, and what a run asks it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection
+
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, PermissionDeniedError
+from lanceway.lake.runs import leases, runs, source_files
+from lanceway.lake.runs.events import Begin, BeginStep, End, EndStep, Pin, Plan, Record, Resume
+from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.runs import Run, Step
+
+Recorded = Run | list[Step] | Step | None
+
+
+def take(
+    connection: Connection,
+    name: str,
+    key: str,
+    *,
+    by: str,
+    lifetime: int,
+    ended: str | None = None,
+    user: str | None = None,
+) -> Pipeline:
+    """Hold a pipeline for `lifetime` milliseconds. `ended` is the process of a holder that is known to be no more.
+
+    Raises ConcurrentModificationError while somebody else runs it, saying who and since when, and
+    PermissionDeniedError where it is not `user`'s to run.
+    """
+    found = leases.ensure(connection, name)
+    if user is not None:
+        require_own(connection, found, user)
+    gone = found.holder if ended is not None and found.process == ended else None
+    if not leases.take(connection, found.id, key, by=by, lifetime=lifetime, ended=gone):
+        raise _refusal(leases.find(connection, name) or found, lifetime)
+    return found
+
+
+def require_own(connection: Connection, pipeline: Pipeline, user: str) -> None:
+    """A pipeline belongs to whoever ran it first."""
+    owner = runs.owner(connection, pipeline.id)
+    if owner not in (None, user):
+        raise PermissionDeniedError(
+            f"The pipeline {pipeline.name} is somebody else's here. Give yours another name, or ask an admin to run it."
+        )
+
+
+def _refusal(found: Pipeline, lifetime: int) -> ConcurrentModificationError:
+    who = found.held_by or "somebody"
+    since = "" if found.held_since is None else f" since {_time(found.held_since)}"
+    return ConcurrentModificationError(
+        f"The pipeline {found.name} is being run by {who}{since}. Wait until that run ends; if it was killed, it may "
+        f"be taken over after {lifetime / 1000:.0f} seconds."
+    )
+
+
+def _time(milliseconds: int) -> str:
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def record(connection: Connection, name: str, lease: str, run: str, told: Record, *, by: str) -> Recorded:
+    """Write what a run of a pipeline has to say, as long as it holds the pipeline; answers what is known then.
+
+    Raises ConcurrentModificationError where another run took over. `by` is who a new run is said to be started by.
+    """
+    pipeline = leases.require(connection, name, lease)
+    if isinstance(told, Begin):
+        return runs.create(connection, pipeline, run, by=by, full=told.full, graph=told.graph)
+    row = runs.find(connection, pipeline, run)
+    if row is None:
+        raise InvalidInputError(f"The pipeline {name} has no run {run}. Begin it first.")
+    if isinstance(told, BeginStep | EndStep):
+        return _record_step(connection, row, told)
+    match told:
+        case Resume(attempts, graph):
+            return runs.resume(connection, row, attempts, graph)
+        case End(state, error):
+            runs.end(connection, row, state, error)
+        case Pin(pins, files):
+            begun = runs.load(connection, row)
+            for source, found in files.items():
+                source_files.note(connection, pipeline, source, found, number=begun.number)
+            runs.change(connection, row, pins=pins)
+        case Plan(steps):
+            runs.plan(connection, row, steps)
+            return list(runs.steps(connection, row))
+    return None
+
+
+def _record_step(connection: Connection, run: int, told: BeginStep | EndStep) -> Step:
+    if isinstance(told, BeginStep):
+        runs.begin_step(connection, run, told.step, **told.changes.values)
+    else:
+        runs.end_step(connection, run, told.step, told.state, told.reads, **told.changes.values)
+    found = runs.step(connection, run, told.step)
+    if found is None:
+        raise InvalidInputError(f"The run has no step {told.step}. Plan it first.")
+    return found

@@ -1,0 +1,216 @@
+"""Runs of pipelines: what each of them read and wrote, step by step.
+
+Times are the database's, in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, bindparam, func, select, update
+
+from lanceway.lake.runs.limits import Count, Key, Place, Words
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import pipelines, run_reads, run_steps, runs
+from lanceway.lake.tree.names import checked_text
+from lanceway.lake.tree.pages import at_most
+
+RUNNING: Final = "running"
+DONE: Final = "done"
+FAILED: Final = "failed"
+STOPPED: Final = "stopped"
+GIVEN_UP: Final = "given up"
+WAITING: Final = "waiting"  # as only steps do
+SKIPPED: Final = "skipped"
+FINISHED = (DONE, GIVEN_UP)
+
+_INSERT = Insert(runs, began_at=now())
+_INSERT_STEP = Insert(run_steps)
+_INSERT_READ = Insert(run_reads)
+_RUNS: Select[Any] = select(runs, pipelines.c.name.label("pipeline")).join_from(runs, pipelines)
+_NEWEST = _RUNS.where(runs.c.pipeline_id == bindparam("pipeline_row")).order_by(runs.c.number.desc())
+_BY_KEY = select(runs.c.id).where(runs.c.pipeline_id == bindparam("pipeline_row"), runs.c.key == bindparam("of"))
+_OWNER = select(runs.c.started_by).where(runs.c.pipeline_id == bindparam("pipeline_row"), runs.c.number == 1)
+_NUMBER = select(func.coalesce(func.max(runs.c.number), 0)).where(runs.c.pipeline_id == bindparam("pipeline_row"))
+_OF_RUN = run_steps.c.run_id == bindparam("run")
+_STEPS = select(run_steps).where(_OF_RUN).order_by(run_steps.c.position, run_steps.c.name)
+_STEP = select(run_steps).where(_OF_RUN, run_steps.c.name == bindparam("of"))
+_READS = select(run_reads).where(run_reads.c.run_id == bindparam("run")).order_by(run_reads.c.step, run_reads.c.source)
+# What each output has had of each source: of the steps that are done, in whatever became of their runs.
+_HAD = (
+    select(run_reads.c.step, run_reads.c.source, run_reads.c.location, func.max(run_reads.c.version).label("version"))
+    .join_from(run_reads, runs, run_reads.c.run_id == runs.c.id)
+    .where(runs.c.pipeline_id == bindparam("pipeline_row"))
+    .group_by(run_reads.c.step, run_reads.c.source, run_reads.c.location)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. `pins` say what it reads of each source, whatever comes later; None until that is decided."""
+
+    id: int
+    pipeline: str
+    number: int
+    key: str
+    state: str
+    full: bool
+    attempts: int
+    started_by: str
+    graph: Mapping[str, Any] = field(repr=False)
+    pins: Mapping[str, Mapping[str, Any]] | None
+    error: str | None
+    began_at: int
+    ended_at: int | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Run:
+        return cls(**{name: getattr(row, name) for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What became of one step. `base` is the version that its table had before, 0 if there was none."""
+
+    name: Key
+    kind: Key
+    state: Key = WAITING
+    position: Count = 0
+    base: Count | None = None
+    table_name: Words | None = None
+    location: Place | None = None
+    version: Count | None = None
+    rows: Count | None = None
+    bytes: Count | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    error: Words | None = None
+    began_at: Count | None = None
+    ended_at: Count | None = None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Step:
+        return cls(**{name: getattr(row, name) for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a step had of a source: what came after the version `after`, up to `version`."""
+
+    step: Key
+    source: Key
+    kind: Key
+    after: Count
+    version: Count
+    table_name: Words | None = None
+    location: Place | None = None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Read:
+        return cls(**{name: getattr(row, name) for name in cls.__slots__})
+
+
+def create(connection: Connection, pipeline: int, key: str, *, by: str, full: bool, graph: Mapping[str, Any]) -> Run:
+    """Begin a run. Asked again with the same key, it is the same one."""
+    begun = find(connection, pipeline, key)
+    if begun is not None:
+        return load(connection, begun)
+    number = connection.execute(_NUMBER, {"pipeline_row": pipeline}).scalar_one() + 1
+    values = {
+        "pipeline_id": pipeline,
+        "number": number,
+        "key": key,
+        "state": RUNNING,
+        "full": full,
+        "attempts": 1,
+        "started_by": checked_text("The user", by),
+        "graph": graph,
+    }
+    if _INSERT(connection, values) is None:
+        raise RetryError("Another run has just begun. Try again.")
+    return page(connection, pipeline, limit=1)[0]
+
+
+def page(connection: Connection, pipeline: int, *, limit: int | None = None) -> Sequence[Run]:
+    """The newest runs of a pipeline, newest first."""
+    return [Run.of(row) for row in connection.execute(_NEWEST.limit(at_most(limit)), {"pipeline_row": pipeline})]
+
+
+def find(connection: Connection, pipeline: int, key: str) -> int | None:
+    """The row of a pipeline's run."""
+    return connection.execute(_BY_KEY, {"pipeline_row": pipeline, "of": key}).scalar_one_or_none()
+
+
+def owner(connection: Connection, pipeline: int) -> str | None:
+    """Who ran a pipeline first."""
+    return connection.execute(_OWNER, {"pipeline_row": pipeline}).scalar_one_or_none()
+
+
+def resume(connection: Connection, run: int, attempts: int, graph: Mapping[str, Any]) -> Run:
+    """Go on with a run that has not come to its end; `attempts` is this attempt's number."""
+    change(connection, run, state=RUNNING, attempts=attempts, graph=graph, error=None, ended_at=None)
+    return load(connection, run)
+
+
+def load(connection: Connection, run: int) -> Run:
+    return Run.of(connection.execute(_RUNS.where(runs.c.id == run)).one())
+
+
+def change(connection: Connection, run: int, **values: Any) -> None:
+    connection.execute(update(runs).where(runs.c.id == run).values(**values))
+
+
+def end(connection: Connection, run: int, state: str, error: str | None = None) -> None:
+    change(connection, run, state=state, error=error, ended_at=now())
+
+
+# -- steps ---------------------------------------------------------------------------------------
+
+
+def plan(connection: Connection, run: int, steps: Iterable[Step]) -> None:
+    """Keep the steps of a run. Those that are there stay as they are."""
+    _INSERT_STEP.many(connection, [{"run_id": run, **asdict(step)} for step in steps])
+
+
+def steps(connection: Connection, run: int) -> Sequence[Step]:
+    return [Step.of(row) for row in connection.execute(_STEPS, {"run": run})]
+
+
+def step(connection: Connection, run: int, name: str) -> Step | None:
+    row = connection.execute(_STEP, {"run": run, "of": name}).one_or_none()
+    return Step.of(row) if row is not None else None
+
+
+def begin_step(connection: Connection, run: int, name: str, **values: Any) -> None:
+    """A step begins. One that is over stays so: the request may have been on its way for long."""
+    is_open = run_steps.c.state.not_in((DONE, SKIPPED))
+    _change_step(connection, run, name, is_open, state=RUNNING, began_at=now(), error=None, ended_at=None, **values)
+
+
+def end_step(
+    connection: Connection, run: int, name: str, state: str, reads: Iterable[Read] = (), **values: Any
+) -> None:
+    """What a step came to, and of what: both or neither."""
+    _change_step(connection, run, name, state=state, ended_at=now(), **values)
+    _INSERT_READ.many(connection, [{"run_id": run, **asdict(read)} for read in reads])
+
+
+def _change_step(connection: Connection, run: int, name: str, *conditions: Any, **values: Any) -> None:
+    wanted = (run_steps.c.run_id == run, run_steps.c.name == name, *conditions)
+    connection.execute(update(run_steps).where(*wanted).values(**values))
+
+
+# -- what was read -------------------------------------------------------------------------------
+
+
+def reads(connection: Connection, run: int) -> Sequence[Read]:
+    return [Read.of(row) for row in connection.execute(_READS, {"run": run})]
+
+
+def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | None], int]:
+    """The latest version of each source that each output has had, by (output, source, the source's location)."""
+    found = connection.execute(_HAD, {"pipeline_row": pipeline})
+    return {(row.step, row.source, row.location): row.version for row in found}

@@ -1,0 +1,64 @@
+"""What a database holds, in numbers: for people who look after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, select
+
+from lanceway.lake.store import upgrades
+from lanceway.lake.store.schema import (
+    NAMESPACE,
+    TABLE,
+    VERSION,
+    catalogs,
+    metalakes,
+    objects,
+    removals,
+    strays,
+    versions,
+)
+from lanceway.lake.tree import settings
+
+
+def summary(connection: Connection) -> dict[str, Any]:
+    """A database's version, the lake's settings, its catalogs, how much there is and how much is left to be done."""
+    found = upgrades.state(connection)
+    numbers: dict[str, Any] = {"database_version": found.version, "code_version": VERSION}
+    if found.version == 0:
+        return {**numbers, "catalogs": {}}
+    separator = settings.separator(connection)
+    return {
+        **numbers,
+        "oldest_code_version": found.oldest_code,
+        "separator": separator.character,
+        "separator_policy": separator.policy,
+        "catalogs": {f"{row.metalake}/{row.name}": described(row) for row in connection.execute(_CATALOGS)},
+        # A root is no namespace that anybody made.
+        "namespaces": _count(connection, objects, (objects.c.kind == NAMESPACE) & objects.c.parent_id.is_not(None)),
+        "tables": _count(connection, objects, objects.c.kind == TABLE),
+        "managed_tables": _count(connection, objects, objects.c.managed),
+        "versions": _count(connection, versions),
+        "uncopied_versions": _count(connection, versions, ~versions.c.copied),
+        "strays": _count(connection, strays),
+        "removals": _count(connection, removals),
+    }
+
+
+def described(row: Any) -> dict[str, Any]:
+    """A catalog's settings."""
+    versioning = "managed" if row.managed else "storage"
+    return {"nested": row.nested, "versioning": versioning, "root": row.location, "owner": row.owner}
+
+
+_CATALOGS: Select[Any] = (
+    select(*catalogs.c, metalakes.c.name.label("metalake"))
+    .join_from(catalogs, metalakes, catalogs.c.metalake_id == metalakes.c.id)
+    .order_by(metalakes.c.name, catalogs.c.name)
+)
+
+
+def _count(connection: Connection, table: Table, where: ColumnElement[bool] | None = None) -> int:
+    counted = select(func.count()).select_from(table)
+    row: Row[Any] = connection.execute(counted if where is None else counted.where(where)).one()
+    return int(row[0])

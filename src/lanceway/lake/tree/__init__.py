@@ -1,0 +1,1 @@
+"""The tree in the lake's database: metalakes, catalogs, namespaces and tables."""

@@ -1,0 +1,173 @@
+"""Catalogs: the first level of a metalake, each with a root namespace of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
+from lanceway.lake.store import errors
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
+from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
+from lanceway.lake.store.schema import metalakes as metalake_rows
+from lanceway.lake.tree import locations, metalakes, subtrees
+from lanceway.lake.tree.names import checked_name
+from lanceway.lake.tree.pages import at_most
+
+LAKE = "lake"
+
+_INSERT = insert_audited(catalogs)
+_INSERT_ROOT = insert_audited(objects)
+_BY_NAME: Select[Any] = (
+    select(catalogs)
+    .join_from(catalogs, metalake_rows, catalogs.c.metalake_id == metalake_rows.c.id)
+    .where(metalake_rows.c.name == bindparam("metalake"), catalogs.c.name == bindparam("catalog"))
+)
+_CHANGING = _BY_NAME.with_for_update(key_share=True, of=catalogs)
+_ALONE = _BY_NAME.with_for_update(of=catalogs)
+_BY_ID = select(catalogs).where(catalogs.c.id == bindparam("catalog"))
+_CHANGE = change(catalogs).where(catalogs.c.id == bindparam("row")).returning(*catalogs.c)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A catalog. New tables lie under `location` and are `managed` unless told; `nested` says what names may be."""
+
+    id: int
+    name: str
+    kind: str
+    nested: bool
+    managed: bool
+    location: str | None
+    comment: str | None
+    properties: Mapping[str, str]
+    owner: str | None
+    audit: Audit
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Catalog:
+        flags = (row.kind, row.nested, row.managed, row.location)
+        return cls(row.id, row.name, *flags, row.comment, row.properties, row.owner, Audit.of(row))
+
+
+def create(
+    connection: Connection,
+    metalake: str,
+    name: str,
+    *,
+    by: str,
+    kind: str = LAKE,
+    nested: bool = False,
+    managed: bool = True,
+    location: str | None = None,
+    owner: str | None = None,
+    comment: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Catalog:
+    """Make a catalog and its root. Raises NamespaceNotFoundError for the metalake, NamespaceAlreadyExistsError."""
+    parent = metalakes.load(connection, metalake)
+    values = {
+        "metalake_id": parent.id,
+        "name": checked_name("catalog", name),
+        "kind": kind,
+        "nested": nested,
+        "managed": managed,
+        "location": locations.claim_root(connection, location) if location else None,
+        **described(comment, properties, owner, by),
+    }
+    row = _insert(connection, values)
+    if row is None:
+        raise NamespaceAlreadyExistsError(
+            f"The catalog {name!r} exists already in the metalake {metalake!r}. Use it, or choose another name."
+        )
+    _INSERT_ROOT(connection, _root(row.id, row.owner, by))
+    return Catalog.of(row)
+
+
+def load(connection: Connection, metalake: str, name: str) -> Catalog:
+    """Raises NamespaceNotFoundError."""
+    return Catalog.of(_row(connection, metalake, name, _BY_NAME))
+
+
+def get(connection: Connection, catalog: int) -> Catalog:
+    """A catalog by its id. Raises NamespaceNotFoundError."""
+    row = connection.execute(_BY_ID, {"catalog": catalog}).one_or_none()
+    if row is None:
+        raise NamespaceNotFoundError("The catalog is gone: somebody dropped it. Connect again.")
+    return Catalog.of(row)
+
+
+def names(
+    connection: Connection, metalake: str, *, after: str | None = None, limit: int | None = None
+) -> Sequence[str]:
+    """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+    parent = metalakes.load(connection, metalake)
+    found = select(catalogs.c.name).where(catalogs.c.metalake_id == parent.id, catalogs.c.name > (after or ""))
+    return connection.execute(found.order_by(catalogs.c.name).limit(at_most(limit))).scalars().all()
+
+
+def alter(
+    connection: Connection,
+    metalake: str,
+    name: str,
+    *,
+    by: str,
+    properties: Mapping[str, str | None] | None = None,
+    comment: str | Keep | None = KEEP,
+    owner: str | Keep = KEEP,
+    managed: bool | None = None,
+) -> Catalog:
+    """Change what is given; a property given as None is taken away. `managed` holds for tables made from now on."""
+    row = _row(connection, metalake, name, _CHANGING)
+    values = altered(row, properties, by=by, comment=comment, owner=owner)
+    if managed is not None:
+        values["managed"] = managed
+    return Catalog.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
+
+
+def drop(connection: Connection, metalake: str, name: str) -> Catalog:
+    """Raises NamespaceNotFoundError, NamespaceNotEmptyError while anything is inside."""
+    row = _row(connection, metalake, name, _ALONE)
+    try:
+        connection.execute(delete(objects).where(objects.c.catalog_id == row.id, objects.c.physical == ""))
+    except IntegrityError as error:
+        if not errors.is_missing_parent(error):
+            raise
+        raise NamespaceNotEmptyError(f"The catalog {name!r} is not empty. Drop what is in it first.") from error
+    connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
+    return Catalog.of(row)
+
+
+def drop_tree(connection: Connection, metalake: str, name: str, *, by: str) -> tuple[Catalog, Sequence[str]]:
+    """Drop a catalog with all that is inside; it, and the locations of its tables, recorded among the removals."""
+    row = _row(connection, metalake, name, _ALONE)
+    locations = subtrees.clear(connection, row.id, by=by)
+    connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
+    return Catalog.of(row), locations
+
+
+def _insert(connection: Connection, values: Mapping[str, object]) -> Row[Any] | None:
+    try:
+        return _INSERT(connection, values)
+    except IntegrityError as error:
+        if not errors.is_missing_parent(error):
+            raise
+        raise RetryError("The metalake was dropped at the same time. Try again.") from error
+
+
+def _root(catalog: int, owner: str, by: str) -> dict[str, object]:
+    place = {"catalog_id": catalog, "kind": NAMESPACE, "name": "", "physical": "", "managed": False}
+    return {**place, **described(None, None, owner, by)}
+
+
+def _row(connection: Connection, metalake: str, name: str, statement: Select[Any]) -> Row[Any]:
+    asked = {"metalake": checked_name("metalake", metalake), "catalog": checked_name("catalog", name)}
+    row = connection.execute(statement, asked).one_or_none()
+    if row is None:
+        raise NamespaceNotFoundError(f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first.")
+    return row

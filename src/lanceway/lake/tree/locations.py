@@ -1,0 +1,219 @@
+"""Where tables lie: no location is given twice, nor one inside another.
+
+A new table that is given no location gets one that nobody else can ask for: a random name directly under
+the root of its catalog. A location that somebody chose is compared with all others, by one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from sqlalchemy import Column, ColumnElement, Connection, or_, select
+
+from lanceway.errors import InvalidInputError
+from lanceway.lake.store.schema import LOCATIONS, catalogs, locks, objects, removals
+from lanceway.lake.tree.names import LONGEST_INDEXED
+
+_LOCAL = frozenset({"file", "file-object-store"})
+# Where one folder has many names, or the names are no folders; but for the one in which memory is a disk.
+_SYSTEM, _MEMORY = frozenset({"proc", "dev", "sys"}), "shm"
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*")
+_CHOSEN = re.compile("[0-9a-f]{32}")
+# In a bucket a path is read as a URI's: what would be taken for an escape, a fragment or a query is written so.
+_ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
+
+_LOCK = select(locks.c.name).where(locks.c.name == LOCATIONS).with_for_update()
+
+
+def under(root: str) -> str:
+    """A location for a new table: by an id that stays, so that renaming the table moves nothing."""
+    return f"{root}/{uuid.uuid4().hex}"
+
+
+def is_chosen(location: str, roots: Iterable[str | None]) -> bool:
+    """Whether a location is one that `under` gives below one of the roots: all that lies there is its table's."""
+    root, _, name = location.rpartition("/")
+    return root in roots and _CHOSEN.fullmatch(name) is not None
+
+
+def canonical(location: str) -> str:
+    """One spelling for one place, as storage reads it. Refuses what is no absolute path nor a URI.
+
+    Links in a local path are followed, so this looks at the file system: never call it in a transaction.
+    """
+    text = spelled(location)
+    if not text.startswith("/"):
+        return text
+    real = spelled(os.path.realpath(text))
+    if _is_of_the_system(text) or _is_of_the_system(real):
+        raise InvalidInputError(
+            f"The location {location!r} cannot be used: what lies in /proc, /dev and /sys is the operating system's, "
+            "or something else under another name. Use the path that the folder has."
+        )
+    return real
+
+
+def spelled(location: str) -> str:
+    """A location as its text alone tells: `canonical` but for links in a local path."""
+    scheme, mark, rest = location.partition("://")
+    if not mark:
+        scheme, path = "", location
+    elif scheme.lower() in _LOCAL:
+        scheme, path = "", unquote(rest.removeprefix("localhost"))
+    else:
+        bucket, _, key = _checked_uri(location, scheme, rest).partition("/")
+        path = f"{bucket}/{unquote(key)}"
+    parts = [part for part in path.split("/") if part]
+    absolute = bool(scheme) or path.startswith("/")
+    if not absolute or not parts or not {".", ".."}.isdisjoint(parts):
+        raise InvalidInputError(
+            f"The location {location!r} cannot be used: it must be a URI or an absolute path, without '.' or '..', "
+            "and not the root of everything."
+        )
+    joined = "/".join(parts)
+    text = f"{scheme.lower()}://{joined.translate(_ESCAPED)}" if scheme else f"/{joined}"
+    if len(text.encode(errors="surrogatepass")) > LONGEST_INDEXED or not text.isprintable():
+        raise InvalidInputError(
+            f"The location {text[:40]!r}… cannot be used: it must have printable characters and at most "
+            f"{LONGEST_INDEXED} bytes."
+        )
+    return text
+
+
+def _checked_uri(location: str, scheme: str, rest: str) -> str:
+    below = rest.lstrip("/")
+    if _SCHEME.fullmatch(scheme) is None or "?" in rest or "#" in rest or "%" in below.partition("/")[0]:
+        raise InvalidInputError(
+            f"The location {location!r} cannot be used: a URI begins with a scheme and a bucket, such as s3://bucket, "
+            "and '?' and '#' in a name below are written %3F and %23."
+        )
+    return below
+
+
+def _is_of_the_system(path: str) -> bool:
+    top, _, below = path[1:].partition("/")
+    return top in _SYSTEM and not (top == "dev" and below.partition("/")[0] == _MEMORY)
+
+
+def is_same(location: str, other: str) -> bool:
+    """Whether two spellings mean one place. It looks at the file system."""
+    return spelled(location) == spelled(other) or canonical(location) == canonical(other)
+
+
+def roots(connection: Connection) -> Sequence[str]:
+    """The locations of all catalogs."""
+    found = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
+    return connection.execute(found).scalars().all()
+
+
+def placed(location: str, roots: Iterable[str]) -> str:
+    """The spelling in which the lake keeps a location that somebody chose; `roots` are those of its catalogs.
+
+    A root that was recorded with a link in its path keeps that spelling, and so does all below it. To be asked for
+    before the transaction that claims the location, since it looks at the file system.
+    """
+    wanted = canonical(location)
+    for root in roots:
+        real = os.path.realpath(root) if root.startswith("/") else root
+        if real == root:
+            continue  # compared as text, in the transaction
+        if wanted.startswith(f"{real}/"):
+            return f"{root}{wanted.removeprefix(real)}"
+        if real == wanted or real.startswith(f"{wanted}/"):
+            raise InvalidInputError(
+                f"The location {wanted} cannot be used: it is or contains the location {root} of a catalog. Choose "
+                "another one."
+            )
+    return wanted
+
+
+def refuse_known(connection: Connection, location: str, placed: str) -> None:
+    """Refuse a location that meets a table's in another spelling than the one it is `placed` in.
+
+    Rows from before there was one spelling keep theirs. None is added, so that it is enough to look before the
+    transaction that claims the location.
+    """
+    for spelling in sorted(_earlier_spellings(location) - {placed}):
+        _refuse(spelling, "of another table", _first(connection, objects.c.location, spelling, inside=True))
+
+
+def _earlier_spellings(location: str) -> set[str]:
+    text = spelled(location)
+    if text.startswith("/"):
+        return {text}
+    scheme, _, path = text.partition("://")
+    given = "/".join(part for part in location.partition("://")[2].split("/") if part)
+    return {text, f"{scheme}://{given}", f"{scheme}://{quote(unquote(path))}"}
+
+
+def claim(connection: Connection, location: str) -> str:
+    """A location that somebody chose for a table, as `placed` gives it, for the rest of the transaction.
+
+    Raises InvalidInputError if it is taken, lies inside a taken one, or contains one or a catalog's root.
+    """
+    wanted = spelled(location)
+    connection.execute(_LOCK)
+    _refuse(wanted, "of another table", _first(connection, objects.c.location, wanted, inside=True))
+    _refuse(wanted, "of a dropped table whose data is being removed", _removed(connection, wanted))
+    _refuse(wanted, "of a catalog", _first(connection, catalogs.c.location, wanted, inside=False))
+    return wanted
+
+
+def claim_root(connection: Connection, location: str) -> str:
+    """The location of a new catalog, as `canonical` gives it.
+
+    Raises InvalidInputError if it is a table's or inside a table's.
+    """
+    wanted = spelled(location)
+    connection.execute(_LOCK)
+    taken = select(objects.c.location).where(objects.c.location.in_(_upwards(wanted))).limit(1)
+    _refuse(wanted, "of a table", connection.execute(taken).scalar())
+    return wanted
+
+
+def is_abandoned(connection: Connection, location: str) -> bool:
+    """Whether no table lies at a location, in it or around it; it stays so for the rest of the transaction."""
+    connection.execute(_LOCK)
+    return _first(connection, objects.c.location, location, inside=True) is None
+
+
+def is_managed(connection: Connection, location: str) -> bool:
+    """Whether a managed table lies at a location."""
+    found = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
+    return connection.execute(found).scalar() is not None
+
+
+def _first(connection: Connection, column: Column[Any], wanted: str, *, inside: bool) -> str | None:
+    """One of the locations in a column that meets the wanted one; `inside`: also one that it lies in."""
+    same = column.in_(_upwards(wanted)) if inside else column == wanted
+    found: str | None = connection.execute(select(column).where(or_(same, _below(column, wanted))).limit(1)).scalar()
+    return found
+
+
+def _removed(connection: Connection, wanted: str) -> str | None:
+    return _first(connection, removals.c.location, wanted, inside=True)
+
+
+def _upwards(location: str) -> Sequence[str]:
+    """The location and everything that it lies in."""
+    parts = location.split("/")
+    return ["/".join(parts[: length + 1]) for length in range(len(parts)) if parts[length]]
+
+
+def _below(column: Column[Any], location: str) -> ColumnElement[bool]:
+    # "0" comes right after "/": between the two is what begins with the location and a slash, found by index.
+    return (column > f"{location}/") & (column < f"{location}0")
+
+
+def _refuse(wanted: str, whose: str, other: str | None) -> None:
+    if other is None:
+        return
+    how = "is" if other == wanted else "lies inside" if wanted.startswith(f"{other}/") else "contains"
+    raise InvalidInputError(
+        f"The location {wanted} cannot be used: it {how} the location {other} {whose}. Choose another one."
+    )

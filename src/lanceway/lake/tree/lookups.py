@@ -1,0 +1,139 @@
+"""Finding and listing tables and views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, exists, select
+
+from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.store.rows import Audit
+from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
+from lanceway.lake.tree import names, namespaces
+from lanceway.lake.tree.pages import page, page_of
+
+_parents = objects.alias("parents")
+_OF_PATH = (_parents.c.catalog_id == bindparam("catalog")) & (_parents.c.physical == bindparam("path"))
+_NAMED = (objects.c.parent_id == _parents.c.id) & (objects.c.name == bindparam("table"))
+# One look-up, from the namespace's path through the name; it tells a missing table from a missing namespace.
+_FIND: Select[Any] = select(*objects.c).select_from(_parents).outerjoin(objects, _NAMED).where(_OF_PATH)
+# No outer join: PostgreSQL locks no row that may be missing.
+_FOUND: Select[Any] = select(*objects.c).join_from(_parents, objects, _NAMED).where(_OF_PATH)
+_LOCK = _FOUND.with_for_update(of=objects)
+HOLD = _FOUND.with_for_update(of=objects, read=True, key_share=True)
+
+_OF_KIND = objects.c.kind == bindparam("kind")
+_NAMES = page(objects.c.name).where(_OF_KIND)
+_HAS_VERSIONS = exists().where(versions.c.table_id == objects.c.id).correlate(objects).label("has_versions")
+_ENTRIES = page(objects.c.name, objects.c.location, objects.c.managed, _HAS_VERSIONS).where(_OF_KIND)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or a view. A managed one has its versions in the lake."""
+
+    id: int
+    identifier: Identifier
+    kind: str
+    location: str | None
+    managed: bool
+    metadata_pointer: str | None
+    comment: str | None
+    properties: Mapping[str, str]
+    owner: str | None
+    audit: Audit
+
+    @classmethod
+    def of(cls, row: Row[Any], identifier: Identifier) -> Table:
+        place = (row.kind, row.location, row.managed, row.metadata_pointer)
+        return cls(row.id, identifier, *place, row.comment, row.properties, row.owner, Audit.of(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table in a list: enough to say whether data has been written."""
+
+    name: str
+    location: str
+    managed: bool
+    has_versions: bool
+
+
+def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+    """Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
+    return _found(connection, _FIND, catalog, table, kind)
+
+
+def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+    """The same, and until the transaction ends nobody else locks, holds, changes or drops it."""
+    return _found(connection, _LOCK, catalog, table, kind)
+
+
+def hold(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+    """The same, and until the transaction ends nobody locks or drops it; others may hold it too."""
+    return _found(connection, HOLD, catalog, table, kind)
+
+
+def children(
+    connection: Connection,
+    catalog: int,
+    namespace: Identifier,
+    *,
+    kind: str = TABLE,
+    after: str | None = None,
+    limit: int | None = None,
+) -> Sequence[str]:
+    """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+    path = names.known(namespace)
+    found = connection.execute(_NAMES, {**page_of(catalog, path, after, limit), "kind": kind}).scalars().all()
+    if not found:
+        namespaces.find(connection, catalog, path)
+    return found
+
+
+def entries(
+    connection: Connection, catalog: int, namespace: Identifier, *, after: str | None = None, limit: int | None = None
+) -> Sequence[Entry]:
+    """The same, with what tells a table that is only declared from one that has data."""
+    path = names.known(namespace)
+    found = connection.execute(_ENTRIES, {**page_of(catalog, path, after, limit), "kind": TABLE}).all()
+    if not found:
+        namespaces.find(connection, catalog, path)
+    return [Entry(row.name, row.location, row.managed, row.has_versions) for row in found]
+
+
+def known(table: Identifier) -> HierarchicalName:
+    """A table's identifier as it would be stored. The root can be none."""
+    if table.is_root:
+        raise InvalidInputError("A table needs a name: its identifier is empty.")
+    return names.known(table)
+
+
+def asked(catalog: int, path: HierarchicalName) -> dict[str, object]:
+    return {"catalog": catalog, "path": HierarchicalName(path.parent).physical, "table": path.name}
+
+
+def missing(connection: Connection, catalog: int, path: Identifier) -> LanceNamespaceError:
+    """Why there is no such table: its namespace is missing, or only the table is."""
+    parent = namespaces.find(connection, catalog, path.parent)
+    return not_found(path, namespaces.kind_of(connection, parent, path.name))
+
+
+def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
+    if kind is None:
+        return TableNotFoundError(f"There is no table {path}. Create it first, or check the name.")
+    other = "namespace" if kind == NAMESPACE else kind.replace("_", " ")
+    return TableNotFoundError(f"There is no table {path}: a {other} has this name.")
+
+
+def _found(connection: Connection, statement: Select[Any], catalog: int, table: Identifier, kind: str) -> Table:
+    path = known(table)
+    row = connection.execute(statement, asked(catalog, path)).one_or_none()
+    if row is None:
+        raise missing(connection, catalog, path)
+    if row.kind != kind:
+        raise not_found(path, row.kind)
+    return Table.of(row, path)

@@ -1,0 +1,240 @@
+"""Namespaces: made one by one or in whole chains, listed by parent, dropped only when nothing is inside.
+
+A path of any depth is one look-up of its physical name. That no orphan is left, whoever races whom, is the
+foreign key's doing: a child holds its parent, and a parent that has children does not go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from lanceway.errors import (
+    InvalidInputError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+)
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.store import errors
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
+from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
+from lanceway.lake.tree import names, settings
+from lanceway.lake.tree.pages import page, page_of
+
+_INSERT = insert_audited(objects)
+_BY_PATH = select(objects).where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
+_ID = _BY_PATH.with_only_columns(objects.c.id)
+_NAMES = page(objects.c.name).where(objects.c.kind == NAMESPACE)
+_CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
+# Held by all who make namespaces, so that nobody enables nested mode, changes the separator or renames a
+# parent between the check of a name and the row that has it.
+_CATALOG = (
+    select(catalogs.c.name, catalogs.c.nested)
+    .where(catalogs.c.id == bindparam("catalog"))
+    .with_for_update(read=True, key_share=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    id: int
+    identifier: Identifier
+    comment: str | None
+    properties: Mapping[str, str]
+    owner: str | None
+    audit: Audit
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Namespace:
+        identifier = HierarchicalName.from_physical(row.physical)
+        return cls(row.id, identifier, row.comment, row.properties, row.owner, Audit.of(row))
+
+
+def create(
+    connection: Connection,
+    catalog: int,
+    namespace: Identifier,
+    *,
+    by: str,
+    parents: bool = False,
+    owner: str | None = None,
+    comment: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Namespace:
+    """Make a namespace in an existing parent, or with `parents` also what is missing above it.
+
+    Parents that are made get the same owner, and neither comment nor properties; those there were stay as
+    they are. Raises NamespaceAlreadyExistsError, also where a table has the name, and NamespaceNotFoundError.
+    """
+    path = _checked(connection, catalog, namespace, parents=parents)
+    own = described(comment, properties, owner, by)
+    parent = _chain(connection, catalog, path, own) if parents else find(connection, catalog, path.parent)
+    row = _insert(connection, catalog, path, parent, own)
+    if row is None:
+        raise _taken(connection, parent, path)
+    return Namespace.of(row)
+
+
+def load(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
+    """Raises NamespaceNotFoundError. The root is a namespace too."""
+    return Namespace.of(_row(connection, catalog, namespace))
+
+
+def find(connection: Connection, catalog: int, namespace: Identifier) -> int:
+    """The id of a namespace. Raises NamespaceNotFoundError."""
+    path = names.known(namespace)
+    found: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
+    if found is None:
+        raise missing(path)
+    return found
+
+
+def children(
+    connection: Connection, catalog: int, namespace: Identifier, *, after: str | None = None, limit: int | None = None
+) -> Sequence[str]:
+    """The first `limit` names after `after` of what lies directly inside, in code point order."""
+    path = names.known(namespace)
+    found = connection.execute(_NAMES, page_of(catalog, path, after, limit)).scalars().all()
+    if not found:
+        find(connection, catalog, path)
+    return found
+
+
+def alter(
+    connection: Connection,
+    catalog: int,
+    namespace: Identifier,
+    *,
+    by: str,
+    properties: Mapping[str, str | None] | None = None,
+    comment: str | Keep | None = KEEP,
+    owner: str | Keep = KEEP,
+) -> Namespace:
+    """Change what is given, of this namespace alone; a property given as None is taken away."""
+    row = _row(connection, catalog, namespace, lock=True)
+    values = altered(row, properties, by=by, comment=comment, owner=owner)
+    return Namespace.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
+
+
+def drop(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
+    """Raises NamespaceNotFoundError, NamespaceNotEmptyError while anything is inside."""
+    path = _droppable(namespace)
+    gone = delete(objects).where(objects.c.catalog_id == catalog, objects.c.physical == path.physical)
+    try:
+        row = connection.execute(gone.returning(*objects.c)).one_or_none()
+    except IntegrityError as error:
+        if not errors.is_missing_parent(error):
+            raise
+        raise NamespaceNotEmptyError(
+            f"The namespace {path} is not empty. Drop what is in it first, or drop it with all that is inside."
+        ) from error
+    if row is None:
+        raise missing(path)
+    return Namespace.of(row)
+
+
+def missing(namespace: Identifier) -> NamespaceNotFoundError:
+    return NamespaceNotFoundError(f"There is no namespace {namespace}. Create it first, or check the name.")
+
+
+def _checked(connection: Connection, catalog: int, namespace: Identifier, *, parents: bool) -> HierarchicalName:
+    """The name of what is to be made, and of its parents if they are, allowed by the lake and by the catalog."""
+    path = names.new(namespace)
+    if path.is_root:
+        raise NamespaceAlreadyExistsError("The root namespace always exists; give the names of the new one.")
+    row = connection.execute(_CATALOG, {"catalog": catalog}).one_or_none()
+    if row is None:
+        raise missing(path)
+    separator = settings.separator(connection)
+    for depth in range(1 if parents else path.depth, path.depth + 1):
+        separator.check(names.new(Identifier(path[:depth])), nested=row.nested, catalog=row.name)
+    names.physical(path)
+    return path
+
+
+def _chain(connection: Connection, catalog: int, path: HierarchicalName, own: Mapping[str, object]) -> int:
+    """The id of the parent, made with all that is missing above it.
+
+    From the top down, as everybody does it: so two chains that meet wait for each other, and never in a circle.
+    """
+    bare = {**own, "comment": None, "properties": {}}
+    chain = [HierarchicalName(path[:depth]) for depth in range(path.depth)]
+    known = _ids(connection, catalog, chain)
+    parent = known[""]
+    for step in chain[1:]:
+        parent = known.get(step.physical) or _ensure(connection, catalog, step, parent, bare)
+    return parent
+
+
+def _ids(connection: Connection, catalog: int, chain: Sequence[HierarchicalName]) -> dict[str, int]:
+    paths = [step.physical for step in chain]
+    found = select(objects.c.physical, objects.c.id).where(
+        objects.c.catalog_id == catalog, objects.c.physical.in_(paths)
+    )
+    return {row.physical: row.id for row in connection.execute(found)}
+
+
+def _ensure(
+    connection: Connection, catalog: int, path: HierarchicalName, parent: int, values: Mapping[str, object]
+) -> int:
+    row = _insert(connection, catalog, path, parent, values)
+    if row is not None:
+        made: int = row.id
+        return made
+    found: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
+    if found is None:
+        raise _taken(connection, parent, path)
+    return found
+
+
+def _insert(
+    connection: Connection, catalog: int, path: HierarchicalName, parent: int, values: Mapping[str, object]
+) -> Row[Any] | None:
+    place = {"catalog_id": catalog, "parent_id": parent, "kind": NAMESPACE, "managed": False}
+    try:
+        return _INSERT(connection, {**place, "name": path.name, "physical": path.physical, **values})
+    except IntegrityError as error:
+        if not errors.is_missing_parent(error):
+            raise
+        # It was there a moment ago. Begun anew, a chain makes it again, and a single namespace misses it.
+        raise RetryError(f"The parent of the namespace {path} was dropped at the same time. Try again.") from error
+
+
+def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAlreadyExistsError | RetryError:
+    """Why a row could not be made: something has its name, or had it a moment ago."""
+    kind = kind_of(connection, parent, path.name)
+    if kind is None:
+        return RetryError(f"The name {path} was taken and given up at the same time. Try again.")
+    if kind == NAMESPACE:
+        return NamespaceAlreadyExistsError(f"The namespace {path} exists already. Use it, or choose another name.")
+    return NamespaceAlreadyExistsError(
+        f"{path} cannot be made a namespace: a {kind.replace('_', ' ')} has this name. Rename or drop it first."
+    )
+
+
+def kind_of(connection: Connection, parent: object, name: str) -> str | None:
+    """What has a name inside a namespace, None if nothing does."""
+    found = select(objects.c.kind).where(objects.c.parent_id == parent, objects.c.name == name)
+    kind: str | None = connection.execute(found).scalar()
+    return kind
+
+
+def _row(connection: Connection, catalog: int, namespace: Identifier, *, lock: bool = False) -> Row[Any]:
+    path = names.known(namespace)
+    statement = _BY_PATH.with_for_update(key_share=True) if lock else _BY_PATH
+    row = connection.execute(statement, {"catalog": catalog, "path": path.physical}).one_or_none()
+    if row is None:
+        raise missing(path)
+    return row
+
+
+def _droppable(namespace: Identifier) -> HierarchicalName:
+    if namespace.is_root:
+        raise InvalidInputError("The root namespace cannot be dropped; drop what is in it, or the catalog.")
+    return names.known(namespace)

@@ -1,0 +1,42 @@
+"""What holds for the whole lake, kept in its database."""
+
+from __future__ import annotations
+
+import uuid
+
+from sqlalchemy import Connection, insert, select, update
+
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import settings
+from lanceway.lake.tree.separators import Separator
+
+SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "oldest_code", "identity"
+
+_INSERT = Insert(settings)
+_ALL = select(settings.c.key, settings.c.value)
+
+
+def load(connection: Connection) -> dict[str, str]:
+    return {row.key: row.value for row in connection.execute(_ALL)}
+
+
+def separator(connection: Connection) -> Separator:
+    """The separator of the lake and its policy."""
+    values = load(connection)
+    return Separator(values[SEPARATOR], values[POLICY])
+
+
+def identity(connection: Connection) -> str:
+    """The id of the lake, which a backup takes along; made when it is first asked for."""
+    known = load(connection).get(IDENTITY)
+    if known is None:
+        _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster
+        known = load(connection)[IDENTITY]
+    return known
+
+
+def store(connection: Connection, values: dict[str, str]) -> None:
+    """Set some values, new ones or others."""
+    for key, value in values.items():
+        if not connection.execute(update(settings).where(settings.c.key == key).values(value=value)).rowcount:
+            connection.execute(insert(settings).values(key=key, value=value))

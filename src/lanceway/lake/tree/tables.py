@@ -1,0 +1,183 @@
+"""Making, changing and dropping tables: a name in a namespace, and the location that it stands for.
+
+Iceberg tables and views are rows of other kinds; they share the names, and have a metadata pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.store import errors
+from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.rows import KEEP, Keep, altered, change, described, insert_audited
+from lanceway.lake.store.schema import KINDS, NAMESPACE, TABLE, VIEW, catalogs, objects
+from lanceway.lake.tree import locations, lookups, names, namespaces, removals
+from lanceway.lake.tree.lookups import Table
+
+_INSERT = insert_audited(objects)
+_PLACE: Select[Any] = (
+    select(objects.c.id.label("parent"), catalogs.c.location, catalogs.c.managed)
+    .join_from(objects, catalogs, objects.c.catalog_id == catalogs.c.id)
+    .where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
+)
+_CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
+_DELETE = delete(objects).where(objects.c.id == bindparam("row"))
+
+
+def create(
+    connection: Connection,
+    catalog: int,
+    table: Identifier,
+    *,
+    by: str,
+    kind: str = TABLE,
+    location: str | None = None,
+    managed: bool | None = None,
+    metadata_pointer: str | None = None,
+    owner: str | None = None,
+    comment: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Table:
+    """Declare a table, or register one that lies at `location`.
+
+    Without a location it gets one under the catalog's root. It is managed if the catalog says so, unless told.
+    Raises TableAlreadyExistsError, also where a namespace has the name, NamespaceNotFoundError, and
+    InvalidInputError for a location that meets another's.
+    """
+    path = names.new(lookups.known(table))
+    place = _place(connection, catalog, path)
+    if location is not None:
+        refuse_taken(connection, place.parent, path)  # or its own location would be in the way
+    values = {
+        "catalog_id": catalog,
+        "parent_id": place.parent,
+        "kind": _checked_kind(kind),
+        "name": path.name,
+        "managed": kind == TABLE and (place.managed if managed is None else managed),
+        "metadata_pointer": metadata_pointer,
+        "location": _location(connection, place.location, path, kind, location),
+        **described(comment, properties, owner, by),
+    }
+    return Table.of(_insert(connection, values, path), path)
+
+
+def alter(
+    connection: Connection,
+    catalog: int,
+    table: Identifier,
+    *,
+    by: str,
+    kind: str = TABLE,
+    properties: Mapping[str, str | None] | None = None,
+    comment: str | Keep | None = KEEP,
+    owner: str | Keep = KEEP,
+    managed: bool | None = None,
+    metadata_pointer: str | Keep = KEEP,
+    expected: int | None = None,
+) -> Table:
+    """Change what is given; a property given as None is taken away.
+
+    Raises ConcurrentModificationError if a revision is `expected` and the table has another one.
+    """
+    found = lookups.lock(connection, catalog, table, kind=kind)
+    if expected is not None and expected != found.audit.revision:
+        raise ConcurrentModificationError(f"The table {found.identifier} was changed by others. Load it again.")
+    values = altered(found, properties, by=by, comment=comment, owner=owner, metadata_pointer=metadata_pointer)
+    if managed is not None:
+        values["managed"] = managed
+    return Table.of(connection.execute(_CHANGE.values(values), {"row": found.id}).one(), found.identifier)
+
+
+def rename(
+    connection: Connection, catalog: int, table: Identifier, target: Identifier, *, by: str, kind: str = TABLE
+) -> Table:
+    """Give a table another name, in another namespace too. Its data stays where it is.
+
+    Raises TableNotFoundError, TableAlreadyExistsError, NamespaceNotFoundError.
+    """
+    path = names.new(lookups.known(target))
+    found = lookups.lock(connection, catalog, table, kind=kind)
+    parent = namespaces.find(connection, catalog, path.parent)
+    refuse_taken(connection, parent, path)
+    values = {"parent_id": parent, "name": path.name, "changed_by": by}
+    try:
+        row = connection.execute(_CHANGE.values(values), {"row": found.id}).one()
+    except IntegrityError as error:
+        raise _raced(error, path) from error
+    return Table.of(row, path)
+
+
+def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+    """Forget a table and its versions, and keep its data. Raises TableNotFoundError."""
+    found = lookups.lock(connection, catalog, table, kind=kind)
+    connection.execute(_DELETE, {"row": found.id})
+    return found
+
+
+def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, kind: str = TABLE) -> Table:
+    """Forget a table and its versions, and record its location among the removals. Raises TableNotFoundError."""
+    found = deregister(connection, catalog, table, kind=kind)
+    if found.location is not None:
+        removals.record(connection, [found.location], by=by)
+    return found
+
+
+def refuse_taken(connection: Connection, parent: object, path: Identifier) -> None:
+    """Raises TableAlreadyExistsError if anything has the name."""
+    kind = namespaces.kind_of(connection, parent, path.name)
+    if kind == NAMESPACE:
+        raise TableAlreadyExistsError(f"{path} cannot be made a table: a namespace has this name. Use another name.")
+    if kind is not None:
+        raise TableAlreadyExistsError(
+            f"The {kind.replace('_', ' ')} {path} exists already. Use it, drop it first, or choose another name."
+        )
+
+
+def _place(connection: Connection, catalog: int, path: HierarchicalName) -> Row[Any]:
+    parent = HierarchicalName(path.parent)
+    row = connection.execute(_PLACE, {"catalog": catalog, "path": parent.physical}).one_or_none()
+    if row is None:
+        raise namespaces.missing(parent)
+    return row
+
+
+def _location(
+    connection: Connection, root: str | None, path: Identifier, kind: str, location: str | None
+) -> str | None:
+    if location is not None:
+        return locations.claim(connection, location)
+    if kind == VIEW:
+        return None
+    if root is None:
+        raise InvalidInputError(f"The table {path} needs a location: its catalog has none to put it under.")
+    return locations.under(root)
+
+
+def _insert(connection: Connection, values: Mapping[str, object], path: Identifier) -> Row[Any]:
+    try:
+        row = _INSERT(connection, values)
+    except IntegrityError as error:
+        raise _raced(error, path) from error
+    if row is None:
+        refuse_taken(connection, values["parent_id"], path)
+        raise RetryError(f"The name or the location of the table {path} was taken at the same time. Try again.")
+    return row
+
+
+def _raced(error: IntegrityError, path: Identifier) -> RetryError:
+    """Somebody took the name or dropped the namespace since we looked: to begin anew is to see it."""
+    if not errors.is_taken(error) and not errors.is_missing_parent(error):
+        raise error
+    return RetryError(f"The name of the table {path} or its namespace was changed at the same time. Try again.")
+
+
+def _checked_kind(kind: str) -> str:
+    if kind not in KINDS or kind == NAMESPACE:
+        raise InvalidInputError(f"A table cannot be of the kind {kind!r}. Use one of {', '.join(KINDS[1:])}.")
+    return kind

@@ -1,0 +1,1 @@
+"""Versions of managed tables: claims, published manifests, orphans, checks."""

@@ -1,0 +1,76 @@
+"""Manifests that somebody wrote to a managed table's storage without the lake, moved aside and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select
+
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import strays, versions
+
+_INSERT = Insert(strays, found_at=now())
+_SAME = (strays.c.table_id == versions.c.table_id) & (strays.c.branch == versions.c.branch)
+_BASE = select(
+    versions.c.copied,
+    exists().where(_SAME, strays.c.version == versions.c.version).correlate(versions).label("strayed"),
+).where(
+    versions.c.table_id == bindparam("table"),
+    versions.c.branch == bindparam("of_branch"),
+    versions.c.version == bindparam("number"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A manifest that claimed a version by itself: where it was, and where it is kept."""
+
+    id: int
+    table: int
+    branch: str
+    version: int
+    path: str
+    kept_path: str
+    found_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Stray:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a version may have been built on: whether it is `copied`, and whether a stray had its number too.
+
+    Once it is copied nobody can put a stray in its place any more, and those that were there are recorded.
+    """
+
+    copied: bool
+    strayed: bool
+
+
+def base(connection: Connection, table: int, branch: str, version: int) -> Base | None:
+    """The version before one that is to be claimed, None if there is none."""
+    row = connection.execute(_BASE, {"table": table, "of_branch": branch, "number": version - 1}).one_or_none()
+    return None if row is None else Base(row.copied, row.strayed)
+
+
+def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:
+    """Recorded before it is moved, so that a crash forgets none. To record it twice does no harm."""
+    where = {"path": path, "kept_path": kept_path}
+    _INSERT(connection, {"table_id": table, "branch": branch, "version": version, **where})
+
+
+def of_table(connection: Connection, table: int) -> Sequence[Stray]:
+    """What was found beside the versions of a table, in the order it was found."""
+    found = select(strays).where(strays.c.table_id == table).order_by(strays.c.id)
+    return [Stray.of(row) for row in connection.execute(found)]
+
+
+def forget(connection: Connection, stray: Stray) -> None:
+    """It was adopted or removed."""
+    connection.execute(delete(strays).where(strays.c.id == stray.id))

@@ -1,0 +1,328 @@
+"""Versions of managed tables: claimed one after the other, by one claimant each.
+
+A claim is one row, and with it the version is the table's. What follows, copying the manifest from its
+staging path to its final one, can be done by anybody and any number of times, so no crash loses a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, delete, exists, func, select, update
+
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    TableBranchNotFoundError,
+    TableVersionNotFoundError,
+)
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert, InsertIf
+from lanceway.lake.store.schema import versions
+from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.pages import at_most
+
+MAIN = ""
+
+_INSERT = Insert(versions, created_at=now())
+_BRANCH = (versions.c.table_id == bindparam("table")) & (versions.c.branch == bindparam("of_branch"))
+_LATEST = select(func.max(versions.c.version)).where(_BRANCH)
+_NEXT = InsertIf(
+    versions,
+    lambda given: (
+        func.coalesce(
+            select(func.max(versions.c.version))
+            .where(versions.c.table_id == given["table_id"], versions.c.branch == given["branch"])
+            .scalar_subquery(),
+            bindparam("start", type_=BigInteger),
+        )
+        == given["version"] - 1
+    ),
+    created_at=now(),
+)
+_ONE: Select[Any] = select(versions).where(_BRANCH, versions.c.version == bindparam("number"))
+_LIMIT = bindparam("limit", type_=BigInteger)
+_RISING: Select[Any] = (
+    select(versions)
+    .where(_BRANCH, versions.c.version > bindparam("after", type_=BigInteger))
+    .order_by(versions.c.version)
+    .limit(_LIMIT)
+)
+_FALLING: Select[Any] = (
+    select(versions)
+    .where(_BRANCH, versions.c.version < bindparam("after", type_=BigInteger))
+    .order_by(versions.c.version.desc())
+    .limit(_LIMIT)
+)
+# A number may come again, once its branch is deleted: the row is known by who claimed it, and when.
+_COPIED = (
+    update(versions)
+    .where(_BRANCH, versions.c.version == bindparam("number"), ~versions.c.copied)
+    .where(versions.c.staging_path == bindparam("staged"), versions.c.created_at == bindparam("since"))
+    .values(copied=True)
+)
+_later = versions.alias("later")
+# Whether a version has a successor. A version is claimed only when the one before is in its place: so it was, once.
+FOLLOWED = exists().where(
+    _later.c.table_id == versions.c.table_id,
+    _later.c.branch == versions.c.branch,
+    _later.c.version > versions.c.version,
+)
+_HIGHEST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a writer asks for: a version of a branch, with the manifest it has written for it."""
+
+    version: int
+    staging_path: str
+    final_path: str
+    branch: str = MAIN
+    size: int | None = None
+    e_tag: str | None = None
+    naming_scheme: str = "V2"
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    def made(self, table: int, by: str, at: int) -> Version:
+        """The version that it has become."""
+        return Version(
+            table,
+            self.branch,
+            self.version,
+            self.staging_path,
+            self.final_path,
+            self.size,
+            self.e_tag,
+            self.naming_scheme,
+            self.metadata,
+            copied=False,
+            created_by=by,
+            created_at=at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that a table has. Until its manifest is copied, it is at the staging path only.
+
+    `copied` is a mark, which may come late: without it, storage tells.
+    """
+
+    table: int
+    branch: str
+    version: int
+    staging_path: str
+    final_path: str
+    size: int | None
+    e_tag: str | None
+    naming_scheme: str
+    metadata: Mapping[str, str]
+    copied: bool
+    created_by: str
+    created_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> Version:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+
+def claim(connection: Connection, table: Table, asked: Claim, *, by: str) -> Version:
+    """Take the next version of a branch. The table must be held (`lookups.hold`) in the same transaction.
+
+    The same claim, known by its staging path, may be asked for again. Raises ConcurrentModificationError if
+    somebody else has the version, or if it is not the one after the latest. A branch other than the main one
+    begins with whatever version it left its parent at.
+    """
+    check(asked)
+    if not table.managed:
+        raise InvalidTableStateError(
+            f"The table {table.identifier} keeps its versions in storage alone: commit there, or make it managed."
+        )
+    # A branch begins anywhere: then the version that is asked for is the next one.
+    start = 0 if asked.branch == MAIN else asked.version - 1
+    row = _NEXT(connection, values(table.id, asked, by, copied=False), start=start)
+    return Version.of(row) if row is not None else _again(connection, table, asked)
+
+
+def claim_all(connection: Connection, asked: Sequence[tuple[Table, Claim]], *, by: str) -> Sequence[Version]:
+    """Claim versions of several tables: all of them, or the first refusal is raised and none is claimed."""
+    # Everybody in the same order: two batches that meet wait for each other, and never in a circle.
+    ordered = sorted(asked, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
+    made = {(table.id, each.branch, each.version): claim(connection, table, each, by=by) for table, each in ordered}
+    return [made[table.id, each.branch, each.version] for table, each in asked]
+
+
+def adopt(connection: Connection, table: int, found: Sequence[Claim], *, by: str) -> None:
+    """Record versions that lie in storage already, such as those of a table that becomes managed."""
+    for each in found:
+        check(each)
+    _INSERT.many(connection, [values(table, each, by, copied=True) for each in found])
+
+
+def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
+    """The highest version of a branch, None if there is none."""
+    found: int | None = connection.execute(_LATEST, {"table": table, "of_branch": branch}).scalar()
+    return found
+
+
+def describe(connection: Connection, table: Table, version: int | None = None, *, branch: str = MAIN) -> Version:
+    """A version, the latest unless told. Raises TableVersionNotFoundError, TableBranchNotFoundError."""
+    number = version if version is not None else latest(connection, table.id, branch)
+    row = _row(connection, table.id, branch, number) if number is not None and number <= _HIGHEST else None
+    if row is None:
+        raise _missing(connection, table, branch, version)
+    return Version.of(row)
+
+
+def page(
+    connection: Connection,
+    table: Table,
+    *,
+    branch: str = MAIN,
+    after: int | None = None,
+    limit: int | None = None,
+    descending: bool = False,
+) -> Sequence[Version]:
+    """The first `limit` versions after `after`. Raises TableBranchNotFoundError for a branch without any."""
+    start = after if after is not None else (_HIGHEST if descending else -1)
+    asked = {"table": table.id, "of_branch": branch, "after": min(start, _HIGHEST), "limit": at_most(limit)}
+    rows = connection.execute(_FALLING if descending else _RISING, asked).all()
+    if not rows and branch != MAIN and latest(connection, table.id, branch) is None:
+        raise _no_branch(table, branch)
+    return [Version.of(row) for row in rows]
+
+
+def branches(connection: Connection, table: int) -> Sequence[str]:
+    """The branches that have versions, in code point order; the main one is empty."""
+    found = select(versions.c.branch).where(versions.c.table_id == table).distinct().order_by(versions.c.branch)
+    return connection.execute(found).scalars().all()
+
+
+def remove(
+    connection: Connection, table: Table, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
+) -> Sequence[Version]:
+    """Forget versions from each start up to its end, which is not included; None is the end of all.
+
+    The table must be locked (`lookups.lock`) in the same transaction, or a claim could follow on what is gone.
+    """
+    gone: list[Version] = []
+    for start, end in ranges:
+        bounds = (min(start, _HIGHEST), _HIGHEST if end is None else min(end, _HIGHEST))
+        doomed = (versions.c.version >= bounds[0]) & (versions.c.version < bounds[1])
+        statement = delete(versions).where(_BRANCH, doomed).returning(*versions.c)
+        rows = connection.execute(statement, {"table": table.id, "of_branch": branch})
+        gone += [Version.of(row) for row in rows]
+    return sorted(gone, key=lambda version: version.version)
+
+
+def mark_copied(connection: Connection, *copied: Version) -> None:
+    """Their manifests are at their final paths. To say so twice does no harm."""
+    # Everybody in the same order, so that two who say it at once never wait in a circle.
+    keys = [
+        {
+            "table": version.table,
+            "of_branch": version.branch,
+            "number": version.version,
+            "staged": version.staging_path,
+            "since": version.created_at,
+        }
+        for version in sorted(copied, key=lambda version: (version.table, version.branch, version.version))
+    ]
+    if keys:
+        connection.execute(_COPIED, keys if len(keys) > 1 else keys[0])
+
+
+def doubtful(connection: Connection, table: int) -> Sequence[Version]:
+    """Versions of a table whose manifests may not be in their places: of each branch the latest, if it is unmarked."""
+    found = select(versions).where(~versions.c.copied, versions.c.table_id == table, ~FOLLOWED)
+    return [Version.of(row) for row in connection.execute(found)]
+
+
+def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1000) -> Sequence[Version]:
+    """Versions of a table, or of all, that are not marked as copied, in the order of their versions."""
+    found: Select[Any] = select(versions).where(~versions.c.copied)
+    if table is not None:
+        found = found.where(versions.c.table_id == table)
+    ordered = found.order_by(versions.c.table_id, versions.c.branch, versions.c.version).limit(limit)
+    return [Version.of(row) for row in connection.execute(ordered)]
+
+
+def is_from_first(connection: Connection, table: int) -> bool:
+    """Whether every version that a table ever had was claimed here, as far as the rows tell.
+
+    One that was adopted has never been staged. Where the first one is deleted, nobody can tell any more.
+    """
+    first = _row(connection, table, MAIN, 1)
+    if first is not None:
+        return bool(first.staging_path != first.final_path)
+    return not branches(connection, table)
+
+
+def made_before(connection: Connection, table: Table, asked: Claim) -> Version | None:
+    """The version that the same claim, known by its staging path, made before."""
+    row = _row(connection, table.id, asked.branch, asked.version) if asked.version < _HIGHEST else None
+    return Version.of(row) if row is not None and row.staging_path == asked.staging_path else None
+
+
+def _again(connection: Connection, table: Table, asked: Claim) -> Version:
+    """What the same claim made before. Anybody else's, or none, is a conflict."""
+    made = made_before(connection, table, asked)
+    if made is not None:
+        return made
+    newest = latest(connection, table.id, asked.branch) or 0
+    if asked.version <= newest:
+        reason = "was claimed by somebody else"
+    else:
+        reason = f"cannot be claimed: the latest is {newest}, and {newest + 1} comes next"
+    raise ConcurrentModificationError(
+        f"Version {asked.version} of {_named(table, asked.branch)} {reason}. Load the latest version and commit again."
+    )
+
+
+def _row(connection: Connection, table: int, branch: str, number: int) -> Row[Any] | None:
+    return connection.execute(_ONE, {"table": table, "of_branch": branch, "number": number}).one_or_none()
+
+
+def values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, object]:
+    """The row of a claim, but for the time."""
+    return {
+        "table_id": table,
+        "branch": asked.branch,
+        "version": asked.version,
+        "staging_path": asked.staging_path,
+        "final_path": asked.final_path,
+        "size": asked.size,
+        "e_tag": asked.e_tag,
+        "naming_scheme": asked.naming_scheme,
+        "metadata": dict(asked.metadata),
+        "copied": copied,
+        "created_by": by,
+    }
+
+
+def check(asked: Claim) -> None:
+    """Refuse what is no version's number."""
+    if not 1 <= asked.version < _HIGHEST:
+        raise InvalidInputError(f"{asked.version} is no version of a table: versions are counted from 1.")
+
+
+def _missing(
+    connection: Connection, table: Table, branch: str, version: int | None
+) -> TableVersionNotFoundError | TableBranchNotFoundError:
+    if branch != MAIN and latest(connection, table.id, branch) is None:
+        return _no_branch(table, branch)
+    what = "no version yet" if version is None else f"no version {version}"
+    return TableVersionNotFoundError(f"{_named(table, branch)} has {what}. List its versions to see which it has.")
+
+
+def _no_branch(table: Table, branch: str) -> TableBranchNotFoundError:
+    return TableBranchNotFoundError(f"The table {table.identifier} has no branch {branch!r}. List its branches.")
+
+
+def _named(table: Table, branch: str) -> str:
+    return f"the table {table.identifier}" + (f", branch {branch!r}" if branch != MAIN else "")
