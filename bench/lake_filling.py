@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 NAMESPACES, DEPTH = 10_000, 8
 WIDE = "wide"

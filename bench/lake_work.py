@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 
 from lake_filling import WIDE
 from lanceway.catalogs.contract.operations import REQUESTS
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 PAGE = 50
 

@@ -19,8 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lance_namespace import InsertIntoTableRequest, QueryTableRequest
 
-from lanceway.tables import creation, ipc, query, write
 from lanceway.tables.dataset import Table
+from lanceway.tables.read import ipc, query
+from lanceway.tables.write import create as creation
+from lanceway.tables.write import rows as write
 
 ROWS = 10_000_000
 BATCH = 10_000

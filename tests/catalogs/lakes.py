@@ -14,8 +14,8 @@ from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import Claim, Version
-from lanceway.tables import manifests
-from lanceway.tables.storage import Store, open_store
+from lanceway.tables.storage.store import Store, open_store
+from lanceway.tables.versions import manifests
 
 Id = list[str]
 PASSWORD = "open-sesame"

@@ -13,7 +13,7 @@ from tests.servers.moto import ACCOUNT, Glue
 from lanceway.catalogs import GlueCatalog
 from lanceway.catalogs.glue import columns as glue_columns
 from lanceway.catalogs.glue import types as glue_types
-from lanceway.tables import arrow_json
+from lanceway.tables.schema import arrow_json
 
 VECTOR = pa.list_(pa.float32(), 4)
 WORDS = [

@@ -16,7 +16,7 @@ from lanceway.cli import stored
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import checks, published, versions
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 COUNT = 8
 T = ["t"]

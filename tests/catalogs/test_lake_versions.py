@@ -45,7 +45,7 @@ from lanceway.errors import (
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import Version
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from lanceway.testing.concurrency import race
 
 

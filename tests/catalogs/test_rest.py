@@ -39,7 +39,7 @@ from lanceway.errors import (
     UnsupportedOperationError,
     from_error_code,
 )
-from lanceway.tables import ipc
+from lanceway.tables.read import ipc
 from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ask
 from lanceway.testing.space import fresh

@@ -26,7 +26,7 @@ from lanceway.errors import (
 )
 from lanceway.lake.store.backups import backup, restore
 from lanceway.lake.store.database import LakeStore
-from lanceway.tables import managers, manifests
+from lanceway.tables.versions import manager, manifests
 from lanceway.testing.concurrency import race
 
 STORAGE = {"lanceway.versioning": "storage"}
@@ -331,9 +331,9 @@ def test_a_registration_that_is_replaced_is_free_for_others(
 
 def test_a_marker_of_a_lake_that_is_gone_can_be_deleted(first: LakeCatalog, second: LakeCatalog, table: Id) -> None:
     place = location(first, table)
-    with pytest.raises(InvalidTableStateError, match=f"delete {place}/{managers.KEY}"):
+    with pytest.raises(InvalidTableStateError, match=f"delete {place}/{manager.KEY}"):
         register(second, place)
-    Path(place, managers.KEY).unlink()
+    Path(place, manager.KEY).unlink()
     register(second, place)
     assert ids(second, ["theirs"]) == [1, 2]
 
@@ -344,7 +344,7 @@ def test_a_marker_of_a_lake_that_is_gone_can_be_deleted(first: LakeCatalog, seco
 @pytest.fixture
 def both(first: LakeCatalog, second: LakeCatalog, table: Id) -> Id:
     """The table is in both lakes, each of which manages it, and neither has said so."""
-    marker = Path(location(first, table), managers.KEY)
+    marker = Path(location(first, table), manager.KEY)
     marker.unlink()
     register(second, location(first, table))
     marker.unlink()

@@ -13,7 +13,7 @@ from tests.catalogs.unities import Home, create, describe
 
 from lanceway.catalogs.unity import columns as unity_columns
 from lanceway.catalogs.unity import types
-from lanceway.tables import arrow_json
+from lanceway.tables.schema import arrow_json
 
 ITEM = pa.field("item", pa.float32())
 # The type, what Unity calls it, what SQL calls it, and what Spark does.

@@ -17,7 +17,7 @@ from lance_namespace import (
 
 import lanceway
 from lanceway.catalogs.contract.withdrawal import claim_of, withdraw
-from lanceway.tables import ipc
+from lanceway.tables.read import ipc
 
 ID = ["t"]
 CATALOGS: dict[str, Callable[[Path], LanceNamespace]] = {

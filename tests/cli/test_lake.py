@@ -17,7 +17,7 @@ from lanceway.lake.store.schema import VERSION
 from lanceway.lake.tree import catalogs, lookups, namespaces, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import Claim
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from tests.cli.conftest import Ended, Run
 from tests.servers.postgres import Postgres
 

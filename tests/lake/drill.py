@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, NamespaceAlreadyExistsError
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 SHARED = "shared"
 # Tables that all processes commit to.

@@ -23,7 +23,7 @@ from lanceway.cli import stored
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from tests.lake import drill
 
 TABLE = ["t"]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.cli.app import app
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from tests.servers.seaweedfs import S3, SECRET
 
 

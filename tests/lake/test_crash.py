@@ -20,7 +20,7 @@ from lanceway.errors import TableNotFoundError
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks, inventory
 from lanceway.lake.versions.checks import Finding
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from tests.lake import drill
 from tests.processes import WARM
 

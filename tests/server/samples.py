@@ -80,7 +80,7 @@ def batches(count: int, rows: int = 16_384, width: int = 16) -> Iterator[pa.Reco
 
 def sent(found: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     """The bytes of an IPC stream, as they are made."""
-    from lanceway.tables import ipc
+    from lanceway.tables.read import ipc
 
     first = next(found)
 

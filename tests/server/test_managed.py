@@ -15,7 +15,7 @@ import lance_namespace
 import pyarrow as pa
 import pytest
 
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 from tests.server.appending import Appender
 from tests.server.conftest import Cluster
 from tests.servers.cutting import Cutting

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lanceway.tables import creation
 from lanceway.tables.dataset import Table
+from lanceway.tables.write import create
 
 SCHEMA = pa.schema(
     [
@@ -39,7 +39,7 @@ def rows(first: int = 0, count: int = 10) -> pa.Table:
 
 def make(folder: Path, data: pa.Table | None = None, name: str = "things") -> Table:
     table = Table(name, str(folder / name))
-    creation.create(table, (rows() if data is None else data).to_reader(), None)
+    create.create(table, (rows() if data is None else data).to_reader(), None)
     return table
 
 

@@ -7,7 +7,7 @@ import pytest
 from lance_namespace_urllib3_client.models.json_arrow_data_type import JsonArrowDataType
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import arrow_json
+from lanceway.tables.schema import arrow_json
 
 TYPES = [
     pa.null(),

@@ -12,8 +12,8 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import branches, tags
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches, tags
 from tests.tables import samples
 
 

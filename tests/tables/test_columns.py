@@ -17,8 +17,9 @@ from lanceway.errors import (
     TableSchemaValidationError,
     UnsupportedOperationError,
 )
-from lanceway.tables import branches, columns
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.schema import columns
+from lanceway.tables.versions import branches
 from tests.tables import samples
 
 

@@ -14,9 +14,10 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     TableSchemaValidationError,
 )
-from lanceway.tables import creation, ipc
-from lanceway.tables.creation import Claim, Written
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.read import ipc
+from lanceway.tables.write import create as creation
+from lanceway.tables.write.create import Claim, Written
 from tests.tables import samples
 
 

@@ -14,8 +14,10 @@ from lanceway.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import branches, creation, dataset, transactions, write
+from lanceway.tables import dataset
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches, transactions
+from lanceway.tables.write import create, rows
 from tests.tables import samples
 
 
@@ -160,8 +162,8 @@ def test_a_managed_table_is_opened_and_written_through_its_client(tmp_path: Path
     declared = client.declare_table(DeclareTableRequest(id=["t"]))
     assert declared.managed_versioning
     managed = Table("t", str(declared.location), client=client, id=("t",))
-    assert creation.create(managed, samples.rows().to_reader(), None).version == 1
-    inserted = write.insert(managed, InsertIntoTableRequest(), samples.rows(10).to_reader(), overwrite=False)
+    assert create.create(managed, samples.rows().to_reader(), None).version == 1
+    inserted = rows.insert(managed, InsertIntoTableRequest(), samples.rows(10).to_reader(), overwrite=False)
     assert inserted.version == 2
     assert open_at(managed).count_rows() == 20
     assert open_at(managed, version=1).count_rows() == 10

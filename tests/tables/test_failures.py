@@ -16,9 +16,9 @@ import pytest
 from lance.namespace import DirectoryNamespace
 
 from lanceway.errors import ConcurrentModificationError, InternalError
-from lanceway.tables import failures
+from lanceway.tables import errors
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, Row, cleaned, translate, translated
+from lanceway.tables.errors import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, Row, cleaned, translate, translated
 from tests.servers.seaweedfs import S3
 from tests.tables import samples
 
@@ -170,7 +170,7 @@ def test_every_row_is_provoked() -> None:
 def test_pylance_says_what_the_row_expects(things: Things, row: Row) -> None:
     with pytest.raises(FOREIGN) as caught:
         PROVOKED[row.pattern](things)
-    assert next(found for found in ROWS if failures.re.search(found.pattern, str(caught.value))) == row
+    assert next(found for found in ROWS if errors.re.search(found.pattern, str(caught.value))) == row
     told = translate(Table("things", things.path), "test", caught.value)
     assert type(told) is row.error
     assert str(told).startswith("test on things failed: ")
@@ -271,7 +271,7 @@ def raised(location: str, options: dict[str, str]) -> Exception:
 
 
 def refused(row: Row, location: str, options: dict[str, str], error: Exception) -> None:
-    assert next(found for found in STORAGE_ROWS if failures.re.search(found.pattern, str(error))) == row
+    assert next(found for found in STORAGE_ROWS if errors.re.search(found.pattern, str(error))) == row
     with pytest.raises(row.error) as told, translated(Table("things", location, options), "test"):
         raise error
     assert told.value.__cause__ is None

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.tables import fields
 from lanceway.tables.dataset import Table
+from lanceway.tables.schema import fields
 from tests.tables.samples import SCHEMA
 
 TABLE = Table("things", "/nowhere")

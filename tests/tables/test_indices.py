@@ -21,8 +21,9 @@ from lanceway.errors import (
     TableIndexAlreadyExistsError,
     TableIndexNotFoundError,
 )
-from lanceway.tables import branches, indices
+from lanceway.tables import indices
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches
 from tests.tables import samples
 
 

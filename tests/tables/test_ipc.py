@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
-from lanceway.tables import ipc
+from lanceway.tables.read import ipc
 from tests.tables import samples
 
 DATA = samples.rows()

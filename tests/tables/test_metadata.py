@@ -11,8 +11,9 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.tables import branches, metadata
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.schema import metadata
+from lanceway.tables.versions import branches
 
 
 def update(table: Table, *entries: dict[str, Any], **asked: Any) -> UpdateFieldMetadataResponse:

@@ -11,8 +11,8 @@ import pytest
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import InvalidTableStateError
+from lanceway.tables.cache import read_at
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.opened import read_at
 from tests.tables import samples
 
 APPEND = "import sys, lance, pyarrow as pa; lance.write_dataset(pa.table({'x': [2]}), sys.argv[1], mode='append')"

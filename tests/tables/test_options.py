@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables.options import check, combined
+from lanceway.tables.storage.options import check, combined
 
 S3, AZURE = "s3://bucket/t", "az://container/t"
 OWN = {

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lanceway.tables import own_files
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import open_store
 
 
 def test_all_that_pylance_writes_is_its_own(tmp_path: Path) -> None:

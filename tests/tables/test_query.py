@@ -20,8 +20,10 @@ from lanceway.errors import (
     TableColumnNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import branches, indices, query
+from lanceway.tables import indices
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.read import query
+from lanceway.tables.versions import branches
 from tests.tables import samples
 
 NO_VECTOR: dict[str, Any] = {"single_vector": []}

@@ -6,8 +6,9 @@ import pytest
 from lance_namespace import CreateTableBranchRequest, CreateTableIndexRequest, GetTableStatsRequest
 
 from lanceway.errors import TableBranchNotFoundError
-from lanceway.tables import branches, indices, statistics
+from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches
 from tests.tables import samples
 
 

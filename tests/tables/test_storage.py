@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.tables.storage import FolderStore, Store, local_path, open_store
+from lanceway.tables.storage.store import FolderStore, Store, local_path, open_store
 from tests.servers.seaweedfs import S3
 
 

@@ -18,8 +18,8 @@ from lanceway.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import branches, tags
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches, tags
 from tests.tables import samples
 
 

@@ -7,8 +7,8 @@ import pytest
 from lance_namespace import AlterTransactionRequest, AlterTransactionResponse
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
-from lanceway.tables import transactions
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import transactions
 from tests.tables import samples
 
 

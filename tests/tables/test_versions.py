@@ -25,8 +25,8 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import branches, tags, versions
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.versions import branches, tags, versions
 from tests.tables import samples
 
 

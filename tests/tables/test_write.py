@@ -22,8 +22,10 @@ from lanceway.errors import (
     TableColumnNotFoundError,
     TableSchemaValidationError,
 )
-from lanceway.tables import branches, ipc, write
 from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.read import ipc
+from lanceway.tables.versions import branches
+from lanceway.tables.write import rows
 from tests.tables import samples
 
 
@@ -31,15 +33,15 @@ def insert(
     table: Table, data: pa.Table | pa.RecordBatchReader, *, overwrite: bool = False, branch: str | None = None
 ) -> Any:
     reader = data.to_reader() if isinstance(data, pa.Table) else data
-    return write.insert(table, InsertIntoTableRequest(branch=branch), reader, overwrite=overwrite)
+    return rows.insert(table, InsertIntoTableRequest(branch=branch), reader, overwrite=overwrite)
 
 
 def merge(table: Table, data: pa.Table, **asked: Any) -> MergeInsertIntoTableResponse:
-    return write.merge_insert(table, MergeInsertIntoTableRequest(**asked), data.to_reader())
+    return rows.merge_insert(table, MergeInsertIntoTableRequest(**asked), data.to_reader())
 
 
 def update(table: Table, *updates: list[str], **asked: Any) -> Any:
-    return write.update(table, UpdateTableRequest(updates=list(updates), **asked))
+    return rows.update(table, UpdateTableRequest(updates=list(updates), **asked))
 
 
 def ids(table: Table, branch: str | None = None) -> list[int]:
@@ -50,7 +52,7 @@ def ids(table: Table, branch: str | None = None) -> list[int]:
 
 
 def test_overwriting_gives_new_rows_and_a_new_schema(table: Table) -> None:
-    assert write.overwrite(table, pa.table({"id": ["x"]}).to_reader(), None) == 2
+    assert rows.overwrite(table, pa.table({"id": ["x"]}).to_reader(), None) == 2
     assert open_at(table).to_table().to_pydict() == {"id": ["x"]}
     assert open_at(table, version=1).count_rows() == 10
 
@@ -200,7 +202,7 @@ def test_a_merge_whose_data_is_wrong(table: Table) -> None:
     with pytest.raises(InvalidInputError, match="Ambiguous"):
         merge(table, twice, on=["id"], when_matched_update_all=True)
     with pytest.raises(InvalidInputError, match="the line went dead"):
-        write.merge_insert(
+        rows.merge_insert(
             table,
             MergeInsertIntoTableRequest(on=["id"], when_not_matched_insert_all=True),
             samples.breaking(samples.rows(90)),
@@ -243,14 +245,14 @@ def test_an_update_that_cannot_be(
 
 
 def test_rows_are_deleted(table: Table) -> None:
-    told = write.delete(table, DeleteFromTableRequest(predicate="place.city = 'c3' OR id > 7"))
+    told = rows.delete(table, DeleteFromTableRequest(predicate="place.city = 'c3' OR id > 7"))
     assert told.version == 2
     assert ids(table) == [0, 1, 2, 4, 5, 6, 7]
 
 
 def test_changes_on_a_branch_stay_there(table: Table) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
-    write.delete(table, DeleteFromTableRequest(predicate="id < 5", branch="side"))
+    rows.delete(table, DeleteFromTableRequest(predicate="id < 5", branch="side"))
     update(table, ["id", "id + 50"], branch="side")
     assert ids(table) == list(range(10))
     assert ids(table, "side") == list(range(55, 60))
@@ -259,5 +261,5 @@ def test_changes_on_a_branch_stay_there(table: Table) -> None:
 @pytest.mark.parametrize(("predicate", "kind"), [("none = 1", TableColumnNotFoundError), ("id = =", InvalidInputError)])
 def test_a_delete_that_cannot_be(table: Table, predicate: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        write.delete(table, DeleteFromTableRequest(predicate=predicate))
+        rows.delete(table, DeleteFromTableRequest(predicate=predicate))
     assert len(ids(table)) == 10

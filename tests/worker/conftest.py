@@ -18,7 +18,8 @@ from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.loop import Worker
-from lanceway.tables import envelopes, ipc
+from lanceway.tables.read import ipc
+from lanceway.tables.schema import function_refs
 
 FUNCTIONS = "tests.worker.functions"
 
@@ -83,7 +84,7 @@ def view_request(id_: list[str], schema: pa.Schema, query: dict[str, Any] | str,
 
 def spec(kind: str, function: str, **fields: Any) -> dict[str, Any]:
     """What names a function for a view."""
-    envelope = envelopes.write(f"{FUNCTIONS}:{function}")
+    envelope = function_refs.write(f"{FUNCTIONS}:{function}")
     sha = hashlib.sha256(envelope.encode()).hexdigest()
     return {"kind": kind, "udtf": envelope, "udtf_sha": sha, "udtf_name": function, "udtf_version": "1", **fields}
 

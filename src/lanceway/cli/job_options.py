@@ -70,7 +70,7 @@ def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:
 def data_type(text: str) -> pa.DataType:
     """A word such as `int64`, `float32[384]` for vectors, or JSON as the contract writes types."""
     from lanceway.errors import InvalidInputError
-    from lanceway.tables import arrow_json
+    from lanceway.tables.schema import arrow_json
 
     try:
         return arrow_json.parse_type(_described(text.strip()))

@@ -50,7 +50,7 @@ class Place:
     @property
     def root(self) -> str:
         """Where new tables lie; a path of this machine is made absolute."""
-        from lanceway.tables.storage import local_path
+        from lanceway.tables.storage.store import local_path
 
         given = self.settings.get("root")
         if not given:

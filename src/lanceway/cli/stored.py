@@ -23,7 +23,7 @@ Options = Mapping[str, str]
 def check(store: LakeStore, options: Options, root: str | None) -> Iterator[Finding]:
     """Versions whose manifests are lost, manifests that no version has, and folders that no table has."""
     from lanceway.lake.versions import inventory
-    from lanceway.tables.storage import local_path
+    from lanceway.tables.storage.store import local_path
 
     only = None if root is None else str(local_path(root) or root).rstrip("/")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -64,13 +64,14 @@ def _claimed(store: LakeStore, holder: Holder) -> frozenset[Claimed]:
 
 def _files(location: str, branch: str, options: Options) -> frozenset[str]:
     """The names of the files beside the manifests of a branch."""
-    from lanceway.tables import manifests, storage
+    from lanceway.tables.storage import store as storage
+    from lanceway.tables.versions import manifests
 
     return frozenset(storage.open_store(location, options).level(manifests.folder(branch or None))[1])
 
 
 def _versions(names: Iterable[str]) -> Iterator[int]:
-    from lanceway.tables import manifests
+    from lanceway.tables.versions import manifests
 
     return (version for version in map(manifests.version_of, names) if version is not None)
 
@@ -118,7 +119,7 @@ def _folders(store: LakeStore, root: str, options: Options) -> Iterator[Finding]
     """Folders under a root that belong to no table: of one that was deregistered, or of nobody."""
     from lanceway.lake.versions import inventory
     from lanceway.lake.versions.checks import Finding
-    from lanceway.tables import storage
+    from lanceway.tables.storage import store as storage
 
     for name in sorted(storage.open_store(root, options).names()):
         location = f"{root}/{name}"

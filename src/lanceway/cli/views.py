@@ -123,9 +123,9 @@ def _declared(types: list[str] | None) -> pa.Schema:
 
 
 def _spec(kind: str, function: str, partition_by: str | None) -> dict[str, Any]:
-    from lanceway.tables import envelopes
+    from lanceway.tables.schema import function_refs
 
-    envelope = envelopes.write(function)
+    envelope = function_refs.write(function)
     return {
         "kind": kind,
         "udtf": envelope,

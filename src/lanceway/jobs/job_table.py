@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lanceway.errors import TableNotFoundError
-from lanceway.tables import datafiles, dataset
+from lanceway.tables import dataset
+from lanceway.tables.write import datafiles
 from lanceway.writes import destination
 from lanceway.writes import named as tables
 from lanceway.writes.destination import Destination

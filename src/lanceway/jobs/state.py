@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lanceway import config
 from lanceway.errors import ConcurrentModificationError, InternalError
-from lanceway.tables.storage import translated
+from lanceway.tables.storage.store import translated
 
 _SECONDS = 30.0
 

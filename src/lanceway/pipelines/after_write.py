@@ -28,8 +28,9 @@ from lanceway.jobs.table.clean import clean
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.problems import at
 from lanceway.pipelines.model import Index, Output
-from lanceway.tables import indices, tags
-from lanceway.tables.failures import translated
+from lanceway.tables import indices
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import tags
 
 if TYPE_CHECKING:
     from lanceway.writes.table_ref import Target

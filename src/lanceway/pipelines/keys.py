@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InvalidInputError
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import arrow_schema, spark_schema
-from lanceway.tables.failures import translated
-from lanceway.tables.fields import quoted
+from lanceway.tables.errors import translated
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes import stage
 from lanceway.writes.casting import to_spark
 from lanceway.writes.plan import Plan

@@ -21,7 +21,7 @@ from lanceway.pipelines.runs.failures import said
 from lanceway.spark.types import arrow_schema
 from lanceway.spark.write.merge import merge
 from lanceway.tables import dataset
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import destination, plan, write_id
 from lanceway.writes.write_id import Mark
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.server import context
-from lanceway.tables import options
+from lanceway.tables.storage import options
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, Match, Route
 

@@ -28,7 +28,7 @@ from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, Name
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.tree import catalogs, metalakes
 from lanceway.lake.tree.locations import canonical
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 METALAKE, CATALOG = "lanceway", "lake"
 _DATABASE, _WAREHOUSE, _TOKEN = "lake.db", "warehouse", "admin-token"

@@ -22,7 +22,7 @@ from lanceway.server.bodies import Inflow
 from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.views import View
 from lanceway.server.work import Work
-from lanceway.tables import ipc
+from lanceway.tables.read import ipc
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, Match, Route
 

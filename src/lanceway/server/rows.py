@@ -26,8 +26,9 @@ from lanceway.server.limits import (
     WHOLE_ANSWER_BYTES,
 )
 from lanceway.server.work import Work
-from lanceway.tables import arrow_json, ipc
-from lanceway.tables.ipc import Part
+from lanceway.tables.read import ipc
+from lanceway.tables.read.ipc import Part
+from lanceway.tables.schema import arrow_json
 from lanceway.wire import lance
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from lanceway.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import arrow_json
-from lanceway.tables.failures import FOREIGN, translate, translated
-from lanceway.tables.storage import Store, local_path, open_store
+from lanceway.tables.errors import FOREIGN, translate, translated
+from lanceway.tables.schema import arrow_json
+from lanceway.tables.storage.store import Store, local_path, open_store
 
 if TYPE_CHECKING:
     import lance

@@ -19,9 +19,10 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.index_content import IndexContent
 
 from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
-from lanceway.tables import fields, vectors
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.read import vectors
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance

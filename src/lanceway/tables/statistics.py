@@ -9,7 +9,7 @@ from lance_namespace_urllib3_client.models.fragment_stats import FragmentStats
 from lance_namespace_urllib3_client.models.fragment_summary import FragmentSummary
 
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 
 # A fragment with fewer rows than this is worth compacting.
 SMALL_FRAGMENT = 100_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from lance_namespace import LanceNamespace
 
-from lanceway.tables.storage import Store, open_store
+from lanceway.tables.storage.store import Store, open_store
 from lanceway.testing.space import Id, Space
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, TableVersionNotFoundError
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import columns
 
 if TYPE_CHECKING:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.tables import commits, creation, dataset
+from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import commit as commits
+from lanceway.tables.write import create
 from lanceway.writes import journal, stage, write_id
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan
 from lanceway.writes.write_id import Mark
@@ -45,8 +47,8 @@ def finish(plan: Plan, fragments: Sequence[str]) -> None:
 def _create(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
     place = plan.destination.current()
     # Without a name: that of a claim is known to the catalog alone. That the name stands is asked again.
-    claim = creation.Claim(None, place.stands)
-    creation.publish(place.table, plan.schema, stage.read(fragments), claim, mark.transaction(), mark.properties)
+    claim = create.Claim(None, place.stands)
+    create.publish(place.table, plan.schema, stage.read(fragments), claim, mark.transaction(), mark.properties)
 
 
 def commit(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.tables import dataset
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import journal, stage
 from lanceway.writes.plan import Plan
 

@@ -10,9 +10,10 @@ from lance_namespace import DeclareTableRequest, DescribeTableRequest
 
 from lanceway.catalogs.contract import withdrawal
 from lanceway.errors import TableAlreadyExistsError, TableNotFoundError
-from lanceway.tables import dataset, managers
+from lanceway.tables import dataset
 from lanceway.tables.dataset import RESERVED, Table
-from lanceway.tables.storage import EXPIRES
+from lanceway.tables.storage.store import EXPIRES
+from lanceway.tables.versions import manager
 from lanceway.writes.table_ref import Target
 
 # Catalogs whose tables a lake may hold for reading alone: one itself, or a server that has one.
@@ -74,7 +75,7 @@ class Destination:
     def require_writable(self) -> None:
         """Refuse to write to a table of a lake that another lake manages: that one would never show it."""
         if self.target.type in _OF_LAKES and not self.managed:
-            managers.refuse_write(self.target.name, self.location, self.table.store())
+            manager.refuse_write(self.target.name, self.location, self.table.store())
 
     def stands(self) -> bool:
         """Whether the table is still where it was when the write was planned."""

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
-from lanceway.tables import datafiles
-from lanceway.tables.storage import Store
+from lanceway.tables.storage.store import Store
+from lanceway.tables.write import datafiles
 from lanceway.writes.destination import Destination
 
 # Out of sight of every reader of the format, and gone with the table's folder.

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lanceway.errors import ConcurrentModificationError
-from lanceway.tables import datafiles, dataset
-from lanceway.tables.source import Source
+from lanceway.tables import dataset
+from lanceway.tables.write import datafiles
+from lanceway.tables.write.reader import Source
 from lanceway.writes import journal
 from lanceway.writes.casting import to_lance
 from lanceway.writes.destination import Destination

@@ -25,8 +25,8 @@ from lanceway.errors import (
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import translated
-from lanceway.tables.storage import EXPIRES
+from lanceway.tables.errors import translated
+from lanceway.tables.storage.store import EXPIRES
 from lanceway.writes import options as known
 
 if TYPE_CHECKING:

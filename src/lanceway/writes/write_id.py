@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lanceway.errors import TableVersionNotFoundError
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 
 if TYPE_CHECKING:
     import lance

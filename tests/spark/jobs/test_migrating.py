@@ -22,7 +22,7 @@ from lanceway.jobs.between import provenance
 from lanceway.jobs.between.rows import pin
 from lanceway.jobs.journal import Journal
 from lanceway.jobs.running import never
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage.store import open_store
 from tests.spark.jobs import moves
 from tests.spark.jobs.moves import Heard, states
 

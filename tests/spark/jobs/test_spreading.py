@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage.store import open_store
 from tests.spark.jobs import moves
 from tests.spark.jobs.moves import Heard, states
 

@@ -27,9 +27,10 @@ from lanceway.catalogs.contract.requests import accept, table_id
 from lanceway.catalogs.contract.tables import TableOperations
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake.runs.job_states import QUEUED, RUNNING
-from lanceway.tables import columns, computed, dataset, view_requests, views
+from lanceway.tables import dataset
 from lanceway.tables.dataset import VIEW, is_main
-from lanceway.tables.views import CHUNKER, View
+from lanceway.tables.schema import columns, computed, view_requests, views
+from lanceway.tables.schema.views import CHUNKER, View
 
 if TYPE_CHECKING:
     import pyarrow as pa

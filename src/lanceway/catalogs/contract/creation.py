@@ -22,8 +22,10 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import creation, dataset, ipc, write
+from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
+from lanceway.tables.read import ipc
+from lanceway.tables.write import create, rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +94,7 @@ class TableCreation(MetadataOperations):
             )
         handle = self._handle(table, entry)
         if chosen == "overwrite":
-            version = write.overwrite(_reached(handle, request), data, request.storage_options)
+            version = rows.overwrite(_reached(handle, request), data, request.storage_options)
         else:
             version = dataset.open_at(handle).version
         return self._created(entry, version)
@@ -100,10 +102,10 @@ class TableCreation(MetadataOperations):
     def _write_first(
         self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
     ) -> CreateTableResponse:
-        claim = creation.Claim(entry.claim, lambda: self._holds(table, entry))
+        claim = create.Claim(entry.claim, lambda: self._holds(table, entry))
         try:
             handle = _reached(self._handle(table, entry), request)
-            written = creation.create(handle, data, request.storage_options, claim)
+            written = create.create(handle, data, request.storage_options, claim)
         except LanceNamespaceError:
             if not self._holds(table, entry):
                 self._clear_away(table, entry)
@@ -154,5 +156,5 @@ class _Reached(Wrapper):
 def _reached(table: Table, request: CreateTableRequest) -> Table:
     if table.client is None or not request.storage_options:
         return table
-    options = creation.with_options(table, request.storage_options).storage_options or {}
+    options = create.with_options(table, request.storage_options).storage_options or {}
     return replace(table, client=_Reached(table.client, options))

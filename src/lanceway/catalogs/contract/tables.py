@@ -87,20 +87,12 @@ from lanceway.errors import (
     InvalidInputError,
     UnsupportedOperationError,
 )
-from lanceway.tables import (
-    branches,
-    columns,
-    indices,
-    ipc,
-    metadata,
-    query,
-    statistics,
-    tags,
-    transactions,
-    versions,
-    write,
-)
+from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table
+from lanceway.tables.read import ipc, query
+from lanceway.tables.schema import columns, metadata
+from lanceway.tables.versions import branches, tags, transactions, versions
+from lanceway.tables.write import rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,9 +121,7 @@ class TableOperations(TableCreation):
         """Insert from a reader: `insert_into_table` without holding the data whole."""
         request = accept(InsertIntoTableRequest, request)
         chosen = mode("The mode of insert_into_table", request.mode, "append", "overwrite")
-        return write.insert(
-            self._table(request.id, "insert_into_table"), request, data, overwrite=chosen == "overwrite"
-        )
+        return rows.insert(self._table(request.id, "insert_into_table"), request, data, overwrite=chosen == "overwrite")
 
     def merge_insert_into_table(
         self, request: MergeInsertIntoTableRequest, request_data: bytes
@@ -143,15 +133,15 @@ class TableOperations(TableCreation):
     ) -> MergeInsertIntoTableResponse:
         """Merge from a reader: `merge_insert_into_table` without holding the data whole."""
         request = accept(MergeInsertIntoTableRequest, request)
-        return write.merge_insert(self._table(request.id, "merge_insert_into_table"), request, data)
+        return rows.merge_insert(self._table(request.id, "merge_insert_into_table"), request, data)
 
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
         request = accept(UpdateTableRequest, request)
-        return write.update(self._table(request.id, "update_table"), request)
+        return rows.update(self._table(request.id, "update_table"), request)
 
     def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
         request = accept(DeleteFromTableRequest, request)
-        return write.delete(self._table(request.id, "delete_from_table"), request)
+        return rows.delete(self._table(request.id, "delete_from_table"), request)
 
     def query_table(self, request: QueryTableRequest) -> QueryTableResponse:
         return QueryTableResponse(data=ipc.write_file(self.query_table_stream(request)))

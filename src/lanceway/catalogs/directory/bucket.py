@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
 from lanceway.catalogs.directory.folder import DEREGISTERED, RESERVED, Folder, Look, has_version
-from lanceway.tables import manifests, own_files
-from lanceway.tables.storage import Store, open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import Store, open_store
+from lanceway.tables.versions import manifests
 
 _AT_ONCE = 16
 # pylance reads a URI: these must not be taken for an escape, a fragment or a query.

@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanceway.tables import manifests, own_files
-from lanceway.tables.storage import FolderStore, Store, local_path, translated
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import FolderStore, Store, local_path, translated
+from lanceway.tables.versions import manifests
 
 RESERVED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"

@@ -16,8 +16,8 @@ from lanceway.catalogs.directory.manifest_relay import RelayedManifest
 from lanceway.catalogs.directory.names import SUFFIX, check_known, folders_of, looks_like_manifest_folder, table_of
 from lanceway.errors import InvalidInputError, TableNotFoundError
 from lanceway.identifiers import ROOT, Identifier
-from lanceway.tables import relay
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage import fork
+from lanceway.tables.storage.store import local_path
 
 # A page looks for markers in at least so many folders at a time.
 _CHUNK = 64
@@ -37,7 +37,7 @@ class DirectoryLookup(Catalog):
 
     @property
     def _manifest(self) -> Manifest:
-        return RelayedManifest(self._folder, self._options) if relay.is_needed() else self._own_manifest
+        return RelayedManifest(self._folder, self._options) if fork.is_needed() else self._own_manifest
 
     def close(self) -> None:
         super().close()

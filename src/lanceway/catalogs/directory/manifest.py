@@ -39,7 +39,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import failures
+from lanceway.tables import errors
 from lanceway.tables.dataset import Table
 
 if TYPE_CHECKING:
@@ -296,9 +296,9 @@ class Manifest:
         or an internal error with the storage's own words."""
         try:
             yield
-        except (*failures.FOREIGN, InternalError) as error:
+        except (*errors.FOREIGN, InternalError) as error:
             table = Table(f"the manifest of {self._folder.root}", self._folder.location(MANIFEST))
-            raise failures.translate(table, operation, error) from None
+            raise errors.translate(table, operation, error) from None
 
     def _insistently(self, identifier: Identifier, change: Callable[[], object]) -> None:
         """pylance reports a lost race as a conflict; whether the name is taken now tells what it was."""

@@ -9,14 +9,14 @@ from typing import Any, cast
 from lanceway.catalogs.directory.folder import open_folder
 from lanceway.catalogs.directory.manifest import Manifest, Row
 from lanceway.identifiers import Identifier
-from lanceway.tables import relay
+from lanceway.tables.storage import fork
 
 
 class RelayedManifest(Manifest):
     """The manifest of one root through this process's helper."""
 
     def _ask(self, question: str, *arguments: object) -> Any:
-        return relay.ask(_answer, self._folder.root, tuple(self._options.items()), question, arguments)
+        return fork.ask(_answer, self._folder.root, tuple(self._options.items()), question, arguments)
 
     def namespace_properties(self, namespace: Identifier) -> dict[str, str] | None:
         return cast("dict[str, str] | None", self._ask("namespace_properties", namespace))

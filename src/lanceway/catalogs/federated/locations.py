@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel
 
 from lanceway.errors import InvalidInputError, PermissionDeniedError
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
     from lanceway.catalogs.federated.mounts import Mount

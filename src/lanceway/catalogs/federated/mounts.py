@@ -14,7 +14,7 @@ from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.registry import catalog_class
 from lanceway.config import CatalogSettings, is_secret, read_settings
 from lanceway.errors import InvalidInputError, LanceNamespaceError, ServiceUnavailableError
-from lanceway.tables.failures import FOREIGN
+from lanceway.tables.errors import FOREIGN
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace

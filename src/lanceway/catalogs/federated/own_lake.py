@@ -18,7 +18,7 @@ from lanceway.identifiers import ROOT
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import catalogs, locations
 from lanceway.lake.tree.catalogs import Catalog
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 _RESERVED = "lanceway."
 # Opened catalogs that are kept at hand: they share connections, and are small.

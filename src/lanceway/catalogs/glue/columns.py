@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace_urllib3_client.models.json_arrow_field import JsonArrowField
 
 from lanceway.catalogs.glue import types
-from lanceway.tables import arrow_json
+from lanceway.tables.schema import arrow_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,8 +22,8 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import own_files
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import open_store
 
 EXTERNAL = "EXTERNAL_TABLE"
 TABLE_TYPE, LANCE = "table_type", "lance"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lanceway.tables.storage import EXPIRES
+from lanceway.tables.storage.store import EXPIRES
 from lanceway.wire.iceberg import LoadedTable
 
 PREFIX = "storage."

@@ -27,8 +27,9 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import dataset, own_files
-from lanceway.tables.storage import local_path, open_store
+from lanceway.tables import dataset
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import LoadedTable
 from lanceway.wire.retries import Repeat

@@ -25,9 +25,9 @@ from lanceway.identifiers import Identifier
 from lanceway.lake.tree.lookups import Table as Row
 from lanceway.lake.versions import claims, orphans, versions
 from lanceway.lake.versions.versions import MAIN, Claim, Version
-from lanceway.tables import manifests
-from lanceway.tables import versions as stored
 from lanceway.tables.dataset import is_main
+from lanceway.tables.versions import manifests
+from lanceway.tables.versions import versions as stored
 
 _ATTEMPTS = 10
 _MET_AT_MOST = 10_000

@@ -23,7 +23,7 @@ from lanceway.lake.tree import catalogs, metalakes, settings
 from lanceway.lake.tree.locations import canonical, is_same
 from lanceway.lake.tree.lookups import Table as Row
 from lanceway.lake.tree.separators import POLICIES, Separator
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 MANAGED, STORAGE = "managed", "storage"
 _NOBODY = "anonymous"

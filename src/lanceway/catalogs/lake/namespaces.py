@@ -11,8 +11,9 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import locations, namespaces, removals, settings, subtrees
 from lanceway.lake.tree.catalogs import get
-from lanceway.tables import managers, own_files
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import open_store
+from lanceway.tables.versions import manager as managers
 
 
 class LakeNamespaces(LakeConnection):

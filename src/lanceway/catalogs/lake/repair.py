@@ -16,7 +16,7 @@ from lanceway.lake.tree.lookups import Table as Row
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.orphans import Stray
 from lanceway.lake.versions.versions import MAIN, Claim, Version
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 STRAY, UNCOPIED, VANISHED = "stray", "uncopied", "vanished"
 

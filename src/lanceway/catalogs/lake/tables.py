@@ -27,9 +27,11 @@ from lanceway.lake.tree import locations, lookups, removals, tables
 from lanceway.lake.tree.lookups import Entry
 from lanceway.lake.tree.lookups import Table as Row
 from lanceway.lake.versions import versions
-from lanceway.tables import dataset, managers, own_files
+from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import open_store
+from lanceway.tables.versions import manager
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +113,7 @@ class LakeTables(LakeNamespaces):
         if row.managed:
             self._manifests(row).require_manager()
         elif self._is_foreign(self._entry(row).location):
-            raise managers.read_only(str(row.identifier), self._entry(row).location)
+            raise manager.read_only(str(row.identifier), self._entry(row).location)
 
     def _is_known_foreign(self, location: str) -> bool:
         """The same, False where storage does not answer: it is asked again before anything is deleted."""
@@ -136,7 +138,7 @@ class LakeTables(LakeNamespaces):
         """Say in storage that this lake does not manage a table any more, unless another row of it does."""
         if not self._lake.read(lambda connection: locations.is_managed(connection, location)):
             with suppress(LanceNamespaceError):  # then it is said until somebody deletes it, as the refusal explains
-                managers.leave(open_store(location, self._options), self._lake.identity)
+                manager.leave(open_store(location, self._options), self._lake.identity)
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         if not entry.managed:
@@ -212,7 +214,7 @@ class LakeTables(LakeNamespaces):
                 "another location."
             )
         if place is not None and row.managed and place.is_foreign:
-            raise managers.refusal(f"{table} cannot be declared", place.location, "Choose another location.")
+            raise manager.refusal(f"{table} cannot be declared", place.location, "Choose another location.")
         if place is not None and place.is_filled:
             raise InvalidInputError(
                 f"{table} cannot be declared at {place.location}: it is not empty, and what is there is not the "
@@ -351,7 +353,7 @@ class LakeTables(LakeNamespaces):
     def _drop_table(self, table: Identifier) -> TableEntry:
         location = self._entry(self._row(table)).location
         if self._is_known_foreign(location):
-            raise managers.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
+            raise manager.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
         self._refuse_others(f"The table {table}", location)
         dropped = self._lake.run(lambda connection: tables.drop(connection, self._catalog.id, table, by=self._user))
         entry = self._entry(dropped)

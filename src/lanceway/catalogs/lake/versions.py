@@ -29,8 +29,8 @@ from lanceway.errors import (
 )
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import MAIN, Version
-from lanceway.tables import branches, manifests
-from lanceway.tables import versions as stored
+from lanceway.tables.versions import branches, manifests
+from lanceway.tables.versions import versions as stored
 
 
 class LakeVersions(LakeClaims):

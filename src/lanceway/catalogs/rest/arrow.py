@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError
-from lanceway.tables import ipc
-from lanceway.tables.failures import FOREIGN, cleaned
+from lanceway.tables.errors import FOREIGN, cleaned
+from lanceway.tables.read import ipc
 from lanceway.wire.http import Download
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSch
 from pydantic import ValidationError
 
 from lanceway.catalogs.unity import types
-from lanceway.tables import arrow_json
+from lanceway.tables.schema import arrow_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

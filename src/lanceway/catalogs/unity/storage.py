@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lanceway.tables.storage import EXPIRES
+from lanceway.tables.storage.store import EXPIRES
 from lanceway.wire.unity import Vended
 
 # By what Unity calls each kind of credentials: its fields, and what pylance calls them.

@@ -23,8 +23,8 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import own_files
-from lanceway.tables.storage import open_store
+from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import open_store
 from lanceway.wire import unity
 from lanceway.wire.retries import Repeat
 from lanceway.wire.unity import TableInfo

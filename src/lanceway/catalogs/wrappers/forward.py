@@ -14,7 +14,7 @@ from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.operations import REQUESTS, WITH_DATA, stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import UnsupportedOperationError
-from lanceway.tables import ipc
+from lanceway.tables.read import ipc
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from lance_namespace import CreateMaterializedViewRequest
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
-from lanceway.tables import view_requests
+from lanceway.tables.schema import view_requests
 
 Model = TypeVar("Model", bound=BaseModel)
 Names = list[str]

@@ -23,7 +23,7 @@ from lanceway.jobs.between.mapping import Naming
 from lanceway.jobs.between.register import Registrar, find, is_same_place, location_of
 from lanceway.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
 from lanceway.jobs.running import Listener, Stop
-from lanceway.tables.storage import Store, local_path, open_store
+from lanceway.tables.storage.store import Store, local_path, open_store
 
 # Deeper than any warehouse, and an end for folders that lead into themselves.
 _DEEPEST = 32

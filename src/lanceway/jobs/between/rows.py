@@ -15,9 +15,9 @@ from lanceway.identifiers import Identifier
 from lanceway.jobs.between.checksums import Checksum
 from lanceway.jobs.between.register import location_of
 from lanceway.jobs.running import Stop
-from lanceway.tables import blobs
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import blobs
 
 if TYPE_CHECKING:
     import lance

@@ -12,8 +12,8 @@ from lance_namespace_urllib3_client.models.version_range import VersionRange
 from lanceway.errors import InvalidInputError
 from lanceway.jobs.job_table import Held
 from lanceway.jobs.summaries import Summary
-from lanceway.tables import manifests
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import manifests
 from lanceway.writes import named
 
 OLDER_THAN = timedelta(days=14)

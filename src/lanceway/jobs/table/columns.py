@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.jobs.job_table import Held
 from lanceway.jobs.table.functions import Function
-from lanceway.tables.failures import FOREIGN, translate, translated
+from lanceway.tables.errors import FOREIGN, translate, translated
 
 if TYPE_CHECKING:
     import lance

@@ -15,7 +15,7 @@ from lanceway.jobs import job_table, parts, running
 from lanceway.jobs.job_table import Held
 from lanceway.jobs.running import Stop
 from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import named
 from lanceway.writes.conflicts import ATTEMPTS
 

@@ -14,7 +14,7 @@ from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
 from lanceway.jobs.table import duplicates
 from lanceway.jobs.table.duplicates import LAST, Keys
 from lanceway.spark.write.rewriting import Base
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import commit, deletions, named, stage
 from lanceway.writes.conflicts import insistently
 from lanceway.writes.write_id import Mark

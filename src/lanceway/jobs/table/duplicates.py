@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.spark.types import ROW_ADDRESS
 from lanceway.spark.write.rewriting import Base
-from lanceway.tables.failures import translated
-from lanceway.tables.fields import quoted
+from lanceway.tables.errors import translated
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes import deletions
 
 if TYPE_CHECKING:

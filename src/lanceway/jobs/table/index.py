@@ -17,7 +17,7 @@ from lanceway.jobs.running import Stop
 from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
 from lanceway.jobs.table import segments
 from lanceway.tables import indices
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
 from lanceway.writes import named
 from lanceway.writes.conflicts import insistently

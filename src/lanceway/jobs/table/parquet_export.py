@@ -13,7 +13,7 @@ from lanceway.jobs.job_table import Held
 from lanceway.jobs.running import Stop
 from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
 from lanceway.jobs.table.parquet_files import Files
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import named
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables.storage import Object, Store, local_path, open_store
+from lanceway.tables.storage.store import Object, Store, local_path, open_store
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from lanceway.jobs.running import Stop
 from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
 from lanceway.jobs.table.parquet_files import Files, plain
 from lanceway.tables import dataset
-from lanceway.tables.storage import Object
+from lanceway.tables.storage.store import Object
 from lanceway.writes import commit, destination, named, stage, write_id
 from lanceway.writes import plan as planning
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan

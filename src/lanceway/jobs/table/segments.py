@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lanceway.jobs.job_table import Held
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lanceway.jobs.running import Stop
 from lanceway.jobs.summaries import Step, Summary, Watcher
 from lanceway.jobs.table.columns import Computer
 from lanceway.spark.types import ROW_ID
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import commit
 from lanceway.writes.conflicts import insistently
 from lanceway.writes.plan import APPEND, Plan

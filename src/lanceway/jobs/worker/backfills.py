@@ -10,7 +10,7 @@ from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
 from lanceway.jobs.table.expressions import Expression, Picked
 from lanceway.jobs.table.functions import Function
 from lanceway.jobs.worker import allowed
-from lanceway.tables import computed, fields
+from lanceway.tables.schema import computed, fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

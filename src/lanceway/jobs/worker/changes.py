@@ -12,9 +12,9 @@ from lanceway.jobs.worker import shares
 from lanceway.jobs.worker.shares import Share
 from lanceway.jobs.worker.write import Shown, leaves_rows, states, transaction
 from lanceway.spark.read.literals import literal
-from lanceway.tables import fields
-from lanceway.tables.failures import translated
-from lanceway.tables.views import View, scan
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import fields
+from lanceway.tables.schema.views import View, scan
 
 if TYPE_CHECKING:
     import lance

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
 from lanceway.jobs.table.functions import Function
-from lanceway.tables.views import CHUNKER, View
+from lanceway.tables.schema.views import CHUNKER, View
 
 if TYPE_CHECKING:
     import pyarrow as pa

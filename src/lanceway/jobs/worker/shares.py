@@ -10,8 +10,8 @@ from lanceway.jobs import job_table
 from lanceway.jobs.job_table import Held
 from lanceway.jobs.worker import expansions
 from lanceway.jobs.worker.write import fitted
-from lanceway.tables.failures import translated
-from lanceway.tables.views import QUERY, View, scan
+from lanceway.tables.errors import translated
+from lanceway.tables.schema.views import QUERY, View, scan
 from lanceway.writes import stage
 from lanceway.writes.plan import Plan
 

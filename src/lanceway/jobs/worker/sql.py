@@ -11,8 +11,8 @@ from lanceway.jobs.summaries import Summary
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.lake.runs.jobs import Job
 from lanceway.spark.types import arrow_schema
-from lanceway.tables.fields import quoted
-from lanceway.tables.views import View
+from lanceway.tables.schema.fields import quoted
+from lanceway.tables.schema.views import View
 from lanceway.writes.plan import require_fit
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from lanceway.jobs.worker.lease import Holding
 from lanceway.jobs.worker.shares import Counted, Room, Share, Writer
 from lanceway.jobs.worker.write import Refresh, Shown
 from lanceway.lake.runs.jobs import Job
-from lanceway.tables.failures import translated
-from lanceway.tables.views import UDTF, View
+from lanceway.tables.errors import translated
+from lanceway.tables.schema.views import UDTF, View
 from lanceway.writes import stage
 from lanceway.writes.conflicts import insistently
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableVersionNotFoundError
 from lanceway.jobs.job_table import Held
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import commit as committing
 from lanceway.writes.plan import APPEND, OVERWRITE, Plan
 from lanceway.writes.write_id import Mark

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.runs.source_files import File
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from lanceway.spark.errors import plainly
 from lanceway.spark.types import arrow_schema, spark_schema
 from lanceway.spark.write.changed_rows import DELETE
 from lanceway.spark.write.changes import CHANGE, read_changes
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes import columns as carried
 from lanceway.writes.additions import Additions
 from lanceway.writes.casting import to_spark

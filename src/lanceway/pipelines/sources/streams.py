@@ -13,7 +13,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.jobs.running import Stop
 from lanceway.pipelines import outputs, targets, two_phase_write
 from lanceway.pipelines.model import Pipeline, Source
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.pipelines.file.problems import at
 from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
 from lanceway.pipelines.runs.failures import said
-from lanceway.tables.fields import quoted
+from lanceway.tables.schema.fields import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -16,8 +16,9 @@ from lance_namespace import (
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.spark.catalog import creating
 from lanceway.spark.types import arrow_schema
-from lanceway.tables import arrow_json, dataset, fields
-from lanceway.tables.failures import translated
+from lanceway.tables import dataset
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import arrow_json, fields
 from lanceway.writes import destination
 from lanceway.writes.table_ref import Target
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.spark.read import filters
-from lanceway.tables import fields
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import pyarrow as pa

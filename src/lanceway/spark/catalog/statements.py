@@ -19,7 +19,7 @@ from lanceway.spark.catalog import altering, creating, loading, paging, predicat
 from lanceway.spark.catalog.loading import Asked
 from lanceway.spark.read import scan
 from lanceway.spark.write import replace
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

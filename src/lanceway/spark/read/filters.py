@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.spark.read.literals import is_text, literal
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID
-from lanceway.tables.blobs import is_blob
+from lanceway.tables.schema.blobs import is_blob
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,7 +21,7 @@ from lanceway.errors import (
 from lanceway.spark.errors import plainly
 from lanceway.spark.read import filters, indexed, partitions, search, snapshot
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes.options import OWNER, ReadOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lance_namespace import QueryTableRequest
 
 from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import InvalidInputError
-from lanceway.tables import query
+from lanceway.tables.read import query
 from lanceway.writes.options import OWNER, ReadOptions
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from lanceway.errors import TableColumnNotFoundError
 from lanceway.spark.read import search
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 
 if TYPE_CHECKING:
     import lance

@@ -11,8 +11,8 @@ from lanceway.spark.errors import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
 from lanceway.spark.write.changed_rows import DELETE, INSERT, UPDATE
 from lanceway.spark.write.comparing import differ
-from lanceway.tables.failures import translated
-from lanceway.tables.fields import quoted
+from lanceway.tables.errors import translated
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes import columns as carried
 from lanceway.writes import named
 from lanceway.writes.casting import to_spark

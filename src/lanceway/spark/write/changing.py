@@ -9,7 +9,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
 from lanceway.spark.write.changed_rows import ACTION, DELETE, UPDATE
 from lanceway.spark.write.rewriting import Base, Changed, rewrite
-from lanceway.tables.fields import quoted
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes import named
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from lanceway.tables.fields import quoted
+from lanceway.tables.schema.fields import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

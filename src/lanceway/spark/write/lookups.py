@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
 from lanceway.tables import dataset
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 from lanceway.writes.batching import chunks
 from lanceway.writes.casting import to_spark
 from lanceway.writes.destination import Destination

@@ -12,7 +12,7 @@ from lanceway.spark.write import lookups
 from lanceway.spark.write.changed_rows import ACTION, DELETE, INSERT, TWIN, UPDATE
 from lanceway.spark.write.rewriting import Base, Changed, rewrite
 from lanceway.spark.write.stream import QUERY
-from lanceway.tables.fields import quoted
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes import named, write_id
 from lanceway.writes.write_id import Mark
 

@@ -22,10 +22,11 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import fields, fulltext, hybrid, vectors
+from lanceway.tables.cache import read_at
 from lanceway.tables.dataset import Table
-from lanceway.tables.failures import translated
-from lanceway.tables.opened import read_at
+from lanceway.tables.errors import translated
+from lanceway.tables.read import fulltext, hybrid, vectors
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance

@@ -19,9 +19,9 @@ from lance_namespace_urllib3_client.models.alter_transaction_unset_property impo
 )
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
-from lanceway.tables import versions
 from lanceway.tables.dataset import OWN_METADATA, Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import versions
 
 if TYPE_CHECKING:
     import lance

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from lance_namespace import ListTableVersionsRequest
 
 from lanceway.tables.dataset import Table, is_main, open_at
-from lanceway.tables.failures import FOREIGN
-from lanceway.tables.storage import EXPIRES
+from lanceway.tables.errors import FOREIGN
+from lanceway.tables.storage.store import EXPIRES
 
 if TYPE_CHECKING:
     import lance

@@ -24,12 +24,12 @@ from lanceway.errors import (
     InvalidTableStateError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import manifests, tags
 from lanceway.tables.dataset import Table, is_main, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import manifests, tags
 
 if TYPE_CHECKING:
-    from lanceway.tables.storage import Object, Store
+    from lanceway.tables.storage.store import Object, Store
 
 # A key of the table's configuration, which no reader looks at.
 BARRED = "lanceway.barred"

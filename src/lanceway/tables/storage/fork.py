@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from lanceway.errors import InternalError, LanceNamespaceError
-from lanceway.tables.storage import Object, Store
+from lanceway.tables.storage.store import Object, Store
 
-_COMMAND = "from lanceway.tables.relay import serve; serve()"
+_COMMAND = "from lanceway.tables.storage.fork import serve; serve()"
 
 
 class RelayedStore(Store):
@@ -63,7 +63,7 @@ class RelayedStore(Store):
 
 
 def _answer(location: str, options: dict[str, str], question: str, arguments: tuple[object, ...]) -> object:
-    from lanceway.tables.bucket import BucketStore
+    from lanceway.tables.storage.bucket import BucketStore
 
     answer: object = getattr(BucketStore(location, options), question)(*arguments)
     return list(answer) if isinstance(answer, Iterator) else answer

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import vectors
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.read import vectors
 
 if TYPE_CHECKING:
     import lance

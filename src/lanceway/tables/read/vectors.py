@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import fields
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance

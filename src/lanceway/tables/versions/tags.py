@@ -15,7 +15,7 @@ from lance_namespace_urllib3_client.models.tag_contents import TagContents
 
 from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError
 from lanceway.tables.dataset import Table, is_main, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
 
 if TYPE_CHECKING:
     import lance

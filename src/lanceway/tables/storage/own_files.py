@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lanceway.tables.storage import Store
+    from lanceway.tables.storage.store import Store
 
 # Folders whose names Lance, or in the last case Lanceway, has for itself.
 _FOLDERS = ("_versions", "_transactions", "_deletions", "_indices", "_refs", "_mem_wal", r"\.lanceway")

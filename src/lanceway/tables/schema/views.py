@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError
-from lanceway.tables import fields
 from lanceway.tables.dataset import VIEW, Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance

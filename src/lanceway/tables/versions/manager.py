@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InvalidTableStateError, PermissionDeniedError
 
 if TYPE_CHECKING:
-    from lanceway.tables.storage import Store
+    from lanceway.tables.storage.store import Store
 
 # Out of sight of every reader of the format, and gone with the table's folder.
 _FOLDER = ".lanceway"

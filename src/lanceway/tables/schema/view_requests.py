@@ -13,8 +13,8 @@ from lance_namespace import CreateMaterializedViewRequest
 
 from lanceway.config.rows import unknown
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.tables import envelopes, fields
-from lanceway.tables.views import KINDS, QUERY, UDTF, View
+from lanceway.tables.schema import fields, function_refs
+from lanceway.tables.schema.views import KINDS, QUERY, UDTF, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,8 +71,8 @@ def _with_function(view: View, request: CreateMaterializedViewRequest) -> View:
         )
     partition = _partition(spec.partition_by, view.kind) if spec.partition_by else None
     what = f"{_CREATE}: the function {spec.udtf_name!r}"
-    function = envelopes.read(what, spec.udtf)
-    envelopes.check_sha(what, spec.udtf, spec.udtf_sha)
+    function = function_refs.read(what, spec.udtf)
+    function_refs.check_sha(what, spec.udtf, spec.udtf_sha)
     return replace(view, function=function, inputs=tuple(spec.input_columns or ()), partition=partition)
 
 

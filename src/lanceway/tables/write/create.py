@@ -25,16 +25,18 @@ from lanceway.errors import (
     TableNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables import commits, datafiles, manifests, options
 from lanceway.tables.dataset import RESERVED, Table, has_data
-from lanceway.tables.failures import translated
-from lanceway.tables.source import Source
+from lanceway.tables.errors import translated
+from lanceway.tables.storage import options
+from lanceway.tables.versions import commit, manifests
+from lanceway.tables.write import datafiles
+from lanceway.tables.write.reader import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
 
-    from lanceway.tables.storage import Store
+    from lanceway.tables.storage.store import Store
 
 Result = TypeVar("Result")
 _FIRST = 1
@@ -230,7 +232,7 @@ def _commit(
             uuid=transaction,
             transaction_properties=dict(properties or {}),
         )
-        commits.commit(table, first, retries=0)
+        commit.commit(table, first, retries=0)
 
 
 # -- whose version it is -------------------------------------------------------------------------

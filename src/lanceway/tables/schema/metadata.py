@@ -13,9 +13,9 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import fields
 from lanceway.tables.dataset import VIEW, Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import pyarrow as pa

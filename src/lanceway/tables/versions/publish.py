@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from lanceway.tables import manifests
+from lanceway.tables.versions import manifests
 
 if TYPE_CHECKING:
-    from lanceway.tables.storage import Store
+    from lanceway.tables.storage.store import Store
 
 # Out of sight of every reader of the format, and gone with the table's folder.
 KEPT = ".lanceway/strays"

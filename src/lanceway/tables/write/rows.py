@@ -22,11 +22,11 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import fields
-from lanceway.tables.creation import with_options
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.failures import translated
-from lanceway.tables.source import Source
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import fields
+from lanceway.tables.write.create import with_options
+from lanceway.tables.write.reader import Source
 
 if TYPE_CHECKING:
     import lance

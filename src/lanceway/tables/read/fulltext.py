@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables import fields
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance

@@ -16,9 +16,9 @@ from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEn
 from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColumnsEntry
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.tables import arrow_json, computed, fields
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.schema import arrow_json, computed, fields
 
 if TYPE_CHECKING:
     import lance

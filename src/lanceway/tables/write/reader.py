@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.tables.failures import FOREIGN, cleaned, translate
+from lanceway.tables.errors import FOREIGN, cleaned, translate
 
 if TYPE_CHECKING:
     import pyarrow as pa

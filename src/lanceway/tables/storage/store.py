@@ -117,8 +117,8 @@ def open_store(location: str, storage_options: Mapping[str, str] | None = None) 
     path = local_path(location)
     if path is not None:
         return FolderStore(path)
-    from lanceway.tables.bucket import BucketStore, is_usable_here
-    from lanceway.tables.relay import RelayedStore
+    from lanceway.tables.storage.bucket import BucketStore, is_usable_here
+    from lanceway.tables.storage.fork import RelayedStore
 
     return (BucketStore if is_usable_here() else RelayedStore)(location, storage_options or {})
 

@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables.dataset import is_main
-from lanceway.tables.storage import local_path
+from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
     from lanceway.tables.dataset import Table
-    from lanceway.tables.storage import Object, Store
+    from lanceway.tables.storage.store import Object, Store
 
 FOLDER = "_versions"
 HINT = f"{FOLDER}/latest_version_hint.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lanceway.tables.storage import Store
+    from lanceway.tables.storage.store import Store
 
 _SUFFIX = ".lance"
 

@@ -8,9 +8,9 @@ from lance_namespace import CreateTableBranchRequest, DeleteTableBranchRequest
 from lance_namespace_urllib3_client.models.branch_contents import BranchContents
 
 from lanceway.errors import InvalidInputError, TableBranchAlreadyExistsError
-from lanceway.tables import manifests
 from lanceway.tables.dataset import MAIN, Table, open_at, require_branch
-from lanceway.tables.failures import translated
+from lanceway.tables.errors import translated
+from lanceway.tables.versions import manifests
 
 if TYPE_CHECKING:
     from lance.dataset import Branch

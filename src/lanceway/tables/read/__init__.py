@@ -1,0 +1,1 @@
+"""Read rows: queries, searches, Arrow IPC."""

@@ -1,0 +1,1 @@
+"""Schemas: columns, fields, metadata, computed columns, views."""

@@ -1,0 +1,1 @@
+"""Objects under a location: a local folder or a prefix in a bucket."""

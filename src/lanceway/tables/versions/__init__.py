@@ -1,0 +1,1 @@
+"""Versions: manifests, commits, transactions, tags, branches."""
