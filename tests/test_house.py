@@ -69,7 +69,7 @@ def test_only_the_configuration_reads_the_environment() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}
     }
-    assert readers == {Path("config/sources.py")}
+    assert readers == {Path("config/files.py")}
 
 
 def test_nothing_is_left_for_later() -> None:

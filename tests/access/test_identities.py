@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from lanceway.access import tokens
-from lanceway.access.identities import REMEMBERED, Authenticator
-from lanceway.access.keys import SigningKeys
+from lanceway.access.authenticator import REMEMBERED, Authenticator
+from lanceway.access.jwks import SigningKeys
 from lanceway.access.oidc import Oidc
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import ServiceUnavailableError, UnauthenticatedError

@@ -12,7 +12,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from lanceway.access.keys import SigningKeys
+from lanceway.access.jwks import SigningKeys
 from lanceway.access.oidc import Oidc
 from lanceway.access.principal import Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lanceway.access.recent import Recent
+from lanceway.access.ttl_cache import Recent
 from tests.access.conftest import Clock
 
 

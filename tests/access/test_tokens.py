@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from lanceway.access import lists, tokens
+from lanceway.access import token_pages, tokens
 from lanceway.access.principal import ADMIN
 from lanceway.errors import (
     InvalidInputError,
@@ -203,7 +203,7 @@ def test_pages_are_complete_though_tokens_come_and_go(store: LakeStore) -> None:
     seen: list[str] = []
     page_token: str | None = None
     while True:
-        found, page_token = lists.page(store, user=None, dead=False, limit=2, page_token=page_token)
+        found, page_token = token_pages.page(store, user=None, dead=False, limit=2, page_token=page_token)
         seen += [item["prefix"] for item in found]
         tokens.revoke(store, found[0]["prefix"], by="me")
         if not page_token:
@@ -214,10 +214,10 @@ def test_pages_are_complete_though_tokens_come_and_go(store: LakeStore) -> None:
 def test_a_page_token_of_another_list(store: LakeStore) -> None:
     for _ in range(3):
         tokens.create(store, "alice", by="me")
-    _, page_token = lists.page(store, user="alice", dead=False, limit=1, page_token=None)
+    _, page_token = token_pages.page(store, user="alice", dead=False, limit=1, page_token=None)
     assert page_token
     with pytest.raises(InvalidInputError, match="does not belong to this list"):
-        lists.page(store, user="bob", dead=False, limit=1, page_token=page_token)
+        token_pages.page(store, user="bob", dead=False, limit=1, page_token=page_token)
 
 
 # -- the first one -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tests.servers.seaweedfs import S3
 
 from lanceway.catalogs import GlueCatalog
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
-from lanceway.testing.namespaces import (
+from lanceway.testing.behaviours.namespaces import (
     DroppedNamespaceTests,
     MissingNamespaceTests,
     NewNamespaceTests,

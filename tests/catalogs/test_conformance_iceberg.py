@@ -19,8 +19,8 @@ from tests.servers.seaweedfs import KEY, S3, SECRET, TABLE_BUCKET
 from lanceway.catalogs import IcebergCatalog
 from lanceway.errors import NamespaceNotEmptyError
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
+from lanceway.testing.behaviours.concurrency import ConcurrencyTests
 from lanceway.testing.catalog import DataTests, NamespaceTests, StructureTests, TableTests
-from lanceway.testing.concurrency import ConcurrencyTests
 from lanceway.testing.suite import Suite
 
 SETTINGS = {"auth_token": "hush-hush", "storage.secret_access_key": "quiet-quiet"}

@@ -19,7 +19,7 @@ from tests.servers.unity import DATABRICKS, NEW, OLD, Unity, real
 
 from lanceway.catalogs import UnityCatalog
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
-from lanceway.testing.namespaces import (
+from lanceway.testing.behaviours.namespaces import (
     DroppedNamespaceTests,
     MissingNamespaceTests,
     NewNamespaceTests,

@@ -19,7 +19,7 @@ from tests.servers.restadapter import adapters
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
 from lanceway.config import CatalogSettings
 from lanceway.errors import ServiceUnavailableError
-from lanceway.server.work import Lane, Work
+from lanceway.server.threads import Lane, Work
 
 _TRIES = 200
 

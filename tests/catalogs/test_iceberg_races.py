@@ -9,7 +9,7 @@ from tests.catalogs.icebergs import connect, namespace
 from tests.servers.iceberg import Iceberg
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.concurrency import race
+from lanceway.testing.behaviours.concurrency import race
 
 RACERS = 6
 

@@ -12,7 +12,7 @@ from tests.catalogs.lakes import Id, files, numbers, storage
 from tests.lake import drill
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.cli import stored
+from lanceway.cli.lake import storage_check
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import checks, published, versions
@@ -50,7 +50,7 @@ def unmarked(lake: LakeCatalog) -> list[int]:
 
 def found(lake: LakeCatalog) -> dict[str, bool]:
     """What a check finds about the table, and whether it is wrong."""
-    both = [*lake._lake.look(checks.check), *stored.check(lake._lake, {}, None)]
+    both = [*lake._lake.look(checks.check), *storage_check.check(lake._lake, {}, None)]
     return {finding.kind: finding.wrong for finding in both if f"table t of {lake._catalog.name}" in finding.where}
 
 

@@ -8,7 +8,7 @@ from tests.catalogs.lakes import claim_and_die, create, ids, insert, numbers, op
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.errors import ErrorCode, TableNotFoundError
-from lanceway.testing.concurrency import race
+from lanceway.testing.behaviours.concurrency import race
 
 
 def drop(lake: LakeCatalog) -> None:

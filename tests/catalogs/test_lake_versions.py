@@ -46,7 +46,7 @@ from lanceway.identifiers import Identifier
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import Version
 from lanceway.tables.versions import manifests
-from lanceway.testing.concurrency import race
+from lanceway.testing.behaviours.concurrency import race
 
 
 @pytest.fixture

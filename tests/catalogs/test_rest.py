@@ -42,7 +42,7 @@ from lanceway.errors import (
 from lanceway.tables.read import ipc
 from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ask
-from lanceway.testing.space import fresh
+from lanceway.testing.sandbox import fresh
 from lanceway.wire import lance as protocol
 from lanceway.wire.http import Answer, Request
 from lanceway.wire.lance import BY_OPERATION, Body
@@ -560,7 +560,7 @@ _STREAM = """
 import resource, sys
 import pyarrow as pa
 import lanceway
-from lanceway.testing.space import fresh
+from lanceway.testing.sandbox import fresh
 uri, token = sys.stdin.read().split()
 batch = pa.record_batch({"v": pa.array(range(131072), pa.int64())})
 def there_and_back(number):

@@ -27,7 +27,7 @@ from lanceway.errors import (
 from lanceway.lake.store.backups import backup, restore
 from lanceway.lake.store.database import LakeStore
 from lanceway.tables.versions import manager, manifests
-from lanceway.testing.concurrency import race
+from lanceway.testing.behaviours.concurrency import race
 
 STORAGE = {"lanceway.versioning": "storage"}
 

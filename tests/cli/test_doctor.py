@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lanceway
-from lanceway.cli import checks
+from lanceway.cli.server import checks
 from tests.cli.conftest import Run
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from lanceway.cli import run_watch
+from lanceway.cli.pipeline import progress
 from lanceway.lake.runs.runs import Run, Step
 from lanceway.pipelines import Event
 
@@ -34,13 +34,13 @@ def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
     ],
 )
 def test_how_far_a_step_is(event: Event, told: str) -> None:
-    assert run_watch.progress(event, 10.0) == told
+    assert progress.progress(event, 10.0) == told
 
 
 def test_a_line_for_each_step_with_its_warnings() -> None:
     text = io.StringIO()
     with Progress(console=Console(file=text, width=200)) as bar:
-        watch = run_watch.Watch(bar)
+        watch = progress.Watch(bar)
         for event in (
             under_way(1, 2),  # whose beginning nobody has seen
             Event("begun", Step("out", "output"), RUN),
@@ -60,7 +60,7 @@ def test_a_line_for_each_step_with_its_warnings() -> None:
 
 
 def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    with run_watch.watched(events=True) as listen:
+    with progress.watched(events=True) as listen:
         for event in (
             Event("begun", Step("out", "output", "running", base=1), RUN),
             under_way(1, 4, 1_000, 5),
@@ -80,6 +80,6 @@ def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
 def test_where_nobody_watches_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     from lanceway.pipelines.runs.report import unheard
 
-    with run_watch.watched(events=False) as listen:
+    with progress.watched(events=False) as listen:
         assert listen is unheard  # so that Spark is not asked at all
     assert capsys.readouterr() == ("", "")

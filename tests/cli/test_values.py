@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lanceway.cli import values
+from lanceway.cli.output import values
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
-from lanceway.cli import stored
+from lanceway.cli.lake import storage_check
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks
@@ -60,7 +60,7 @@ def versions(lake: LakeCatalog, table: list[str] = TABLE) -> list[int]:
 def findings(lake: LakeCatalog, uri: str) -> list[str]:
     lake.close()  # its marks are written now
     store = open_store(uri)
-    found = [*store.look(checks.check), *stored.check(store, {}, None)]
+    found = [*store.look(checks.check), *storage_check.check(store, {}, None)]
     store.close()
     return [finding.kind for finding in found]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lanceway.catalogs.lake.catalog import LakeCatalog
-from lanceway.cli import stored
+from lanceway.cli.lake import storage_check
 from lanceway.errors import TableNotFoundError
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks, inventory
@@ -179,7 +179,7 @@ def has_token(lake: LakeCatalog, table: list[str], version: int, token: str) -> 
 def check_all(uri: str, kinds: set[str]) -> None:
     """What the shipped checker says: nothing wrong, no gap, and nothing to note but what is allowed."""
     store = open_store(uri)
-    found: list[Finding] = [*store.look(checks.check), *stored.check(store, {}, None)]
+    found: list[Finding] = [*store.look(checks.check), *storage_check.check(store, {}, None)]
     store.close()
     assert [finding for finding in found if finding.wrong or finding.kind not in kinds] == []
 

@@ -9,10 +9,10 @@ import pytest
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
-from lanceway.server.answers import written
-from lanceway.server.context import merged, to_headers
-from lanceway.server.disclosure import disclosed, without_secrets
-from lanceway.server.views import View
+from lanceway.server.lance.answers import written
+from lanceway.server.lance.context import merged, to_headers
+from lanceway.server.lance.safe_options import disclosed, without_secrets
+from lanceway.server.lance.view import View
 from lanceway.wire.lance import BY_OPERATION
 
 SECRETS = (

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from lanceway.server.eager import within
+from lanceway.server.http.timeouts import within
 
 
 async def at_once() -> str:

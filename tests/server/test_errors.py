@@ -12,9 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 from lanceway import errors
 from lanceway.errors import ErrorCode, InternalError, PermissionDeniedError, ServiceUnavailableError, ThrottlingError
-from lanceway.server.edge import Edge
-from lanceway.server.errors import render
-from lanceway.server.metrics import Metrics
+from lanceway.server.http.errors import render
+from lanceway.server.http.metrics import Metrics
+from lanceway.server.http.middleware import Edge
 from lanceway.wire import lance
 from tests.server.samples import Id, ask, created, refused, space
 from tests.servers.lanceway import Lanceway

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lanceway.access.identities import REMEMBERED
+from lanceway.access.authenticator import REMEMBERED
 from tests.servers.lanceway import Lanceway
 
 TOKENS, ME = "/lanceway/v1/tokens", "/lanceway/v1/me"

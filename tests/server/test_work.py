@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
-from lanceway.server.work import Lane, Work
+from lanceway.server.threads import Lane, Work
 
 
 def run(test: Callable[[Work], Awaitable[None]], threads: int = 2, deadline: float = 30.0) -> None:

@@ -20,7 +20,7 @@ from pyspark.sql.types import BinaryType, LongType, StructType
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.cli import stored
+from lanceway.cli.lake import storage_check
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lanceway.lake.versions import checks
 from lanceway.spark.write.stream import StreamWriter
@@ -236,7 +236,7 @@ def test_a_managed_table_has_each_of_many_jobs_versions_claimed(
     assert strays(Path(table.uri)) == set()
     if through == "lake":
         assert isinstance(catalog, LakeCatalog)
-        found = [*catalog._lake.look(checks.check), *stored.check(catalog._lake, {}, None)]
+        found = [*catalog._lake.look(checks.check), *storage_check.check(catalog._lake, {}, None)]
         assert [finding for finding in found if finding.wrong] == []
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import jwt
 
 from lanceway.access.exposure import is_loopback
-from lanceway.access.keys import Key, SigningKeys
+from lanceway.access.jwks import Key, SigningKeys
 from lanceway.access.principal import RESERVED, Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
 from lanceway.lake.tree.names import checked_name

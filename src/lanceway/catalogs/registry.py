@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lanceway.config.rows import nearest
+from lanceway.config.settings import nearest
 from lanceway.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -8,35 +8,16 @@ from typing import Annotated
 import typer
 
 from lanceway import __version__
-from lanceway.cli import (
-    background,
-    check,
-    columns,
-    contents,
-    doctor,
-    indices,
-    jobs,
-    lake,
-    maintenance,
-    managed,
-    metadata,
-    namespaces,
-    pipeline,
-    query,
-    refs,
-    rows,
-    separators,
-    soundness,
-    tables,
-    tokens,
-    up,
-    versions,
-    views,
-    worker,
-)
+from lanceway.cli import namespaces, views
 from lanceway.cli.command import group
+from lanceway.cli.jobs import background, between, data, storage, worker
+from lanceway.cli.lake import check as soundness
+from lanceway.cli.lake import lake, separators
 from lanceway.cli.options import pairs
+from lanceway.cli.pipeline import pipeline
+from lanceway.cli.server import check, doctor, tokens, up
 from lanceway.cli.session import Session
+from lanceway.cli.tables import columns, indices, metadata, query, refs, rows, tables, versioning, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
 
 app = group(
@@ -45,7 +26,7 @@ app = group(
 )
 
 # Families without a name of their own are verbs of the group itself.
-for _family in (rows, query, managed):
+for _family in (rows, query, versioning):
     tables.app.add_typer(_family.app)
 tables.app.add_typer(versions.app, name="versions")
 tables.app.add_typer(refs.tags, name="tags")
@@ -54,8 +35,8 @@ tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
 tables.app.add_typer(metadata.metadata, name="metadata")
 tables.app.add_typer(metadata.transactions, name="transactions")
-for _family in (maintenance, contents, background, worker):
-    jobs.app.add_typer(_family.app)
+for _family in (storage, data, background, worker):
+    between.app.add_typer(_family.app)
 lake.app.add_typer(separators.nested)
 lake.app.add_typer(separators.app, name="separator")
 lake.app.add_typer(soundness.app)
@@ -63,7 +44,7 @@ app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(views.app, name="views")
 app.add_typer(lake.app, name="lake")
-app.add_typer(jobs.app, name="jobs")
+app.add_typer(between.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(up.app)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperGroup
 
-from lanceway.cli.output import Output
+from lanceway.cli.output.renderers import Output
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:

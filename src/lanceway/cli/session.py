@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from lanceway.cli.output import Output, People, Programs
+from lanceway.cli.output.renderers import Output, People, Programs
 from lanceway.identifiers import DEFAULT_DELIMITER, Identifier
 
 if TYPE_CHECKING:

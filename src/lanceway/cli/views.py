@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lanceway.cli import background, job_options
-from lanceway.cli.background import Wait
 from lanceway.cli.command import command, group
+from lanceway.cli.jobs import background, options
+from lanceway.cli.jobs.background import Wait
 from lanceway.cli.options import pairs
 from lanceway.cli.session import Session
 
@@ -119,7 +119,7 @@ def _declared(types: list[str] | None) -> pa.Schema:
 
     if not types:
         raise typer.BadParameter("name the view's columns and their types.", param_hint="'--type'")
-    return pa.schema([(name.strip(), job_options.data_type(type_)) for name, type_ in pairs(types, "--type").items()])
+    return pa.schema([(name.strip(), options.data_type(type_)) for name, type_ in pairs(types, "--type").items()])
 
 
 def _spec(kind: str, function: str, partition_by: str | None) -> dict[str, Any]:

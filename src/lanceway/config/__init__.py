@@ -9,10 +9,7 @@ Nothing else in the package reads `os.environ`.
     serving   `[server]` and `[catalogs.NAME]`: the server, and what it mounts
 """
 
-from lanceway.config.roots import NamespaceSettings, namespace, namespaces
-from lanceway.config.rows import Setting, is_secret, read_settings, redacted
-from lanceway.config.serving import CATALOG, SERVER, CatalogSettings, ServerSettings, server
-from lanceway.config.sources import (
+from lanceway.config.files import (
     FILE_NAME,
     LAKE_VARIABLES,
     config_file,
@@ -27,6 +24,9 @@ from lanceway.config.sources import (
     user_config_folder,
     variable,
 )
+from lanceway.config.namespaces import NamespaceSettings, namespace, namespaces
+from lanceway.config.server import CATALOG, SERVER, CatalogSettings, ServerSettings, server
+from lanceway.config.settings import Setting, is_secret, read_settings, redacted
 
 __all__ = [
     "CATALOG",

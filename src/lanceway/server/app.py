@@ -9,21 +9,23 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lanceway.access.identities import Authenticator
+from lanceway.access.authenticator import Authenticator
 from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.tree import canonical
 from lanceway.config import ServerSettings
-from lanceway.server import hosts, openapi, openapi_lanceway
-from lanceway.server.auth import Authentication
-from lanceway.server.edge import Edge
+from lanceway.server.api import openapi as openapi_lanceway
+from lanceway.server.api.routes import LancewayApi
 from lanceway.server.health import Health
 from lanceway.server.home import Home
-from lanceway.server.lance import LanceDialect
-from lanceway.server.lanceway import LancewayApi
-from lanceway.server.limits import GRACE_SECONDS
-from lanceway.server.metrics import Metrics
-from lanceway.server.work import Lane, Work
+from lanceway.server.http import hosts
+from lanceway.server.http.auth import Authentication
+from lanceway.server.http.limits import GRACE_SECONDS
+from lanceway.server.http.metrics import Metrics
+from lanceway.server.http.middleware import Edge
+from lanceway.server.lance import openapi
+from lanceway.server.lance.dialect import LanceDialect
+from lanceway.server.threads import Lane, Work
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"

@@ -14,11 +14,11 @@ from starlette.types import Receive, Scope, Send
 from lanceway import __version__
 from lanceway.errors import ServiceUnavailableError
 from lanceway.lake.store.database import LakeStore
-from lanceway.server import exchange
-from lanceway.server.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.limits import READY_SECONDS
-from lanceway.server.metrics import CONTENT_TYPE, Metrics
-from lanceway.server.work import Lane, Work
+from lanceway.server.http import request_context
+from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.http.limits import READY_SECONDS
+from lanceway.server.http.metrics import CONTENT_TYPE, Metrics
+from lanceway.server.threads import Lane, Work
 from lanceway.wire.lance import JSON
 
 _ONE = text("SELECT 1")
@@ -46,7 +46,7 @@ class Health:
         page = self._pages.get(path)
         if page is None:
             raise RouteNotFoundError("There is nothing at this path. Lance REST is below /lance; see /openapi.json.")
-        exchange.of(scope).operation = path[1:]
+        request_context.of(scope).operation = path[1:]
         if scope["method"] not in _METHODS:
             raise MethodNotAllowedError(f"This path takes {' and '.join(_METHODS)} only.", _METHODS)
         response = await page()

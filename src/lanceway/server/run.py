@@ -20,9 +20,9 @@ from uvicorn.supervisors import Multiprocess
 from lanceway import config
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
-from lanceway.server import log
-from lanceway.server.limits import GRACE_SECONDS
-from lanceway.server.protocol import Protocol
+from lanceway.server.http import log
+from lanceway.server.http.limits import GRACE_SECONDS
+from lanceway.server.http.protocol import Protocol
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs

@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from lanceway.testing.capabilities import STORAGE_MANAGED as STORAGE_MANAGED
     from lanceway.testing.capabilities import needs as needs
     from lanceway.testing.catalog import CatalogTests as CatalogTests
-    from lanceway.testing.space import Space as Space
-    from lanceway.testing.space import temporary_namespace as temporary_namespace
+    from lanceway.testing.sandbox import Space as Space
+    from lanceway.testing.sandbox import temporary_namespace as temporary_namespace
     from lanceway.testing.storage import Raw as Raw
 
 
 _WITH_ASSERTIONS = (
     "lanceway.testing.builders",
-    "lanceway.testing.changes",
-    "lanceway.testing.columns",
-    "lanceway.testing.concurrency",
-    "lanceway.testing.data",
-    "lanceway.testing.indices",
-    "lanceway.testing.input",
-    "lanceway.testing.life",
-    "lanceway.testing.lists",
-    "lanceway.testing.managed",
-    "lanceway.testing.namespaces",
-    "lanceway.testing.queries",
-    "lanceway.testing.references",
-    "lanceway.testing.registration",
-    "lanceway.testing.space",
+    "lanceway.testing.behaviours.changes",
+    "lanceway.testing.behaviours.columns",
+    "lanceway.testing.behaviours.concurrency",
+    "lanceway.testing.behaviours.rows",
+    "lanceway.testing.behaviours.indices",
+    "lanceway.testing.behaviours.bad_input",
+    "lanceway.testing.behaviours.lifecycle",
+    "lanceway.testing.behaviours.lists",
+    "lanceway.testing.behaviours.managed",
+    "lanceway.testing.behaviours.namespaces",
+    "lanceway.testing.behaviours.queries",
+    "lanceway.testing.behaviours.references",
+    "lanceway.testing.behaviours.registration",
+    "lanceway.testing.sandbox",
     "lanceway.testing.storage",
-    "lanceway.testing.tables",
-    "lanceway.testing.versions",
+    "lanceway.testing.behaviours.tables",
+    "lanceway.testing.behaviours.versions",
 )
 
 
@@ -63,8 +63,8 @@ __all__, __getattr__ = front(
         "NO_ENGINE": "lanceway.testing.capabilities",
         "Raw": "lanceway.testing.storage",
         "STORAGE_MANAGED": "lanceway.testing.capabilities",
-        "Space": "lanceway.testing.space",
+        "Space": "lanceway.testing.sandbox",
         "needs": "lanceway.testing.capabilities",
-        "temporary_namespace": "lanceway.testing.space",
+        "temporary_namespace": "lanceway.testing.sandbox",
     },
 )

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from lanceway.testing.background import BackgroundTests
-from lanceway.testing.changes import DeleteTests, MergeTests, UpdateTests
-from lanceway.testing.columns import ColumnTests, MetadataTests
-from lanceway.testing.concurrency import ConcurrencyTests
-from lanceway.testing.data import CountTests, CreatedTableTests, InsertTests
-from lanceway.testing.indices import IndexTests
-from lanceway.testing.input import (
+from lanceway.testing.behaviours.background import BackgroundTests
+from lanceway.testing.behaviours.bad_input import (
     BrokenArrowTests,
     IdentifierTests,
     MissingTableTests,
@@ -16,7 +11,11 @@ from lanceway.testing.input import (
     UnknownModeTests,
     WrongTypeTests,
 )
-from lanceway.testing.life import (
+from lanceway.testing.behaviours.changes import DeleteTests, MergeTests, UpdateTests
+from lanceway.testing.behaviours.columns import ColumnTests, MetadataTests
+from lanceway.testing.behaviours.concurrency import ConcurrencyTests
+from lanceway.testing.behaviours.indices import IndexTests
+from lanceway.testing.behaviours.lifecycle import (
     CloseTests,
     DictionaryTests,
     IdentityTests,
@@ -24,9 +23,9 @@ from lanceway.testing.life import (
     StreamTests,
     ThreadTests,
 )
-from lanceway.testing.lists import ListTests
-from lanceway.testing.managed import BatchTests, ManagedTests
-from lanceway.testing.namespaces import (
+from lanceway.testing.behaviours.lists import ListTests
+from lanceway.testing.behaviours.managed import BatchTests, ManagedTests
+from lanceway.testing.behaviours.namespaces import (
     DroppedNamespaceTests,
     MissingNamespaceTests,
     NestedNamespaceTests,
@@ -34,11 +33,12 @@ from lanceway.testing.namespaces import (
     RootTests,
     UniqueNameTests,
 )
-from lanceway.testing.queries import PlanTests, ScanTests, TextQueryTests, VectorQueryTests
-from lanceway.testing.references import BranchTests, TagTests
-from lanceway.testing.registration import DeregisteredTableTests, RegisteredTableTests, RenamedTableTests
-from lanceway.testing.tables import DeclaredTableTests, DescribedTableTests, DroppedTableTests
-from lanceway.testing.versions import TransactionTests, VersionTests
+from lanceway.testing.behaviours.queries import PlanTests, ScanTests, TextQueryTests, VectorQueryTests
+from lanceway.testing.behaviours.references import BranchTests, TagTests
+from lanceway.testing.behaviours.registration import DeregisteredTableTests, RegisteredTableTests, RenamedTableTests
+from lanceway.testing.behaviours.rows import CountTests, CreatedTableTests, InsertTests
+from lanceway.testing.behaviours.tables import DeclaredTableTests, DescribedTableTests, DroppedTableTests
+from lanceway.testing.behaviours.versions import TransactionTests, VersionTests
 
 
 class NamespaceTests(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lanceway.testing.builders import rows, stream
-from lanceway.testing.space import Id
+from lanceway.testing.sandbox import Id
 
 _QUERY: Mapping[str, Any] = {"k": 1, "vector": {}}
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_namespace import LanceNamespace
 
 from lanceway.tables.storage.store import Store, open_store
-from lanceway.testing.space import Id, Space
+from lanceway.testing.sandbox import Id, Space
 
 if TYPE_CHECKING:
     import lance

@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 
 from lanceway.testing import plugin
 from lanceway.testing.capabilities import left_out
-from lanceway.testing.space import Space
+from lanceway.testing.sandbox import Space
 from lanceway.testing.storage import Raw
 
 

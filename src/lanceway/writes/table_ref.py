@@ -14,7 +14,7 @@ from lance_namespace import DescribeTableRequest
 from lanceway import config
 from lanceway.catalogs.connect import connect
 from lanceway.catalogs.contract.hooks import Questions
-from lanceway.config.rows import as_text
+from lanceway.config.settings import as_text
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,

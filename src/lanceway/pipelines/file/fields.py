@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lanceway import config
-from lanceway.config.rows import as_text, unknown
+from lanceway.config.settings import as_text, unknown
 from lanceway.pipelines.file.problems import Problems
 from lanceway.pipelines.file.yaml import Value
 

@@ -100,7 +100,7 @@ def _check_inputs(
 def _missing(step: str, name: str, known: list[str], outputs: Mapping[str, Output]) -> str:
     if name in outputs:
         return f"{step!r} reads {name!r}, which is an output. Read what that is made from: {outputs[name].source}."
-    from lanceway.config.rows import unknown
+    from lanceway.config.settings import unknown
 
     return unknown(f"{step!r} reads {name!r}, but the pipeline", known, name, "step")
 

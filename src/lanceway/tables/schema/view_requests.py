@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateMaterializedViewRequest
 
-from lanceway.config.rows import unknown
+from lanceway.config.settings import unknown
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables.schema import fields, function_refs
 from lanceway.tables.schema.views import KINDS, QUERY, UDTF, View

@@ -1,0 +1,120 @@
+"""Who asks: what a request's headers prove."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from lanceway.access import tokens
+from lanceway.access.last_used import Usage
+from lanceway.access.oidc import Oidc, OidcSettings
+from lanceway.access.principal import ANONYMOUS, Principal
+from lanceway.access.ttl_cache import Recent
+from lanceway.errors import UnauthenticatedError
+from lanceway.lake.store.database import LakeStore
+
+AUTHORIZATION, API_KEY = "authorization", "x-api-key"
+REMEMBERED = 5.0  # seconds, after which a token that was revoked is known to be
+_MOST = 10_000  # tokens
+
+
+class AccessSettings(OidcSettings, Protocol):
+    """The settings of a server that matter here."""
+
+    @property
+    def anonymous(self) -> bool: ...
+
+
+class Authenticator:
+    """Reads who asks out of headers, whose names are in lower case. Any number of threads may share it.
+
+    What it has found out it remembers for a few seconds; refusals it never remembers.
+    """
+
+    def __init__(
+        self,
+        store: LakeStore,
+        *,
+        anonymous: bool = False,
+        oidc: Oidc | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._anonymous, self._oidc = store, anonymous, oidc
+        self._recent = Recent[Principal](_MOST, clock)
+        self._usage = Usage(store)
+
+    @classmethod
+    def from_settings(cls, store: LakeStore, settings: AccessSettings) -> Authenticator:
+        return cls(store, anonymous=settings.anonymous, oidc=Oidc.from_settings(settings))
+
+    def cached(self, headers: Mapping[str, str]) -> Principal | None:
+        """Who asks, if that needs no look anywhere. It waits for nobody, and fits an event loop."""
+        given = _given(headers)
+        if given is None:
+            return ANONYMOUS if self._anonymous and not _has_any(headers) else None
+        return self._recent.get(_key(given))
+
+    def authenticate(self, headers: Mapping[str, str]) -> Principal:
+        """Who asks. It may ask the database, or an issuer for its keys.
+
+        Raises UnauthenticatedError, or ServiceUnavailableError where neither can be reached. Credentials that are
+        given but wrong are refused even where none are needed.
+        """
+        given = _given(headers)
+        if given is None:
+            return self._without(headers)
+        key = _key(given)
+        known = self._recent.get(key)
+        if known is not None:
+            return known
+        principal, seconds = self._local(given) if tokens.is_token(given) else self._vouched(given)
+        self._recent.keep(key, principal, min(seconds, REMEMBERED))
+        return principal
+
+    def is_foreign(self, headers: Mapping[str, str]) -> bool:
+        """Whether somebody else may have to be asked, who may take his time over the answer."""
+        given = _given(headers)
+        return given is not None and not tokens.is_token(given)
+
+    def close(self) -> None:
+        self._usage.close()
+
+    def _without(self, headers: Mapping[str, str]) -> Principal:
+        if _has_any(headers):
+            raise UnauthenticatedError("The header Authorization must be `Bearer` and a token. Mend it.")
+        if self._anonymous:
+            return ANONYMOUS
+        raise UnauthenticatedError(
+            "This server must know who asks. Send a token in the header `Authorization: Bearer …` or `x-api-key`."
+        )
+
+    def _local(self, text: str) -> tuple[Principal, float]:
+        found = tokens.verify(self._store, text)
+        self._usage.note(found)
+        ends = found.token.expires_at
+        left = REMEMBERED if ends is None else (ends - found.now) / 1000
+        return Principal(found.token.user, admin=found.token.admin), left
+
+    def _vouched(self, text: str) -> tuple[Principal, float]:
+        if self._oidc is None:
+            raise UnauthenticatedError("The token is none of this server's. Check it, or ask for another one.")
+        found = self._oidc.verify(text)
+        return found.principal, found.seconds
+
+
+def _given(headers: Mapping[str, str]) -> str | None:
+    """The token of a request. A header for somebody else, such as a proxy's own, leaves the word to the other one."""
+    scheme, _, token = headers.get(AUTHORIZATION, "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    return headers.get(API_KEY, "").strip() or None
+
+
+def _has_any(headers: Mapping[str, str]) -> bool:
+    return AUTHORIZATION in headers or API_KEY in headers
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).digest()

@@ -1,0 +1,1 @@
+"""Files of rows: read, cast to a table's types, and written."""

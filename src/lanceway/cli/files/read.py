@@ -1,0 +1,207 @@
+"""Reading rows from files: Parquet, Arrow, Feather, CSV, TSV, JSON and NDJSON, one batch at a time."""
+
+from __future__ import annotations
+
+import glob
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import typer
+
+from lanceway.cli.files.cast import Rows, cast
+from lanceway.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STANDARD_INPUT = "-"
+# Types of CSV and JSON columns are told from the first block; a large one tells better.
+_BLOCK = 8 << 20
+_FORMATS: Mapping[str, str] = {
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".csv": "csv",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".json": "json",
+    ".jsonl": "ndjson",
+    ".ndjson": "ndjson",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".tsv": "tsv",
+}
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
+
+
+def read(names: Sequence[str], format_: str | None = None) -> Rows:
+    """The rows of all files, in their order. The first file's columns and types are the schema.
+
+    A file is opened when its turn comes. Raises InvalidInputError for a file that cannot be read.
+    """
+    paths = [path for name in names for path in _matching(name)]
+    readers = [_reader(path, format_) for path in paths]
+    first = _opened(paths[0], readers[0])
+    return Rows(first.schema, _all(first, paths, readers), first.total if len(paths) == 1 else None)
+
+
+def _all(first: Rows, paths: Sequence[str], readers: Sequence[Callable[[str], Rows]]) -> Iterator[pa.RecordBatch]:
+    yield from _guarded(paths[0], first.batches)
+    for path, reader in zip(paths[1:], readers[1:], strict=True):
+        yield from _as_first(first.schema, path, paths[0], _opened(path, reader))
+
+
+def _as_first(schema: pa.Schema, path: str, first: str, rows: Rows) -> Iterator[pa.RecordBatch]:
+    if set(rows.schema.names) != set(schema.names):
+        raise InvalidInputError(
+            f"{path} has the columns {', '.join(rows.schema.names)}, but {first} has {', '.join(schema.names)}. "
+            "Give files of one kind, or load them one by one."
+        )
+    for batch in _guarded(path, rows.batches):
+        yield cast(batch, schema, path)
+
+
+def _matching(name: str) -> list[str]:
+    """The files that a name or a glob stands for."""
+    if name == STANDARD_INPUT or Path(name).is_file():
+        return [name]
+    found = sorted(path for path in glob.glob(name, recursive=True) if Path(path).is_file())
+    if not found:
+        raise typer.BadParameter(f"there is no file {name!r}.", param_hint="'FILE...'")
+    return found
+
+
+def _reader(path: str, format_: str | None) -> Callable[[str], Rows]:
+    known = {"arrow": _arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
+    chosen = format_.lower() if format_ else _FORMATS.get(_ending(path), "")
+    if chosen not in known:
+        what = f"{format_!r} is no format" if format_ else f"the name of {path!r} does not tell its format"
+        raise typer.BadParameter(f"{what}; choose one of {', '.join(known)}.", param_hint="'--format'")
+    return known[chosen]
+
+
+def _ending(path: str) -> str:
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    return next((ending for ending in reversed(endings) if ending not in _COMPRESSED), "")
+
+
+def _opened(path: str, reader: Callable[[str], Rows]) -> Rows:
+    import pyarrow as pa
+
+    try:
+        return reader(path)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _guarded(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        yield from batches
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> InvalidInputError:
+    return InvalidInputError(
+        f"{path} cannot be read: {error}. Mend the file, or say what it is with --format; nothing was changed."
+    )
+
+
+# -- the formats -----------------------------------------------------------------------------------
+
+
+def _bytes(path: str) -> IO[bytes] | pa.NativeFile:
+    import pyarrow as pa
+
+    return _standard_input() if path == STANDARD_INPUT else pa.input_stream(path, compression="detect")
+
+
+def _standard_input() -> IO[bytes]:
+    # Not sys.stdin itself: Python could not end while a thread of Arrow's waits in it.
+    return open(sys.stdin.fileno(), "rb", closefd=False)
+
+
+def _parquet(path: str) -> Rows:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Parquet is read from its end, which standard input does not have.
+    source = pa.BufferReader(_standard_input().read()) if path == STANDARD_INPUT else path
+    file = pq.ParquetFile(source, pre_buffer=False)  # or the whole file would be held
+    return Rows(file.schema_arrow, file.iter_batches(), file.metadata.num_rows)
+
+
+def _arrow(path: str) -> Rows:
+    import pyarrow as pa
+
+    if path != STANDARD_INPUT and _begins_with(path, b"ARROW1"):
+        file = pa.ipc.open_file(pa.memory_map(path))
+        return Rows(file.schema, (file.get_batch(number) for number in range(file.num_record_batches)))
+    stream = pa.ipc.open_stream(_bytes(path))
+    return Rows(stream.schema, iter(stream))
+
+
+def _begins_with(path: str, magic: bytes) -> bool:
+    with Path(path).open("rb") as file:
+        return file.read(len(magic)) == magic
+
+
+def _csv(path: str, delimiter: str = ",") -> Rows:
+    from pyarrow import csv
+
+    options = csv.ReadOptions(block_size=_BLOCK)
+    reader = csv.open_csv(_bytes(path), read_options=options, parse_options=csv.ParseOptions(delimiter=delimiter))
+    return Rows(reader.schema, iter(reader))
+
+
+def _tsv(path: str) -> Rows:
+    return _csv(path, delimiter="\t")
+
+
+def _json(path: str) -> Rows:
+    """A document that is one array is read whole; anything else is taken as one object to a line."""
+    if path == STANDARD_INPUT:
+        return _ndjson(path)
+    with _bytes(path) as file:
+        start = file.read(4096).lstrip()
+    return _json_array(path) if start.startswith(b"[") else _ndjson(path)
+
+
+def _json_array(path: str) -> Rows:
+    import pyarrow as pa
+
+    with _bytes(path) as file:
+        document = json.loads(file.read())
+    if not all(isinstance(row, dict) for row in document):
+        raise ValueError("every item of the array must be an object, which becomes a row")
+    table = pa.Table.from_pylist(document)
+    return Rows(table.schema, iter(table.to_batches()), table.num_rows)
+
+
+def _ndjson(path: str) -> Rows:
+    from pyarrow import json as arrow_json
+
+    if path == STANDARD_INPUT:
+        return _typed_lines(_standard_input())
+    reader = arrow_json.open_json(_bytes(path), read_options=arrow_json.ReadOptions(block_size=_BLOCK))
+    return Rows(reader.schema, iter(reader))
+
+
+def _typed_lines(file: IO[bytes]) -> Rows:
+    """Objects that somebody may still be writing. Arrow's own reader could not be interrupted waiting for them."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    first = arrow_json.read_json(pa.BufferReader(b"".join(file.readlines(_BLOCK))))
+    options = arrow_json.ParseOptions(explicit_schema=first.schema, unexpected_field_behavior="error")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from first.to_batches()
+        while lines := file.readlines(_BLOCK):
+            yield from arrow_json.read_json(pa.BufferReader(b"".join(lines)), parse_options=options).to_batches()
+
+    return Rows(first.schema, batches())

@@ -1,0 +1,178 @@
+"""`lanceway jobs …`: long work over many tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lanceway.cli.command import command, group
+from lanceway.cli.jobs import catalogs, progress_many
+from lanceway.cli.jobs import options as job_options
+from lanceway.cli.jobs.catalogs import Source, Target
+from lanceway.cli.options import pairs
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lance_namespace import LanceNamespace
+
+app = group("Jobs: find tables in storage, make them known elsewhere, move them; compact, index and fill one.")
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="How many tables are worked on at a time.")]
+_Flatten = Annotated[
+    str | None,
+    typer.Option(
+        "--flatten",
+        metavar="SEPARATOR",
+        help="Join the names that the target has no levels for, such as _ for team_sales.orders.",
+    ),
+]
+_Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="GLOB", help="Only tables whose identifier matches, as team.*; may be repeated."),
+]
+
+
+@command(app, "crawl")
+def crawl(
+    session: Session,
+    root: Annotated[
+        str,
+        typer.Argument(metavar="ROOT", help="A folder, a URI, or the name of a dir namespace of the configuration."),
+    ],
+    into: Annotated[
+        str | None,
+        typer.Option("--into", metavar="TARGET", help="Where tables are registered; as --in or --path say if not set."),
+    ] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--storage", metavar="KEY=VALUE", help="An option of the storage to crawl, but no secret."),
+    ] = None,
+    flatten: _Flatten = None,
+    dry_run: DryRun = False,
+    threads: Threads = 8,
+) -> None:
+    """Find the Lance tables in a bucket or folder and register those that are not known."""
+    target = session.catalog if into is None else catalogs.opened(session, into)
+    where, kept = catalogs.storage(session, root)
+    given = {**kept, **pairs(options, "--storage")}
+    from lanceway import jobs
+
+    progress_many.carry_out(
+        session,
+        "Crawl",
+        dry_run,
+        lambda listen, _, stop: jobs.crawl(
+            where,
+            target,
+            storage_options=given,
+            flatten=flatten,
+            dry_run=dry_run,
+            threads=threads,
+            listen=listen,
+            stop=stop,
+        ),
+        None,
+        ("register", "change", "deregister"),
+    )
+
+
+@command(app, "sync")
+def sync(
+    session: Session,
+    source: Source,
+    target: Target,
+    delete: Annotated[
+        bool,
+        typer.Option("--delete", help="Deregister what is gone from the source, if a sync from it had registered it."),
+    ] = False,
+    only: _Only = None,
+    flatten: _Flatten = None,
+    dry_run: DryRun = False,
+    threads: Threads = 8,
+) -> None:
+    """Make one catalog's tables known in another, where they lie: new, changed, gone."""
+    from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
+    from lanceway import jobs
+
+    progress_many.carry_out(
+        session,
+        "Sync",
+        dry_run,
+        lambda listen, _, stop: jobs.sync(
+            from_,
+            to,
+            delete=delete,
+            only=only or (),
+            flatten=flatten,
+            dry_run=dry_run,
+            threads=threads,
+            listen=listen,
+            stop=stop,
+        ),
+        _count(from_, only),
+        ("register", "change", "deregister" if delete else "find gone"),
+    )
+
+
+@command(app, "migrate")
+def migrate(
+    session: Session,
+    source: Source,
+    target: Target,
+    data: Annotated[
+        str, typer.Option("--data", help="copy the rows and verify them, or keep them and register their location.")
+    ] = "copy",
+    only: _Only = None,
+    flatten: _Flatten = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Copy again what has changed since it was copied, as a new version.")
+    ] = False,
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="FILE", help="Where verified copies are remembered, if not in the cache."),
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", help="Let a Spark session with this master copy, such as local[4].")
+    ] = None,
+    dry_run: DryRun = False,
+    threads: Threads = 4,
+) -> None:
+    """Copy tables into another catalog, verified by count and checksum; run it again to go on after a kill."""
+    from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
+    from lanceway import jobs
+
+    spark = job_options.spark_session(master, dry_run)
+    progress_many.carry_out(
+        session,
+        "Migrate",
+        dry_run,
+        lambda listen, flow, stop: jobs.migrate(
+            from_,
+            to,
+            data=data.lower(),
+            only=only or (),
+            flatten=flatten,
+            replace=replace,
+            dry_run=dry_run,
+            threads=threads,
+            state=state,
+            spark=spark,
+            listen=listen,
+            flow=flow,
+            stop=stop,
+        ),
+        _count(from_, only),
+        ("copy" if data.lower() == "copy" else "register", "replace", "deregister"),
+    )
+
+
+def _count(source: LanceNamespace, only: list[str] | None) -> Callable[[], int]:
+    def count() -> int:
+        from lanceway.jobs.between import listing
+
+        return sum(1 for _ in listing.tables(source, only=only or ()))
+
+    return count

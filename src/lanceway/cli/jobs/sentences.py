@@ -1,0 +1,110 @@
+"""What a job on one table came to, in one sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from lanceway.cli.output.values import size
+
+if TYPE_CHECKING:
+    from lanceway.jobs import Summary
+
+# Jobs after which a table has no new version.
+_WITHOUT_VERSION = ("clean", "export")
+
+
+def sentence(summary: Summary) -> str:
+    told = _SENTENCES[summary.job](summary)
+    if summary.dry_run:
+        return f"Planned: {told}. Nothing was changed; leave --dry-run out to do it."
+    if summary.stopped:
+        return f"Stopped: {summary.done:,} of {many(summary.parts, 'part')} of {summary.table} are done."
+    version = (
+        f" {summary.table} is at version {summary.version}."
+        if summary.changed and summary.job not in _WITHOUT_VERSION
+        else ""
+    )
+    return f"{told[0].upper()}{told[1:]} in {summary.seconds:,.1f} s.{version}"
+
+
+def _compact(summary: Summary) -> str:
+    facts, rows = summary.facts, f"{many(summary.rows, 'row')}, {size(summary.bytes)}"
+    if not summary.parts:
+        return f"nothing to compact in {summary.table}"
+    old = many(facts["fragments_removed"], "fragment")
+    if summary.dry_run:
+        return f"rewrite {old} of {summary.table} in {many(summary.parts, 'group')} ({rows})"
+    return f"{old} of {summary.table} became {facts['fragments_added']:,} ({rows})"
+
+
+def _clean(summary: Summary) -> str:
+    versions = many(summary.facts["versions_removed"], "version")
+    if summary.dry_run:
+        which = ", ".join(map(str, summary.facts["versions"]))
+        return f"remove {versions} of {summary.table}{f' ({which})' if which else ''}, {size(summary.bytes)}"
+    return f"removed {versions} of {summary.table}, {size(summary.bytes)}"
+
+
+def _index(summary: Summary) -> str:
+    facts, verb = summary.facts, "build" if summary.dry_run else "built"
+    if summary.stopped:
+        return ""
+    return (
+        f"{verb} the {facts['index_type']} index {facts['index']} on {facts['column']} of {summary.table} from "
+        f"{many(facts['segments'], 'segment')} ({many(summary.rows, 'row')})"
+    )
+
+
+def _refresh(summary: Summary) -> str:
+    missing = {name: rows for name, rows in summary.facts["indices"].items() if rows}
+    if not missing:
+        return f"{'trained anew' if summary.changed else 'nothing to add to'} the indices of {summary.table}"
+    which = ", ".join(f"{many(rows, 'row')} to {name}" for name, rows in missing.items())
+    return f"{'add' if summary.dry_run else 'added'} {which} of {summary.table}"
+
+
+def _backfill(summary: Summary) -> str:
+    if not summary.facts:
+        return f"found the column in {summary.table}, by a run that was killed after its commit"
+    facts = summary.facts
+    verb, to = ("fill", "of") if facts.get("update") else ("add", "to")
+    what = f"{facts['column']} ({facts['type']}) {to} {summary.table}, for {many(summary.rows, 'row')}"
+    return f"{verb} {what}, by {facts['function']}" if summary.dry_run else f"{verb}ed {what}"
+
+
+def _dedupe(summary: Summary) -> str:
+    verb, by = "delete" if summary.dry_run else "deleted", ", ".join(summary.facts["on"])
+    rows = f"{summary.facts['deleted']:,} of {many(summary.rows, 'row')}"
+    return f"{verb} {rows} of {summary.table}, the same by {by}"
+
+
+def _export(summary: Summary) -> str:
+    rows = f"{many(summary.rows, 'row')} of version {summary.version} of {summary.table}"
+    if summary.dry_run:
+        return f"export {rows} to {summary.facts['to']} in {many(summary.parts, 'part')}"
+    files = f"{many(summary.facts['files'], 'file')} at {summary.facts['to']} ({size(summary.bytes)})"
+    return f"{'exported' if summary.changed else 'found exported before:'} {rows} in {files}"
+
+
+def _import(summary: Summary) -> str:
+    files = f"{many(summary.facts['files'], 'file')} ({size(summary.bytes)}) into {summary.table}"
+    if summary.dry_run:
+        return f"import {many(summary.rows, 'row')} of {files}"
+    return f"imported {many(summary.rows, 'row')} of {files}" if summary.changed else f"found imported before: {files}"
+
+
+def many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+_SENTENCES: Mapping[str, Callable[[Summary], str]] = {
+    "backfill": _backfill,
+    "clean": _clean,
+    "compact": _compact,
+    "dedupe": _dedupe,
+    "export": _export,
+    "import": _import,
+    "index": _index,
+    "refresh-index": _refresh,
+}

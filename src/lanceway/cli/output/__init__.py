@@ -1,0 +1,1 @@
+"""All that is printed: for people and, with `--json`, for programs."""

@@ -1,0 +1,211 @@
+"""`lanceway pipeline …`: tables made from files and tables, as a YAML file describes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanceway.cli.command import FAILED, command, group
+from lanceway.cli.pipeline import runs
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lanceway.drawing import Node
+    from lanceway.pipelines.runs.http import Server
+
+app = group("Pipelines: sources, transforms and expectations in a YAML file, and the Lance tables that come out.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The pipeline's YAML file.")]
+State = Annotated[
+    str | None,
+    typer.Option(
+        "--state",
+        metavar="URI",
+        help="What keeps the runs: a server, such as http://host:8400, or a database, such as sqlite:///runs.db; the "
+        "home's if left out. Others on this machine can read what a command is given: what has a password in it goes "
+        "into LANCEWAY_STATE.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--state-token-file",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="A file with the token for the server that keeps the runs; LANCEWAY_STATE_TOKEN if left out.",
+    ),
+]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it into this file.")]
+
+
+def _keeper(state: str | None, token_file: Path | None) -> str | Server | None:
+    """What keeps the runs."""
+    if token_file is None:
+        return state
+    from lanceway.pipelines.runs.http import SCHEMES, Server
+    from lanceway.pipelines.runs.store import uri
+
+    where = uri(state)
+    if not where.startswith(SCHEMES):
+        raise typer.BadParameter("it goes with a server's address as --state.", param_hint="'--state-token-file'")
+    return Server(where, token_file=str(token_file))
+
+
+@command(app, "check")
+def check(session: Session, file: File) -> None:
+    """Say what is wrong with a pipeline, line by line; functions are imported, and tables looked for.
+
+    Exit code 1 if it could not run. No row is read, and Spark is not started.
+    """
+    from lanceway import pipelines
+
+    problems = pipelines.check(file, config=session.config)
+    session.output.findings([problem.as_record() for problem in problems])
+    if any(problem.wrong for problem in problems):
+        raise typer.Exit(FAILED)
+
+
+@command(app, "run")
+def run(
+    session: Session,
+    file: File,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read all of every source, and replace what the tables have.")
+    ] = False,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Begin a new run, even if the last one has not come to its end.")
+    ] = False,
+    state: State = None,
+    state_token_file: TokenFile = None,
+    master: Annotated[
+        str | None, typer.Option("--master", help="Where Spark runs, such as local[4]; on this machine if left out.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="How many tables are written at a time.")] = 4,
+    events: Annotated[
+        bool,
+        typer.Option(
+            "--events",
+            help="Print a line of JSON on standard error for each step that begins, is under way and ends. Without it, "
+            "progress is shown on a terminal alone.",
+        ),
+    ] = False,
+) -> None:
+    """Bring the tables up to date; a run that was stopped, killed or has failed goes on where it was.
+
+    Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command goes on from there.
+    """
+    runs.carry_out(
+        session,
+        file,
+        full=full,
+        anew=anew,
+        state=_keeper(state, state_token_file),
+        master=master,
+        threads=threads,
+        config=session.config,
+        events=events,
+    )
+
+
+@command(app, "status")
+def status(session: Session, file: File, state: State = None, state_token_file: TokenFile = None) -> None:
+    """Show the newest run: what each step came to, and who runs the pipeline now."""
+    from lanceway import pipelines
+
+    runs.show(session, pipelines.status(file, state=_keeper(state, state_token_file), config=session.config))
+
+
+@command(app, "history")
+def history(
+    session: Session,
+    file: File,
+    state: State = None,
+    state_token_file: TokenFile = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show so many runs at most.")] = 20,
+) -> None:
+    """Show the runs, newest first."""
+    from lanceway import pipelines
+
+    keeper = _keeper(state, state_token_file)
+    found = pipelines.history(file, state=keeper, config=session.config, limit=limit)
+    columns = {
+        "number": "run",
+        "state": "state",
+        "began_at": "began",
+        "seconds": "seconds",
+        "rows": "rows",
+        "started_by": "by",
+        "written": "written",
+        "error": "error",
+    }
+    session.output.records(columns, runs.timed(found, session))
+
+
+@command(app, "graph")
+def graph(session: Session, file: File, svg: Svg = None) -> None:
+    """Show the steps and what each of them reads, as a list or as a drawing."""
+    from lanceway.drawing import Node
+    from lanceway.pipelines import graph as graphs
+    from lanceway.pipelines import load
+
+    found = graphs.as_record(load(file))
+    if svg is not None:
+        _draw(session, svg, [Node.of(node) for node in found["nodes"]], found["pipeline"])
+        return
+    columns = {"name": "step", "kind": "kind", "shown": "what", "inputs": "reads"}
+    session.output.records(columns, found["nodes"] if session.json else map(_joined, found["nodes"]))
+
+
+def _joined(node: dict[str, Any]) -> dict[str, Any]:
+    return {**node, "inputs": ", ".join(node["inputs"]) or None}
+
+
+@command(app, "lineage")
+def lineage(
+    session: Session,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The pipeline whose tables are meant.")] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="NAME", help="One table instead, such as lake.sales.orders.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", min=1, help="Go so many steps each way at most.")] = None,
+    every: Annotated[bool, typer.Option("--every", help="Show every run's, not only the newest.")] = False,
+    state: State = None,
+    state_token_file: TokenFile = None,
+    svg: Svg = None,
+) -> None:
+    """Show which versions of which tables the tables were made from, and what was made from them."""
+    from lanceway import pipelines
+    from lanceway.lake.runs.lineage import nodes
+
+    if (file is None) == (table is None):
+        raise typer.BadParameter("give a pipeline's file or --table, one of the two.", param_hint="'FILE'")
+    keeper = _keeper(state, state_token_file)
+    found = pipelines.lineage(file, table=table, state=keeper, config=session.config, depth=depth, every=every)
+    if svg is not None:
+        _draw(session, svg, nodes(found), f"Lineage of {table or file}")
+        return
+    columns = {
+        "source": "from",
+        "source_version": "version",
+        "table": "to",
+        "version": "version ",
+        "pipeline": "pipeline",
+        "run": "run",
+    }
+    session.output.records(columns, [edge.as_record() for edge in found])
+
+
+def _draw(session: Session, file: Path, found: Iterable[Node], title: str) -> None:
+    from lanceway.drawing import svg
+    from lanceway.errors import InvalidInputError
+
+    try:
+        file.write_text(svg(found, title), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(f"The drawing cannot be written to {file}: {error.strerror}.") from error
+    session.output.done(f"Drawn into {file}.", {"file": str(file)})

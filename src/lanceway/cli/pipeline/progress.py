@@ -1,0 +1,145 @@
+"""What is seen of a pipeline's run while it lasts: a line for each step that runs, or lines of JSON for programs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lanceway.cli.output.progress import bar_of
+from lanceway.cli.output.values import printable, size, to_json
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from lanceway.pipelines import Event
+
+_BETWEEN = 5.0  # seconds between two lines of one step under way
+
+
+@contextmanager
+def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
+    """Somebody who watches sees a line for each step that runs, a program every event; nobody else sees anything."""
+    from lanceway.pipelines.runs.report import unheard
+
+    if events:
+        yield Lines()
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            yield Watch(bar)
+    else:
+        yield unheard
+
+
+def notes(step: Mapping[str, Any]) -> Iterator[str]:
+    """What a person should know of a step: why it failed, which expectations were broken, what followed it."""
+    if step.get("error"):
+        yield printable(step["error"])
+    yield from warnings(step)
+    details = step.get("details", {})
+    for key in ("reason", "made", "refreshed", "tags", "published", "removed"):
+        value = details.get(key)
+        if value:
+            yield value if key == "reason" else f"{key} {', '.join(value) if isinstance(value, list) else value}"
+
+
+def warnings(step: Mapping[str, Any]) -> Iterator[str]:
+    for name, results in step.get("details", {}).get("expectations", {}).items():
+        for rule, told in results["expectations"].items():
+            if told["broken"]:
+                yield f"{name}: {told['broken']:,} of {results['rows']:,} rows break {rule!r} ({told['otherwise']})"
+
+
+class Watch:
+    """The lines of the steps that run."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._lines: dict[str, tuple[TaskID, float]] = {}
+
+    def __call__(self, event: Event) -> None:
+        name = event.step.name
+        if event.moment == "begun":
+            self._lines[name] = self._bar.add_task(printable(name), total=None, told=""), time.monotonic()
+        elif event.moment == "under way" and name in self._lines:
+            line, began = self._lines[name]
+            told = progress(event, time.monotonic() - began)
+            self._bar.update(line, total=event.tasks, completed=event.done, told=told)
+        elif event.moment == "written" and name in self._lines:
+            self._bar.update(self._lines[name][0], told=f"version {event.step.version}")
+        elif event.moment == "ended":
+            self._end(event)
+
+    def _end(self, event: Event) -> None:
+        from lanceway.lake.runs.report import step_record
+
+        step = event.step
+        line, began = self._lines.pop(step.name, (None, time.monotonic()))
+        if line is not None:
+            self._bar.remove_task(line)
+        told = f": {step.error}" if step.error else written(step.rows, step.bytes, time.monotonic() - began)
+        for text in (f"{step.name}: {step.state}{told}", *(f"  ! {one}" for one in warnings(step_record(step)))):
+            self._bar.console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def progress(event: Event, seconds: float) -> str:
+    """Tasks, rows and bytes so far, and the time that is left if the other tasks take as long."""
+    parts = [f"{event.done:,} of {event.tasks:,} tasks"]
+    if event.rows:
+        parts += [f"{event.rows:,} rows", f"{event.rows / max(seconds, 0.001):,.0f} rows/s"]
+    if event.bytes:
+        parts.append(size(event.bytes))
+    if event.done:
+        parts.append(f"{seconds * (event.tasks - event.done) / event.done:,.0f} s left")
+    return ", ".join(parts)
+
+
+def written(rows: int | None, stored: int | None, seconds: float) -> str:
+    if not rows:
+        return ""
+    return f", {rows:,} rows, {rows / max(seconds, 0.001):,.0f} rows/s{f', {size(stored)}' if stored else ''}"
+
+
+class Lines:
+    """Every event as a line of JSON on standard error; of a step under way one now and then."""
+
+    def __init__(self) -> None:
+        self._began, self._told = dict[str, float](), dict[str, float]()
+
+    def __call__(self, event: Event) -> None:
+        name, now = event.step.name, time.monotonic()
+        if event.moment == "begun":
+            self._began[name] = now
+        if event.moment == "under way":
+            if now - self._told.get(name, 0) < _BETWEEN:
+                return
+            self._told[name] = now
+        print(to_json(self._record(event, now - self._began.get(name, now))), file=sys.stderr, flush=True)  # noqa: T201
+
+    @staticmethod
+    def _record(event: Event, seconds: float) -> dict[str, Any]:
+        from lanceway.lake.runs.report import step_record
+
+        step = event.step
+        known = {"event": event.moment, "pipeline": event.run.pipeline, "run": event.run.number, "step": step.name}
+        if event.moment != "under way":
+            told = {key: value for key, value in step_record(step).items() if key != "name"}
+            return {**known, **told, **({"warnings": found} if (found := list(warnings(told))) else {})}
+        rate = {"rows_per_second": round(event.rows / seconds, 1)} if event.rows and seconds else {}
+        left = {"seconds_left": round(seconds * (event.tasks - event.done) / event.done, 1)} if event.done else {}
+        counts = {"done": event.done, "tasks": event.tasks, "rows": event.rows, "bytes": event.bytes}
+        return {**known, **counts, "seconds": round(seconds, 1), **rate, **left}
+
+
+def _bar() -> Progress:
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    return bar_of(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(),
+    )

@@ -1,0 +1,1 @@
+"""`lanceway up | tokens | check | doctor`"""

@@ -1,0 +1,171 @@
+"""`lanceway tokens …`: who may use a server. They work on its database, so the server need not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanceway.cli.command import command, group
+from lanceway.cli.lake.options import Place, Uri, place, refuse_without_packages
+from lanceway.cli.options import Limit, PageToken
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.config import ServerSettings
+
+app = group("Tokens: the secrets by which a server knows who asks. Each is shown once, and kept as a hash.")
+
+_Home = Annotated[
+    Path | None,
+    typer.Option(
+        "--home", metavar="DIR", file_okay=False, help="The server's folder, as lanceway up has it: ~/.lanceway."
+    ),
+]
+_COLUMNS = {
+    "prefix": "token",
+    "user": "user",
+    "label": "label",
+    "created_at": "made",
+    "expires_at": "expires",
+    "last_used_at": "last used",
+}
+_ENDED = {"revoked_at": "revoked"}
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LIFETIME = re.compile(r"([0-9]{1,9})([smhdw])")
+_PAGE = 1_000
+
+
+@command(app, "create")
+def create(
+    session: Session,
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whose it is; a new name makes a new user.")],
+    label: Annotated[str | None, typer.Option("--label", help="A word for what it is used for.")] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="How long it lives: 90s, 30m, 12h, 30d, 8w. For ever without."),
+    ] = None,
+    admin: Annotated[bool, typer.Option("--admin", help="Make the user an admin, who may manage all tokens.")] = False,
+    home: _Home = None,
+    uri: Uri = None,
+) -> None:
+    """Make a token and print it, this once.
+
+    Clients send it as `Authorization: Bearer TOKEN` or as `x-api-key: TOKEN`.
+    """
+    lifetime = _lifetime(expires)
+    where = _place(session, home, uri)
+    from lanceway.access import token_pages, tokens
+
+    with where.opened() as store:
+        made = tokens.create(store, user, by=where.user, label=label, lifetime=lifetime, admin=admin)
+    session.output.token({"token": made.secret, **token_pages.described(made.token)})
+
+
+@command(app, "list")
+def list_(
+    session: Session,
+    user: Annotated[str | None, typer.Option("--user", help="Only the tokens of this user.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that have expired or were revoked.")] = False,
+    limit: Limit = None,
+    page_token: PageToken = None,
+    home: _Home = None,
+    uri: Uri = None,
+) -> None:
+    """List the tokens by their prefixes, the oldest first."""
+    where = _place(session, home, uri)
+    from lanceway.access import token_pages
+
+    columns = _COLUMNS | _ENDED if everything else _COLUMNS
+    ask = partial(token_pages.page, user=user, dead=everything)
+    with where.opened() as store:
+        if limit is None and page_token is None:
+            session.output.records(columns, _all(partial(ask, store, limit=_PAGE)))
+            return
+        found, token = ask(store, limit=limit, page_token=page_token)
+    session.output.records_page(columns, "tokens", found, token)
+
+
+@command(app, "revoke")
+def revoke(
+    session: Session,
+    prefix: Annotated[
+        str,
+        typer.Argument(metavar="PREFIX", help="The token's prefix, such as lw_0123456789ab; never the whole token."),
+    ],
+    home: _Home = None,
+    uri: Uri = None,
+) -> None:
+    """Revoke a token. Servers that are running refuse it within five seconds."""
+    where = _place(session, home, uri)
+    from lanceway.access import token_pages, tokens
+    from lanceway.errors import InvalidInputError
+
+    with where.opened() as store:
+        found = tokens.revoke(store, prefix, by=where.user)
+    if found is None:
+        raise InvalidInputError(f"There is no token {prefix}. Those there are: lanceway tokens list")
+    name = tokens.shown(found.prefix)
+    session.output.done(f"The token {name} of {found.user} is revoked.", token_pages.described(found))
+
+
+def _place(session: Session, home: Path | None, uri: str | None) -> Place:
+    """The server's database: as options say, as the chosen namespace says, or as `lanceway up` would find it."""
+    from lanceway import config
+
+    if uri is not None or session.name is not None or session.type is not None:
+        return place(session, uri=uri)
+    settings = config.server(session.config, {"home": home})
+    refuse_without_home(settings)
+    return place(session, uri=server_database(settings))
+
+
+def refuse_without_home(settings: ServerSettings) -> None:
+    """Raises BadParameter where no server with these settings was ever started."""
+    if settings.database is None and not _own_database(settings).exists():
+        raise typer.BadParameter(
+            f"no server was ever started in {settings.home}. Start one with lanceway up, or say what is meant: --home "
+            "DIR, --uri for its database, or --in NAME.",
+            param_hint="'--home'",
+        )
+
+
+def _own_database(settings: ServerSettings) -> Path:
+    return settings.home.absolute() / "lake.db"
+
+
+def server_database(settings: ServerSettings) -> str:
+    """The database of a server with these settings."""
+    refuse_without_packages()
+    from sqlalchemy import URL
+
+    own = URL.create("sqlite", database=str(_own_database(settings)))
+    return settings.database or own.render_as_string()
+
+
+def _lifetime(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    match = _LIFETIME.fullmatch(text)
+    try:
+        if match:
+            return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    except OverflowError:
+        pass
+    raise typer.BadParameter(
+        f"{text!r} is no time to live; write a number and one of s, m, h, d, w, such as 30d.", param_hint="'--expires'"
+    )
+
+
+def _all(ask: Callable[..., tuple[list[dict[str, Any]], str | None]]) -> Iterator[dict[str, Any]]:
+    """Every page, each asked for when the one before has been read."""
+    page, token = ask(page_token=None)
+    yield from page
+    while token:
+        page, token = ask(page_token=token)
+        yield from page

@@ -1,0 +1,184 @@
+"""Verbs that write rows: create, insert, merge, update, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lanceway.cli.command import command, group
+from lanceway.cli.options import Branch, Files, Format, Properties, Table, pairs, words
+from lanceway.cli.output.interrupts import stoppable
+from lanceway.cli.output.progress import meter
+from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.cli.files.cast import Rows
+
+app = group("Rows")
+
+
+@command(app, "create")
+def create(
+    session: Session,
+    table: Table,
+    files: Files,
+    mode: Annotated[
+        str,
+        typer.Option("--mode", help="If it exists: create refuses, exist_ok keeps it, overwrite replaces its rows."),
+    ] = "create",
+    vectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vector-column",
+            metavar="COLUMN",
+            help="Store this column of lists as vectors to search; may be repeated.",
+        ),
+    ] = None,
+    properties: Properties = None,
+    format_: Format = None,
+) -> None:
+    """Create a table from files."""
+    from lanceway.cli.files.cast import with_vectors
+    from lanceway.cli.files.read import read
+
+    rows = with_vectors(read(files, format_), words(vectors))
+    kept = pairs(properties, "--property") or None
+    answer, count = _send(session, "create_table", table, rows, mode=mode, properties=kept)
+    facts = {**answer, "num_inserted_rows": count}
+    session.output.done(f"{table} is at version {answer.get('version')}: {count:,} rows written.", facts)
+
+
+@command(app, "insert")
+def insert(
+    session: Session,
+    table: Table,
+    files: Files,
+    mode: Annotated[str, typer.Option("--mode", help="append adds rows, overwrite replaces all there are.")] = "append",
+    branch: Branch = None,
+    format_: Format = None,
+) -> None:
+    """Insert the rows of files; their values take the types of the table's columns."""
+    rows = _fitting(session, table, files, format_, branch)
+    answer, count = _send(session, "insert_into_table", table, rows, mode=mode, branch=branch)
+    facts = {"num_inserted_rows": count, **answer}
+    session.output.done(f"Inserted {count:,} rows; {table} is at version {answer.get('version')}.", facts)
+
+
+@command(app, "merge")
+def merge(
+    session: Session,
+    table: Table,
+    files: Files,
+    on: Annotated[
+        list[str],
+        typer.Option("--on", metavar="COLUMN", help="The key: column whose equal values match; may be repeated."),
+    ],
+    update: Annotated[bool, typer.Option("--update/--no-update", help="Rows that match are replaced.")] = True,
+    insert: Annotated[bool, typer.Option("--insert/--no-insert", help="Rows that match none are inserted.")] = True,
+    update_if: Annotated[
+        str | None,
+        typer.Option("--update-if", metavar="SQL", help="Replace a match only if this holds of target.* and source.*."),
+    ] = None,
+    delete_missing: Annotated[
+        bool,
+        typer.Option("--delete-missing", help="Rows of the table that the files do not have are deleted."),
+    ] = False,
+    delete_missing_if: Annotated[
+        str | None,
+        typer.Option("--delete-missing-if", metavar="SQL", help="Delete only those of them where this holds."),
+    ] = None,
+    use_index: Annotated[bool, typer.Option("--use-index", help="Match through an index on the key.")] = False,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", help="Give up after this time, such as 30s or 5m.")
+    ] = None,
+    branch: Branch = None,
+    format_: Format = None,
+) -> None:
+    """Merge the rows of files into a table: replace those whose key is there, insert the others."""
+    rows = _fitting(session, table, files, format_, branch)
+    answer, _ = _send(
+        session,
+        "merge_insert_into_table",
+        table,
+        rows,
+        on=words(on),
+        when_matched_update_all=update and update_if is None,
+        when_matched_update_all_filt=update_if,
+        when_not_matched_insert_all=insert,
+        when_not_matched_by_source_delete=delete_missing,
+        when_not_matched_by_source_delete_filt=delete_missing_if,
+        use_index=use_index,
+        timeout=timeout,
+        branch=branch,
+    )
+    session.output.done(f"Merged into {table}: {_counts(answer)}.", answer)
+
+
+def _counts(answer: dict[str, Any]) -> str:
+    kinds = ("inserted", "updated", "deleted")
+    return ", ".join(f"{answer.get(f'num_{kind}_rows', 0):,} {kind}" for kind in kinds)
+
+
+@command(app, "update")
+def update(
+    session: Session,
+    table: Table,
+    assignments: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="COLUMN=SQL",
+            help="A column and the expression of its new value; may be repeated.",
+        ),
+    ],
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="SQL", help="Change only rows where this holds.")
+    ] = None,
+    branch: Branch = None,
+) -> None:
+    """Change values by SQL expressions: --set "price = price * 2" --where "id > 10"."""
+    updates = [[key.strip(), value.strip()] for key, value in pairs(assignments, "--set").items()]
+    answer = session.ask("update_table", session.id(table), updates=updates, predicate=where, branch=branch)
+    sentence = f"Updated {answer['updated_rows']:,} rows; {table} is at version {answer['version']}."
+    session.output.done(sentence, answer)
+
+
+@command(app, "delete")
+def delete(
+    session: Session,
+    table: Table,
+    where: Annotated[
+        str, typer.Option("--where", metavar="SQL", help="Delete the rows where this holds; 'true' for all.")
+    ],
+    branch: Branch = None,
+) -> None:
+    """Delete rows. Earlier versions keep them: `versions restore` brings them back."""
+    answer = session.ask("delete_from_table", session.id(table), predicate=where, branch=branch)
+    session.output.done(f"Deleted the rows; {table} is at version {answer.get('version')}.", answer)
+
+
+def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> Rows:
+    """The files' rows with the types of the table that they go into."""
+    from lanceway.cli.files.cast import fitted
+    from lanceway.cli.files.read import read
+    from lanceway.errors import InvalidTableStateError
+
+    rows = read(files, format_)
+    try:
+        # A query tells the exact Arrow types; none of its rows is read.
+        schema = session.query(session.id(table), k=1, vector={}, branch=branch).schema
+    except InvalidTableStateError:
+        return rows  # Declared, and without columns yet: the rows bring their own.
+    return fitted(rows, schema, table)
+
+
+def _send(session: Session, operation: str, table: str, rows: Rows, **fields: object) -> tuple[dict[str, Any], int]:
+    """Hand the rows over as they are read; answers also how many there were."""
+    import pyarrow as pa
+
+    id_ = session.id(table)
+    with stoppable() as stop, meter(table, rows.total) as counted:
+        reader = pa.RecordBatchReader.from_batches(rows.schema, stop.between(counted.over(rows.batches)))
+        return session.send(operation, id_, reader, **fields), counted.rows

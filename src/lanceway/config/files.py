@@ -1,0 +1,174 @@
+"""Where settings come from: `lanceway.toml`, and the environment, which nobody else reads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from lanceway.config.settings import as_text
+from lanceway.errors import InvalidInputError
+
+FILE_NAME = "lanceway.toml"
+# Where a lake is, and how it is made, for those who name none: a password in a variable is in no list of processes.
+LAKE_VARIABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "uri": "LANCEWAY_DATABASE",
+        "root": "LANCEWAY_WAREHOUSE",
+        "separator": "LANCEWAY_SEPARATOR",
+        "policy": "LANCEWAY_SEPARATOR_POLICY",
+    }
+)
+
+Section = dict[str, str]
+
+
+def config_file() -> Path | None:
+    """`$LANCEWAY_CONFIG`, else `./lanceway.toml`, else the one in the user's configuration folder."""
+    named = os.environ.get("LANCEWAY_CONFIG")
+    if named:
+        if not Path(named).is_file():
+            raise InvalidInputError(f"LANCEWAY_CONFIG names {named!r}, but there is no such file. Mend it or unset it.")
+        return Path(named)
+    candidates = (Path(FILE_NAME), user_config_folder() / FILE_NAME)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def user_config_folder() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "lanceway"
+
+
+def user_cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "lanceway"
+
+
+# -- the file ------------------------------------------------------------------------------------
+
+
+def document(file: str | Path | None) -> tuple[Path | None, Mapping[str, object]]:
+    """What a file holds, the one that `config_file` finds if none is given; nothing if there is none."""
+    path = Path(file) if file is not None else config_file()
+    if path is None:
+        return None, {}
+    try:
+        with path.open("rb") as opened:
+            return path, tomllib.load(opened)
+    except OSError as error:
+        raise InvalidInputError(f"Cannot read {path}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"{path} is not valid TOML: {error}.") from error
+
+
+def section(path: Path | None, content: Mapping[str, object], kind: str) -> Section:
+    """What stands under `[kind]`."""
+    found = content.get(kind, {})
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{path}: {kind!r} must be a section: [{kind}].")
+    return dict(_flatten(found))
+
+
+def sections(path: Path | None, content: Mapping[str, object], kind: str, example: str) -> dict[str, Section]:
+    """What stands under each `[kind.NAME]`."""
+    found = content.get(kind, {})
+    if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
+        raise InvalidInputError(f"{path}: {kind!r} must hold sections such as [{kind}.{example}].")
+    return {name: dict(_flatten(entry)) for name, entry in found.items()}
+
+
+def _flatten(entry: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """`[namespaces.x.storage] region = "…"` and `"storage.region" = "…"` mean the same."""
+    for key, value in entry.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", as_text(value)
+
+
+# -- the environment -----------------------------------------------------------------------------
+
+
+def override(found: Section, kind: str) -> None:
+    """`LANCEWAY_SERVER__PORT` sets `port` of `[server]`; further `__` stand for dots."""
+    for _, rest, value in _variables(kind):
+        found[_key(rest)] = value
+
+
+def override_named(found: dict[str, Section], kind: str) -> None:
+    """`LANCEWAY_NAMESPACES__LAKE__TOKEN` sets `token` of `[namespaces.lake]`.
+
+    A variable alone, such as the token of a section that this file does not have, makes none: that takes a type.
+    """
+    in_file = set(found)
+    for variable, rest, value in _variables(kind):
+        name, _, key = rest.partition("__")
+        if not name or not key:
+            raise InvalidInputError(
+                f"The variable {variable} must name one of the {kind} and a setting: {_prefix(kind)}<NAME>__<SETTING>."
+            )
+        known = next((known for known in found if known.lower() == name.lower()), name.lower())
+        found.setdefault(known, {})[_key(key)] = value
+    for name in [name for name, entry in found.items() if name not in in_file and "type" not in entry]:
+        del found[name]
+
+
+def _variables(kind: str) -> Iterator[tuple[str, str, str]]:
+    """Each variable of a kind, what stands behind the kind, and its value."""
+    prefix = _prefix(kind)
+    for variable, value in os.environ.items():
+        if variable.upper().startswith(prefix):
+            yield variable, variable[len(prefix) :], value
+
+
+def _prefix(kind: str) -> str:
+    return f"LANCEWAY_{kind.upper()}__"
+
+
+def _key(text: str) -> str:
+    return text.lower().replace("__", ".")
+
+
+def lake() -> dict[str, str]:
+    """What the environment says of the lake, under the names that its settings have."""
+    found = {name: os.environ.get(variable, "") for name, variable in LAKE_VARIABLES.items()}
+    return {name: value for name, value in found.items() if value}
+
+
+def variable(name: str) -> str | None:
+    """A variable that a file of the user's refers to by its name."""
+    return os.environ.get(name)
+
+
+def quiet_lance() -> None:
+    """Keep pylance's warnings off the terminal, unless `LANCE_LOG` is set. It reads this when first imported."""
+    os.environ.setdefault("LANCE_LOG", "error")
+
+
+def share_metrics(folder: str) -> None:
+    """Let the processes that are started from here add their metrics up in a folder. prometheus_client looks for it."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+
+
+def java() -> str | None:
+    """The `java` that Spark starts: that of `$JAVA_HOME`, else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+
+
+def spark_workers_run(python: str) -> bool:
+    """Let the Python workers of a Spark that is started from here be this one, unless `PYSPARK_PYTHON` is another."""
+    return os.environ.setdefault("PYSPARK_PYTHON", python) == python
+
+
+def spark_buffer() -> int:
+    """How many bytes a Python worker of Spark buffers before it passes them on. Spark tells its workers."""
+    return int(os.environ.get("SPARK_BUFFER_SIZE", 2**16))
+
+
+def hide_spark_traceback() -> None:
+    """Let the worker of Spark that this process is tell its error without a traceback. PySpark looks for it."""
+    os.environ["SPARK_HIDE_TRACEBACK"] = "1"

@@ -1,0 +1,209 @@
+"""The server's settings: `[server]`, and `[catalogs.NAME]` for each catalog that it mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from lanceway.config.files import document, lake, override, override_named, section, sections, variable
+from lanceway.config.namespaces import NAMESPACES
+from lanceway.config.settings import Setting, read_settings, unknown
+from lanceway.errors import InvalidInputError
+
+_CATALOGS, _SERVER = "catalogs", "server"
+ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
+_GIBIBYTE = 1 << 30
+
+SERVER = (
+    Setting("home", "The folder of the server's state.", default="~/.lanceway"),
+    Setting("host", "The address to listen on.", default="127.0.0.1"),
+    Setting("port", "The port to listen on; 0 takes a free one.", int, default=8400),
+    Setting("workers", "How many processes serve.", int, default=1),
+    Setting("threads", "How many calls to one catalog run at once, unless it says otherwise.", int, default=16),
+    Setting(
+        "request_timeout",
+        "How many seconds a catalog has to answer, unless it says otherwise; then the answer is 17.",
+        float,
+        default=60.0,
+    ),
+    Setting("max_body_bytes", "The largest request body.", int, default=_GIBIBYTE),
+    Setting(
+        "database",
+        "The lake's database: sqlite:///lake.db or postgresql://user@host/database. LANCEWAY_DATABASE sets it too; "
+        "lake.db in the home if neither does.",
+        secret=True,  # it may hold a password
+    ),
+    Setting(
+        "warehouse",
+        "Below which the tables of new catalogs lie: a URI or a path. LANCEWAY_WAREHOUSE sets it too; the folder "
+        "warehouse in the home if neither does.",
+    ),
+    Setting(
+        "allowed_locations",
+        "Below which locations those who ask may have tables, a list of URIs and paths; an admin may have them "
+        "anywhere. LANCEWAY_ALLOWED_LOCATIONS sets it too; the warehouse alone if neither does.",
+        default="",
+    ),
+    Setting("anonymous", "Whether requests without credentials are served.", bool, default=False),
+    Setting(
+        "allow_public_anonymous",
+        "Whether they are served even on an address that others can reach.",
+        bool,
+        default=False,
+    ),
+    Setting(
+        "allowed_hosts",
+        "By which names besides loopback's the server may be asked for, a list; * for all. Without it any name will "
+        "do, but with anonymous on loopback none besides.",
+        default="",
+    ),
+    Setting("tls_cert", "The certificate to serve HTTPS with, a PEM file; it needs tls_key."),
+    Setting("tls_key", "The certificate's key, a PEM file."),
+    Setting("root_path", "The path prefix that a proxy in front cuts off, such as /lanceway.", default=""),
+    Setting("cors_origins", "Web pages of which origins may ask, a list; none by default.", default=""),
+    Setting("oidc_issuer", "Who issues the JWTs that are accepted; without it none are.", aliases=("oidc.issuer",)),
+    Setting("oidc_audience", "For whom the JWTs must be issued.", aliases=("oidc.audience",)),
+    Setting("oidc_jwks_uri", "Where the issuer's public keys are.", aliases=("oidc.jwks_uri",)),
+    Setting("oidc_leeway", "How many seconds clocks may differ.", float, default=60.0, aliases=("oidc.leeway",)),
+    Setting("oidc_user_claim", "The claim that names the user.", default="sub", aliases=("oidc.user_claim",)),
+    Setting("oidc_groups_claim", "The claim that lists groups.", default="groups", aliases=("oidc.groups_claim",)),
+    Setting("worker", "Whether background jobs are carried out beside the server.", bool, default=True),
+    Setting("worker_functions", "Packages whose functions that worker may run, a list; none by default.", default=""),
+    Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
+    Setting(
+        "worker_sql",
+        "Whether it refreshes views by free SQL, which can read all that the worker can; that needs Spark.",
+        bool,
+        default=False,
+    ),
+    Setting("storage.*", "Options of the lake's storage, as pylance takes them: storage.region, storage.endpoint, …"),
+)
+CATALOG = (
+    Setting("type", "A type of catalog, or a class by its import path.", required=True),
+    Setting("at", "The namespace inside that becomes the root here."),
+    Setting("threads", "How many calls to it run at once; as the server has it if it is not set.", int),
+    Setting("deadline", "How many seconds it has to answer; as the server has it if it is not set.", float),
+)
+_OF_THE_MOUNT = tuple(row.name for row in CATALOG)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSettings:
+    """A catalog that is mounted: how it is connected to, and how much of the server it may take."""
+
+    type: str
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
+    at: str | None = None
+    threads: int = 16
+    deadline: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What a server is told, complete and checked; it may be pickled."""
+
+    home: Path
+    host: str
+    port: int
+    workers: int
+    threads: int
+    request_timeout: float
+    max_body_bytes: int
+    database: str | None = field(repr=False)  # may hold a password
+    warehouse: str | None
+    allowed_locations: tuple[str, ...]
+    storage: Mapping[str, str] = field(repr=False)  # may hold secrets
+    anonymous: bool
+    allow_public_anonymous: bool
+    allowed_hosts: tuple[str, ...]
+    tls_cert: Path | None
+    tls_key: Path | None
+    root_path: str
+    cors_origins: tuple[str, ...]
+    oidc_issuer: str | None
+    oidc_audience: str | None
+    oidc_jwks_uri: str | None
+    oidc_leeway: float
+    oidc_user_claim: str
+    oidc_groups_claim: str
+    worker: bool
+    worker_functions: tuple[str, ...]
+    worker_master: str | None
+    worker_sql: bool
+    catalogs: Mapping[str, CatalogSettings]
+
+
+def server(file: str | Path | None = None, arguments: Mapping[str, object] | None = None) -> ServerSettings:
+    """The server's settings: of the file, then of the environment, then the arguments that are not None."""
+    path, content = document(file)
+    known = (_SERVER, _CATALOGS, NAMESPACES)
+    for name in content:
+        if name not in known:
+            raise InvalidInputError(unknown(str(path), known, name, "section"))
+    given = _given(section(path, content, _SERVER), arguments or {})
+    values = dict(read_settings("The server", SERVER, given))
+    _check(values)
+    values["home"] = Path(values["home"]).expanduser()
+    for name in ("tls_cert", "tls_key"):
+        values[name] = Path(values[name]) if values[name] else None
+    values["root_path"] = _prefix(values["root_path"])
+    for name in ("allowed_hosts", "allowed_locations", "cors_origins", "worker_functions"):
+        values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
+    values["catalogs"] = _catalogs(path, content, values)
+    return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
+
+
+def _given(own: dict[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
+    told = lake()
+    own |= {name: told[row] for name, row in (("database", "uri"), ("warehouse", "root")) if row in told}
+    allowed = variable(ALLOWED_LOCATIONS)
+    if allowed:
+        own["allowed_locations"] = allowed
+    override(own, _SERVER)
+    return {**own, **{name: value for name, value in arguments.items() if value is not None}}
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    for name in ("workers", "threads", "request_timeout", "max_body_bytes"):
+        _positive("The server", name, values[name])
+    if not 0 <= values["port"] <= 65535:
+        raise InvalidInputError(f"The server: port is {values['port']}, but must be between 0 and 65535.")
+    if not values["oidc_leeway"] >= 0:
+        raise InvalidInputError(f"The server: oidc_leeway is {values['oidc_leeway']}, but must be 0 or more.")
+    if bool(values["tls_cert"]) != bool(values["tls_key"]):
+        has, lacks = ("tls_cert", "tls_key") if values["tls_cert"] else ("tls_key", "tls_cert")
+        raise InvalidInputError(f"The server has {has} but no {lacks}: HTTPS needs both. Set {lacks} too.")
+
+
+def _positive(owner: str, name: str, value: float) -> None:
+    if not value > 0:  # so written, it refuses what is no number too
+        raise InvalidInputError(f"{owner}: {name} is {value}, but must be more than 0.")
+
+
+def _prefix(text: str) -> str:
+    path = text.strip("/")
+    return f"/{path}" if path else ""
+
+
+# -- what is mounted -----------------------------------------------------------------------------
+
+
+def _catalogs(
+    path: Path | None, content: Mapping[str, object], server: Mapping[str, Any]
+) -> dict[str, CatalogSettings]:
+    found = sections(path, content, _CATALOGS, "archive")
+    override_named(found, _CATALOGS)
+    return {name: _catalog(name, entry, server) for name, entry in found.items()}
+
+
+def _catalog(name: str, entry: Mapping[str, str], server: Mapping[str, Any]) -> CatalogSettings:
+    owner = f"[{_CATALOGS}.{name}]"
+    own = {key: value for key, value in entry.items() if key not in _OF_THE_MOUNT}
+    values = read_settings(owner, CATALOG, {key: entry[key] for key in _OF_THE_MOUNT if key in entry})
+    threads = server["threads"] if values["threads"] is None else values["threads"]
+    deadline = server["request_timeout"] if values["deadline"] is None else values["deadline"]
+    _positive(owner, "threads", threads)
+    _positive(owner, "deadline", deadline)
+    return CatalogSettings(values["type"], own, values["at"] or None, threads, deadline)

@@ -1,0 +1,1 @@
+"""HTTP around every dialect: middleware, authentication, limits, uploads and downloads, log, metrics."""

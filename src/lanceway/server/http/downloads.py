@@ -1,0 +1,191 @@
+"""Rows that leave: an Arrow IPC file as it is made, or a bounded number of rows as JSON.
+
+The first rows are computed before the status is sent, so that an error still has its own status. One that comes later
+cuts the connection: a client must not take half an answer for a whole one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.types import Receive, Send
+
+from lanceway.errors import InvalidInputError
+from lanceway.server.http.limits import (
+    HAND_OVER_BYTES,
+    HAND_OVER_SECONDS,
+    JSON_ROWS,
+    JSON_ROWS_BYTES,
+    PIECE_BYTES,
+    WHOLE_ANSWER_BYTES,
+)
+from lanceway.server.lance.answers import JSON, Answer, Header, send_answer
+from lanceway.server.threads import Work
+from lanceway.tables.read import ipc
+from lanceway.tables.read.ipc import Part
+from lanceway.tables.schema import arrow_json
+from lanceway.wire import lance
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ARROW = (b"content-type", lance.ARROW_FILE.encode())
+# Clients that are generated from the protocol's description ask for JSON here and mean that errors may be.
+_GENERATED = b"OpenAPI-Generator"
+
+
+def wants_json(headers: Iterable[Header]) -> bool:
+    """Whether rows are asked for as JSON and as nothing else."""
+    accepted, agent = b"", b""
+    for name, value in headers:
+        if name == b"accept":
+            accepted = value.lower()
+        elif name == b"user-agent":
+            agent = value
+    return lance.JSON.encode() in accepted and b"arrow" not in accepted and not agent.startswith(_GENERATED)
+
+
+# -- Arrow ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Outflow:
+    """An answer that has begun: its first bytes, and what makes the rest."""
+
+    first: list[Part]
+    rest: Iterator[list[Part]]
+    is_whole: bool
+
+
+def begin(reader: pa.RecordBatchReader) -> Outflow:
+    """Make the first part of an answer, up to a size that is worth sending by itself."""
+    batches = ipc.stream_parts(reader, file_format=True)
+    parts = next(batches)  # the schema alone
+    length = _length(parts)
+    for batch in batches:
+        parts += batch
+        length += _length(batch)
+        if length >= WHOLE_ANSWER_BYTES:
+            return Outflow(_pieces(parts), _handed_over(batches), is_whole=False)
+    return Outflow(parts, iter(()), is_whole=True)
+
+
+def _handed_over(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
+    """Small batches go from thread to thread together, which costs as much for each as a batch itself; but none of
+    them waits long for others."""
+    parts: list[Part] = []
+    length, latest = 0, time.monotonic() + HAND_OVER_SECONDS
+    for batch in batches:
+        parts += batch
+        length += _length(batch)
+        if length >= HAND_OVER_BYTES or time.monotonic() > latest:
+            yield _pieces(parts)
+            parts, length, latest = [], 0, time.monotonic() + HAND_OVER_SECONDS
+    yield _pieces(parts)
+
+
+def _pieces(parts: Iterable[Part]) -> list[Part]:
+    """What is sent at once: small parts put together, and large ones in pieces that a processor's cache holds."""
+    pieces: list[Part] = []
+    small: list[Part] = []
+    length = 0  # of the small ones
+    for part in parts:
+        is_large = len(part) >= PIECE_BYTES
+        if not is_large:
+            small.append(part)
+            length += len(part)
+        if small and (is_large or length >= PIECE_BYTES):
+            pieces.append(b"".join(small))
+            small, length = [], 0
+        if is_large:
+            pieces += (part[start : start + PIECE_BYTES] for start in range(0, len(part), PIECE_BYTES))
+    return [*pieces, b"".join(small)] if small else pieces
+
+
+def _length(parts: list[Part]) -> int:
+    return sum(map(len, parts))
+
+
+async def send_rows(outflow: Outflow, work: Work, mount: str | None, receive: Receive, send: Send) -> None:
+    """Send an answer, one batch after the other, as fast as the client takes them and no longer than it is there."""
+    if outflow.is_whole:
+        await send_answer(send, Answer(200, b"".join(outflow.first), [ARROW]))
+        return
+    gone = asyncio.ensure_future(_until_gone(receive))
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": [ARROW]})
+        pieces: list[Part] | None = outflow.first
+        while pieces is not None and not gone.done():
+            # The next batch is read while this one is on its way.
+            ahead = asyncio.ensure_future(work.run(mount, next, outflow.rest, None))
+            try:
+                await _sent(send, pieces, gone)
+                pieces = await ahead
+            finally:
+                ahead.cancel()
+        if pieces is None:
+            await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+
+
+async def _sent(send: Send, pieces: list[Part], gone: asyncio.Future[None]) -> None:
+    for piece in pieces:
+        if gone.done():
+            return
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        """The body has been read; nothing else can come."""
+
+
+# -- JSON ----------------------------------------------------------------------------------------
+
+
+def as_json(reader: pa.RecordBatchReader) -> Answer:
+    """All rows of an answer with their schema. Raises InvalidInputError if they are too many."""
+    rows: list[bytes] = []
+    size = 0
+    for batch in reader:
+        if len(rows) + batch.num_rows > JSON_ROWS:
+            raise _too_many()
+        for row in _rows(batch):
+            rows.append(msgspec.json.encode(row, enc_hook=str))
+            size += len(rows[-1])
+            if size > JSON_ROWS_BYTES:
+                raise _too_many()
+    schema = arrow_json.schema(reader.schema).to_dict()
+    return Answer(200, b'{"schema":%b,"rows":[%b]}' % (msgspec.json.encode(schema), b",".join(rows)), [JSON])
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    names = batch.schema.names
+    try:
+        columns = [_without_nanoseconds(column).to_pylist() for column in batch.columns]
+    except (ValueError, OverflowError) as error:  # a moment that Python's own types cannot hold
+        raise InvalidInputError(
+            "The rows hold values that JSON cannot be given exactly. Ask for Arrow, or for other columns."
+        ) from error
+    return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+
+
+def _without_nanoseconds(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    type_ = column.type
+    nanoseconds = (pa.types.is_timestamp(type_) or pa.types.is_time64(type_)) and type_.unit == "ns"
+    return column.cast(pa.string()) if nanoseconds else column
+
+
+def _too_many() -> InvalidInputError:
+    return InvalidInputError(
+        f"The answer is too large for JSON, which holds at most {JSON_ROWS:,} rows and {JSON_ROWS_BYTES >> 20} MiB. "
+        "Ask for fewer rows with k, for fewer columns, or for Arrow."
+    )

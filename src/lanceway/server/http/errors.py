@@ -1,0 +1,105 @@
+"""Errors on the wire, rendered in this one place: by class, with the request's id, without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from lanceway import errors
+from lanceway.errors import (
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+)
+from lanceway.server.http.limits import RETRY_AFTER_SECONDS
+from lanceway.wire import lance
+
+# A subclass may have a code of its own for those in the same process; on the wire its class counts.
+_CODES: Mapping[type[BaseException], int] = {
+    found: found.code.value
+    for found in (getattr(errors, name) for name in errors.__all__)
+    if isinstance(found, type) and issubclass(found, LanceNamespaceError) and found is not LanceNamespaceError
+}
+_RETRY_AFTER = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
+_CHALLENGE = (b"www-authenticate", b'Bearer realm="lanceway"')
+
+
+class RouteNotFoundError(UnsupportedOperationError):
+    """No operation has this path."""
+
+    status = 404
+
+
+class MethodNotAllowedError(UnsupportedOperationError):
+    """The path is known, and takes other methods."""
+
+    status = 405
+
+    def __init__(self, message: str, allowed: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.headers = [(b"allow", ", ".join(sorted(allowed)).encode())]
+
+
+class BodyTooLargeError(InvalidInputError):
+    """The body is larger than the server takes."""
+
+    status = 413
+
+
+class SilentClientError(ServiceUnavailableError):
+    """The client stopped in the middle of its body."""
+
+    status = 408
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    status: int
+    body: bytes
+    headers: list[tuple[bytes, bytes]]
+
+
+def render(error: BaseException, request_id: str) -> Rendered:
+    """What a client is told. Only the contract's own errors speak for themselves."""
+    if not isinstance(error, LanceNamespaceError):
+        error = InternalError(
+            "The server failed in a way that is not expected. Its log has the reason under the request id "
+            f"{request_id}; please report it."
+        )
+    code = code_of(error)
+    status = getattr(error, "status", None) or lance.STATUS[code]
+    body = _encoded(lance.error_body(str(error), code, request_id))
+    headers = [
+        (b"content-type", lance.JSON.encode()),
+        (b"content-length", str(len(body)).encode()),
+        *getattr(error, "headers", ()),
+    ]
+    if isinstance(error, UnauthenticatedError) and not any(name == b"www-authenticate" for name, _ in headers):
+        headers.append(_CHALLENGE)
+    if isinstance(error, ServiceUnavailableError | ThrottlingError):
+        headers.append(_RETRY_AFTER)
+    return Rendered(status, body, headers)
+
+
+def code_of(error: LanceNamespaceError) -> int:
+    """The protocol's code for the class that an error has, or that it refines."""
+    return next((_CODES[base] for base in type(error).__mro__ if base in _CODES), _CODES[InternalError])
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # half of a surrogate pair, repeated from what was asked
+        return msgspec.json.encode(
+            {
+                key: value.encode(errors="replace").decode() if isinstance(value, str) else value
+                for key, value in body.items()
+            }
+        )

@@ -1,0 +1,167 @@
+"""The log: one JSON object to a line, on standard error.
+
+Every line of a request has its id. Of a path the query is left out, and of headers all are: credentials stand there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+from lanceway.access.tokens import without_secrets
+from lanceway.server.http.request_context import Exchange
+
+ACCESS = logging.getLogger("lanceway.access")
+_SERVER = logging.getLogger("lanceway.server")
+
+_REQUEST = "request"
+_PAUSE = 0.2  # seconds
+_MOST_LINES = 1000
+
+_TO_STDERR: dict[str, Any] = {"handlers": ["stderr"], "propagate": False, "level": "INFO"}
+
+
+def settings() -> dict[str, Any]:
+    """How logging is set up, in the form that `logging.config` takes."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": "lanceway.server.http.log.Lines"}},
+        "handlers": {
+            "stderr": {"()": "lanceway.server.http.log.Gathering", "formatter": "lines", "stream": "ext://sys.stderr"}
+        },
+        "loggers": {
+            "lanceway": _TO_STDERR,
+            # What uvicorn says of its own life is for those who look for a fault in it.
+            "uvicorn": {**_TO_STDERR, "level": "WARNING"},
+            "uvicorn.error": {"level": "WARNING"},
+        },
+    }
+
+
+class Gathering(logging.StreamHandler[TextIO]):
+    """Writes what has gathered a few times a second, instead of each line by itself. A problem is written at once."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._gathered: list[str | Line] = []
+        self._alarm: threading.Timer | None = None
+        atexit.register(self.flush)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The lock is held: `handle` took it.
+        try:
+            self._gathered.append(self.format(record))
+        except (TypeError, ValueError):  # a record that cannot be written, which is no reason to fail
+            self.handleError(record)
+        if record.levelno >= logging.WARNING or len(self._gathered) >= _MOST_LINES:
+            self.flush()
+        elif self._alarm is None:
+            self._set_alarm()
+
+    def gather(self, line: Line) -> None:
+        """A line that is no record: one for each request, written out when it is its turn."""
+        assert self.lock is not None
+        with self.lock:
+            self._gathered.append(line)
+            is_much = len(self._gathered) >= _MOST_LINES
+            if self._alarm is None and not is_much:
+                self._set_alarm()
+        if is_much:
+            self.flush()
+
+    def _set_alarm(self) -> None:
+        self._alarm = threading.Timer(_PAUSE, self.flush)
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def flush(self) -> None:
+        assert self.lock is not None
+        with self.lock:
+            lines, self._gathered = self._gathered, []
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            if lines:
+                with suppress(OSError, ValueError):  # nobody reads any more
+                    self.stream.write("\n".join(map(str, lines)) + "\n")
+                    self.stream.flush()
+
+
+class Lines(logging.Formatter):
+    """A record as a JSON object. What a record was given as `extra={"facts": …}` stands beside its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        facts = dict(getattr(record, "facts", {}))
+        if record.exc_info:
+            facts["traceback"] = self.formatException(record.exc_info)
+        return _written(record.created, record.levelname.lower(), record.getMessage(), facts)
+
+
+def _written(created: float, level: str, message: str, facts: Mapping[str, Any]) -> str:
+    moment = datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
+    line = {"time": moment, "level": level, "message": message, **facts}
+    return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+@dataclass(slots=True)
+class Line:
+    """What is kept of a request until its line is written."""
+
+    moment: float
+    seconds: float
+    method: str
+    path: str
+    client: str | None
+    exchange: Exchange
+
+    def facts(self) -> dict[str, Any]:
+        asked = self.exchange
+        facts = {
+            "method": self.method,
+            "path": without_secrets(self.path),
+            "operation": asked.operation,
+            "status": asked.status,
+            "ms": round(self.seconds * 1000, 2),
+            "bytes": asked.sent,
+            "user": asked.user,
+            "request_id": asked.request_id,
+        }
+        return facts if self.client is None else {**facts, "client": self.client}
+
+    def __str__(self) -> str:
+        return _written(self.moment, "info", _REQUEST, self.facts())
+
+
+def access(scope: Any, exchange: Exchange, path: str) -> None:
+    """The line that each request gets. A record of `logging` for each would cost more than many an answer."""
+    if not ACCESS.isEnabledFor(logging.INFO):
+        return
+    client = scope.get("client")
+    line = Line(time.time(), exchange.seconds, scope["method"], path, client[0] if client else None, exchange)
+    handlers = ACCESS.handlers or (ACCESS.parent.handlers if ACCESS.parent else [])
+    if len(handlers) == 1 and isinstance(handlers[0], Gathering):
+        handlers[0].gather(line)
+    else:  # somebody has set up logging in another way
+        ACCESS.info(_REQUEST, extra={"facts": line.facts()})
+
+
+def failed(message: str, exchange: Exchange, error: BaseException) -> None:
+    """Something that is not expected, with all that is known of it."""
+    facts = {"request_id": exchange.request_id, "operation": exchange.operation}
+    _SERVER.error(message, exc_info=error, extra={"facts": facts})
+
+
+def told(message: str, exchange: Exchange, error: BaseException) -> None:
+    """Why a request failed on our side, where the answer says it too."""
+    facts = {"request_id": exchange.request_id, "operation": exchange.operation, "error": str(error)}
+    _SERVER.warning(message, extra={"facts": facts})

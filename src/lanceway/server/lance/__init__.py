@@ -1,0 +1,1 @@
+"""The Lance REST dialect."""

@@ -1,0 +1,176 @@
+"""The dialect Lance REST: one ASGI application that finds its operation by looking the path up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableRequest
+from starlette.types import Receive, Scope, Send
+
+from lanceway.access.principal import Principal
+from lanceway.catalogs.contract.operations import stream_twin
+from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.tree import canonical
+from lanceway.server.http import downloads, request_context, uploads
+from lanceway.server.http.auth import principal_of
+from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.http.uploads import Inflow
+from lanceway.server.lance import fields
+from lanceway.server.lance.answers import Answer, send_answer, written
+from lanceway.server.lance.view import View
+from lanceway.server.threads import Work
+from lanceway.tables.read import ipc
+from lanceway.wire import lance
+from lanceway.wire.lance import Body, Match, Route
+
+# A catalog's views for those who ask are cheap, and this many are kept.
+_VIEWS = 1024
+_EVERYWHERE = "list_all_tables"
+# What a lake may know without any wait: then the event loop asks, and no thread.
+_AT_ONCE = frozenset({"describe_table", "table_exists", "list_tables"})
+# What the tree itself knows of a catalog, without asking it.
+_OF_THE_ROOT = frozenset({"create_namespace", "describe_namespace", "drop_namespace", "namespace_exists"})
+
+
+class LanceDialect:
+    """Serves the tree of all catalogs as Lance REST."""
+
+    def __init__(self, tree: FederatedCatalog, work: Work, max_body_bytes: int, allowed: AllowedLocations) -> None:
+        self._tree, self._work, self._most, self._allowed = tree, work, max_body_bytes, allowed
+        self._views: dict[tuple[str, bool], View] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route, match = _found(scope)
+        request_context.of(scope).operation = route.operation
+        pairs = fields.read_query(scope["query_string"])
+        delimiter = fields.read_delimiter(pairs)
+        id_ = fields.read_id(route, match, delimiter)
+        uploads.check_length(scope["headers"], self._most)
+        takes_json = route.body is not Body.ARROW and route.method != "GET"
+        body = await uploads.read_json(receive, self._most) if takes_json else None
+        request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"])
+        catalog, mount = self._view(principal_of(scope)), _mount(route, request)
+        if route.body is Body.ARROW:
+            await send_answer(send, await self._upload(route, catalog, mount, request, receive))
+        elif route.answer is lance.Answer.ARROW:
+            await self._query(catalog, mount, request, scope, receive, send)
+        elif route.operation == _EVERYWHERE:
+            await send_answer(send, written(route, await self._list_all(catalog, request)))
+        else:
+            at_once = catalog.glance(route.operation, id_, request) if route.operation in _AT_ONCE else None
+            if at_once is not None:
+                await send_answer(send, written(route, at_once))
+            else:
+                await send_answer(send, await self._work.run(mount, _ask, route, catalog, request))
+
+    async def _list_all(self, catalog: View, request: Mapping[str, Any]) -> ListTablesResponse:
+        """The tables of all catalogs, each asked on its own threads, so that a dead one holds up none but this list."""
+        steps, given = catalog.listing(accept(ListTablesRequest, request)), None
+        try:
+            while True:
+                step = steps.send(given)
+                given = await self._work.run(step.mount, step.call)
+        except StopIteration as done:
+            found: ListTablesResponse = done.value
+            return found
+
+    async def _query(
+        self,
+        catalog: View,
+        mount: str | None,
+        request: Mapping[str, Any],
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        if downloads.wants_json(scope["headers"]):
+            await send_answer(send, await self._work.run(mount, _query_as_json, catalog, request))
+        else:
+            outflow = await self._work.run(mount, _begin_query, catalog, request)
+            await downloads.send_rows(outflow, self._work, mount, receive, send)
+
+    async def _upload(
+        self, route: Route, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
+    ) -> Answer:
+        """Let the catalog read what the client sends, while it is sent."""
+        inflow = Inflow()
+        answer = self._work.upload(mount, _take_in, route, catalog, request, inflow)
+        filling = asyncio.ensure_future(inflow.fill(receive, self._most))
+        try:
+            await asyncio.wait((answer, filling), return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                await asyncio.wait({answer}, timeout=self._work.deadline(mount))
+            if not answer.done():
+                raise self._work.late(mount)
+            return answer.result()
+        finally:
+            filling.cancel()
+            # Whatever ended it here, a thread that still reads must not wait for ever.
+            inflow.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
+
+    def _view(self, principal: Principal) -> View:
+        who = principal.name, principal.admin
+        view = self._views.get(who)
+        if view is None:
+            if len(self._views) >= _VIEWS:
+                self._views.clear()
+            tree = self._tree.acting_as(principal.name)
+            view = self._views[who] = View(tree if principal.admin else tree.confined_to(self._allowed))
+        return view
+
+
+def _found(scope: Scope) -> tuple[Route, Match]:
+    """The operation of a path. Names may hold an encoded slash, so the path is read as it came."""
+    raw: bytes = scope["raw_path"]
+    match = lance.match(raw[len(scope["root_path"].encode()) :].decode(errors="surrogateescape"))
+    if not match.methods:
+        raise RouteNotFoundError("Lance REST has no operation with this path. /openapi.json lists those there are.")
+    route = match.methods.get(scope["method"])
+    if route is None:
+        allowed = tuple(match.methods)
+        raise MethodNotAllowedError(f"This path takes {' and '.join(allowed)}, not {scope['method']}.", allowed)
+    return route, match
+
+
+def _mount(route: Route, request: Mapping[str, Any]) -> str | None:
+    """The catalog that a request is for: the first name of its identifier, or of the first one in a batch."""
+    id_ = request.get("id") if route.has_id else _first_id(request)
+    if not isinstance(id_, list) or not id_ or not isinstance(id_[0], str):
+        return None
+    return None if len(id_) == 1 and route.operation in _OF_THE_ROOT else canonical(id_[0])
+
+
+def _first_id(request: Mapping[str, Any]) -> object:
+    for entry in (*_listed(request, "entries"), *_listed(request, "operations")):
+        if isinstance(entry, Mapping):
+            inner = entry if "id" in entry else next((part for part in entry.values() if isinstance(part, Mapping)), {})
+            return inner.get("id")
+    return None
+
+
+def _listed(request: Mapping[str, Any], name: str) -> list[Any]:
+    value = request.get(name)
+    return value[:1] if isinstance(value, list) else []
+
+
+# -- on a catalog's thread -----------------------------------------------------------------------
+
+
+def _ask(route: Route, catalog: View, request: Mapping[str, Any]) -> Answer:
+    return written(route, getattr(catalog, route.operation)(request))
+
+
+def _take_in(route: Route, catalog: View, request: Mapping[str, Any], inflow: Inflow) -> Answer:
+    return written(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(inflow)))
+
+
+def _begin_query(catalog: View, request: Mapping[str, Any]) -> downloads.Outflow:
+    return downloads.begin(catalog.query_table_stream(accept(QueryTableRequest, request)))
+
+
+def _query_as_json(catalog: View, request: Mapping[str, Any]) -> Answer:
+    return downloads.as_json(catalog.query_table_stream(accept(QueryTableRequest, request)))

@@ -1,0 +1,1 @@
+"""Groups of conformance tests, one for each kind of behaviour."""

@@ -1,0 +1,67 @@
+"""Work for the background: recorded, and known by its id. What a worker does with it is not the contract's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lance_namespace import (
+    AlterTableAddColumnsRequest,
+    AlterTableBackfillColumnsRequest,
+    RefreshMaterializedViewRequest,
+)
+from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
+
+from lanceway.errors import ErrorCode
+from lanceway.testing.builders import MISSING_COLUMN, code
+from lanceway.testing.capabilities import needs
+from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.suite import Suite
+
+
+def backfill(space: Space, id_: Id, column: str, **fields: Any) -> Any:
+    request = AlterTableBackfillColumnsRequest(id=id_, column=column, **fields)
+    return space.catalog.alter_table_backfill_columns(request)
+
+
+def computed(space: Space, id_: Id, name: str, expression: str) -> Any:
+    entry = AddColumnsEntry(name=name, computed=expression)
+    return space.catalog.alter_table_add_columns(AlterTableAddColumnsRequest(id=id_, new_columns=[entry]))
+
+
+class BackgroundTests(Suite):
+    """alter_table_backfill_columns, refresh_materialized_view, and the columns that a backfill fills."""
+
+    @needs("alter_table_backfill_columns")
+    def test_a_computed_column_is_empty_and_its_backfill_has_an_id(self, space: Space) -> None:
+        made = space.table()
+        assert computed(space, made, "twice", "id * 2").version == 2
+        found = space.query(made)
+        assert (str(found.schema.field("twice").type), found["twice"].to_pylist()) == ("int64", [None] * 3)
+        assert backfill(space, made, "twice", where="id > 1").job_id
+
+    @needs("alter_table_backfill_columns")
+    def test_a_computed_column_that_cannot_be_adds_nothing(self, space: Space) -> None:
+        made = space.table()
+        with code(*MISSING_COLUMN):
+            computed(space, made, "more", "nothing * 2")
+        assert space.version(made) == 1
+
+    @needs("alter_table_backfill_columns")
+    def test_a_backfill_of_a_column_that_nothing_computes_is_refused(self, space: Space) -> None:
+        made = space.table()
+        with code(ErrorCode.INVALID_INPUT):
+            backfill(space, made, "name")
+        with code(*MISSING_COLUMN):
+            backfill(space, made, "nothing")
+
+    @needs("alter_table_backfill_columns")
+    def test_a_backfill_of_a_missing_table_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.TABLE_NOT_FOUND):
+            backfill(space, space.id("missing"), "x")
+
+    @needs("refresh_materialized_view")
+    def test_a_refresh_of_what_is_no_view_is_refused(self, space: Space) -> None:
+        with code(ErrorCode.INVALID_TABLE_STATE, ErrorCode.INVALID_INPUT):
+            space.catalog.refresh_materialized_view(RefreshMaterializedViewRequest(id=space.table()))
+        with code(ErrorCode.TABLE_NOT_FOUND):
+            space.catalog.refresh_materialized_view(RefreshMaterializedViewRequest(id=space.id("missing")))

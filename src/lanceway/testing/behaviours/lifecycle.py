@@ -1,0 +1,173 @@
+"""A catalog's life: dictionaries, identity, threads, pickling, forks, closing, streams."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from lance_namespace import (
+    CreateTableRequest,
+    InsertIntoTableRequest,
+    LanceNamespace,
+    MergeInsertIntoTableRequest,
+)
+
+from lanceway.catalogs.contract.operations import OPERATIONS
+from lanceway.errors import ErrorCode
+from lanceway.testing.builders import code, rows, vector
+from lanceway.testing.capabilities import needs
+from lanceway.testing.requests import ON_A_TABLE, ask
+from lanceway.testing.sandbox import Space, query
+from lanceway.testing.suite import Suite
+
+# Runs in a process of its own: a fork that hangs is ended with it, and the tests go on.
+_FORK = """
+import os, pickle, sys
+catalog, table = pickle.load(sys.stdin.buffer)
+def look():
+    assert catalog.describe_table({"id": table}).location
+    assert table[-1] in catalog.list_tables({"id": table[:-1]}).tables
+    catalog.table_exists({"id": table})
+look()
+assert catalog.count_table_rows({"id": table}).count == 3
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        look()
+        code = 0
+    finally:
+        os._exit(code)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+_FORK_SECONDS = 180
+
+
+class IdentityTests(Suite):
+    """What makes a catalog the one it is."""
+
+    def test_a_catalog_is_the_contract(self, catalog: LanceNamespace) -> None:
+        assert isinstance(catalog, LanceNamespace)
+
+    def test_an_identity_stays_the_same(self, catalog: LanceNamespace) -> None:
+        assert catalog.namespace_id()
+        assert catalog.namespace_id() == catalog.namespace_id()
+
+    def test_no_secret_is_shown(self, catalog: LanceNamespace) -> None:
+        shown = " ".join((catalog.namespace_id(), repr(catalog), str(catalog)))
+        assert not [secret for secret in self.secrets if secret in shown]
+
+    def test_what_is_left_out_is_refused_as_unsupported(self, space: Space) -> None:
+        for operation in sorted(set(OPERATIONS) & set(self.without)):
+            with code(ErrorCode.UNSUPPORTED) as refused, warnings.catch_warnings():
+                # The contract itself calls create_empty_table deprecated.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                ask(space.catalog, operation, space.id(), as_dict=False)
+            assert operation in str(refused.value)
+
+
+class DictionaryTests(Suite):
+    """Rust clients pass dictionaries where Python clients pass models."""
+
+    @pytest.mark.parametrize("operation", list(ON_A_TABLE))
+    def test_a_dictionary_is_a_request(self, space: Space, operation: str) -> None:
+        # That the table is missing is said only after the request was understood.
+        with code(ErrorCode.TABLE_NOT_FOUND):
+            ask(space.catalog, operation, space.id())
+
+    def test_a_whole_day_in_dictionaries(self, space: Space) -> None:
+        made, catalog = space.id(), _untyped(space)
+        for operation in ("declare_table", "create_table", "insert_into_table", "create_table_scalar_index"):
+            ask(space.catalog, operation, made)
+        assert catalog.count_table_rows({"id": made}).count == 2
+        assert len(catalog.list_table_versions({"id": made}).versions) == 3
+        ask(space.catalog, "drop_table", made)
+        assert not space.has_table(made)
+
+
+class ThreadTests(Suite):
+    """One catalog serves many threads."""
+
+    def test_threads_share_a_catalog(self, space: Space) -> None:
+        def work(number: int) -> list[int]:
+            made = space.table(rows(number))
+            space.insert(made, rows(number + 100))
+            assert made[-1] in space.tables()
+            return space.ids(made)
+
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(work, range(16)))
+        assert found == [[number, number + 100] for number in range(16)]
+
+
+class ProcessTests(Suite):
+    """A catalog travels to other processes."""
+
+    @needs("pickle")
+    def test_a_pickled_catalog_is_the_same_catalog(self, space: Space) -> None:
+        made = space.table()
+        copy = Space(pickle.loads(pickle.dumps(space.catalog)), space.home)
+        assert copy.ids(made) == [1, 2, 3]
+        assert copy.catalog.namespace_id() == space.catalog.namespace_id()
+
+    @needs("fork")
+    def test_a_forked_child_uses_the_catalog_of_its_parent(self, space: Space) -> None:
+        made = space.table()
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _FORK],
+            input=pickle.dumps((space.catalog, made)),
+            capture_output=True,
+            timeout=_FORK_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+
+class CloseTests(Suite):
+    """A catalog gives back what it holds."""
+
+    @needs("close")
+    def test_a_closed_catalog_opens_again_when_it_is_used(self, space: Space) -> None:
+        made, catalog = space.table(), _untyped(space)
+        catalog.close()
+        catalog.close()
+        assert space.ids(made) == [1, 2, 3]
+
+    @needs("close")
+    def test_a_catalog_is_a_context(self, space: Space) -> None:
+        with _untyped(space) as catalog:
+            assert catalog is space.catalog
+
+
+def _untyped(space: Space) -> Any:
+    """The catalog with what stands beside the contract: close, context, streams, requests as dictionaries."""
+    return space.catalog
+
+
+class StreamTests(Suite):
+    """The twins that stream do what the contract's methods do."""
+
+    @needs("streams")
+    def test_rows_stream_in_and_out(self, space: Space) -> None:
+        catalog = _untyped(space)
+        made = space.id()
+        catalog.create_table_stream(CreateTableRequest(id=made), rows(1, 2, 3).to_reader())
+        catalog.insert_into_table_stream(InsertIntoTableRequest(id=made), rows(4).to_reader())
+        merge = MergeInsertIntoTableRequest(id=made, on=["id"], when_not_matched_insert_all=True)
+        catalog.merge_insert_into_table_stream(merge, rows(4, 5).to_reader())
+        with catalog.query_table_stream(query(made)) as reader:
+            assert sorted(reader.read_all()["id"].to_pylist()) == [1, 2, 3, 4, 5]
+
+    @needs("streams")
+    def test_a_stream_may_be_left_half_read(self, space: Space) -> None:
+        catalog = _untyped(space)
+        made = space.table(rows(*range(100)))
+        with catalog.query_table_stream(query(made, near=vector(1), k=50)) as reader:
+            assert isinstance(reader, pa.RecordBatchReader)
+        assert space.count(made) == 100

@@ -1,0 +1,269 @@
+"""Namespaces: made, found, listed and dropped."""
+
+from __future__ import annotations
+
+import pytest
+from lance_namespace import (
+    CreateNamespaceRequest,
+    DescribeNamespaceRequest,
+    DropNamespaceRequest,
+    ListNamespacesRequest,
+    ListTablesRequest,
+    NamespaceExistsRequest,
+)
+
+from lanceway.errors import ErrorCode
+from lanceway.testing.builders import code
+from lanceway.testing.capabilities import needs
+from lanceway.testing.sandbox import Space
+from lanceway.testing.storage import Raw
+from lanceway.testing.suite import Suite
+
+CREATE = pytest.mark.parametrize("mode", [None, "Create", "create", "CREATE"])
+EXIST_OK = pytest.mark.parametrize("mode", ["ExistOk", "exist_ok", "EXIST_OK", "existOk"])
+OVERWRITE = pytest.mark.parametrize("mode", ["Overwrite", "overwrite", "OVERWRITE"])
+SKIP = pytest.mark.parametrize("mode", ["Skip", "skip", "SKIP"])
+CASCADE = pytest.mark.parametrize("behavior", ["Cascade", "cascade", "CASCADE"])
+RESTRICT = pytest.mark.parametrize("behavior", [None, "Restrict", "restrict"])
+
+
+class RootTests(Suite):
+    """The root has no name, always exists, and cannot be made or dropped."""
+
+    def test_the_root_exists(self, space: Space) -> None:
+        space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
+        space.catalog.describe_namespace(DescribeNamespaceRequest(id=[]))
+
+    def test_the_root_may_be_empty_or_null(self, space: Space) -> None:
+        listed = space.catalog.list_namespaces(ListNamespacesRequest(id=[])).namespaces
+        assert space.catalog.list_namespaces(ListNamespacesRequest(id=None)).namespaces == listed
+        assert space.catalog.list_namespaces(ListNamespacesRequest()).namespaces == listed
+
+    def test_the_root_cannot_be_dropped(self, space: Space) -> None:
+        with code(ErrorCode.INVALID_INPUT):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=[], behavior="cascade"))
+        space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
+
+    def test_the_root_cannot_be_created_again(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
+            space.catalog.create_namespace(CreateNamespaceRequest(id=[]))
+
+    def test_the_root_is_kept_where_existing_is_fine(self, space: Space) -> None:
+        space.catalog.create_namespace(CreateNamespaceRequest(id=[], mode="exist_ok"))
+
+
+class MissingNamespaceTests(Suite):
+    """A namespace that is not there is not found, whatever is asked of it."""
+
+    def test_a_missing_namespace_does_not_exist(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.namespace_exists(NamespaceExistsRequest(id=space.id()))
+
+    def test_describing_a_missing_namespace_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.describe_namespace(DescribeNamespaceRequest(id=space.id()))
+
+    def test_listing_a_missing_namespace_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.list_namespaces(ListNamespacesRequest(id=space.id()))
+
+    def test_listing_the_tables_of_a_missing_namespace_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.list_tables(ListTablesRequest(id=space.id()))
+
+    @needs("namespaces")
+    def test_dropping_a_missing_namespace_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail"))
+
+    @needs("namespaces")
+    @SKIP
+    def test_dropping_a_missing_namespace_may_be_skipped(self, space: Space, mode: str) -> None:
+        space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode=mode))
+
+
+class NewNamespaceTests(Suite):
+    """Making a namespace."""
+
+    @needs("namespaces")
+    def test_a_new_namespace_exists_and_is_listed(self, space: Space) -> None:
+        made = space.namespace()
+        assert space.has_namespace(made)
+        assert made[-1] in space.namespaces()
+
+    @needs("namespaces")
+    def test_a_new_namespace_is_empty(self, space: Space) -> None:
+        made = space.namespace()
+        assert space.namespaces(made) == []
+        assert space.tables(made) == []
+
+    @needs("namespace_properties")
+    def test_a_namespace_keeps_its_properties(self, space: Space) -> None:
+        made = space.namespace(properties={"owner": "ralph", "empty": ""})
+        found = space.catalog.describe_namespace(DescribeNamespaceRequest(id=made)).properties or {}
+        assert found.items() >= {"owner": "ralph", "empty": ""}.items()
+
+    @needs("namespace_properties")
+    def test_creating_a_namespace_answers_its_properties(self, space: Space) -> None:
+        request = CreateNamespaceRequest(id=space.id(), properties={"owner": "ralph"})
+        assert (space.catalog.create_namespace(request).properties or {}).get("owner") == "ralph"
+
+    @needs("namespaces")
+    @CREATE
+    def test_creating_a_namespace_twice_is_a_conflict(self, space: Space, mode: str | None) -> None:
+        made = space.namespace()
+        with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
+            space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
+
+    @needs("namespaces")
+    @EXIST_OK
+    def test_an_existing_namespace_is_kept_with_what_it_holds(self, space: Space, mode: str) -> None:
+        made = space.namespace()
+        table = space.table(id=space.id(inside=made))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
+        assert space.ids(table) == [1, 2, 3]
+
+    @needs("namespaces", "cascade")
+    @OVERWRITE
+    def test_an_overwritten_namespace_is_empty(self, space: Space, mode: str) -> None:
+        made = space.namespace()
+        table = space.table(id=space.id(inside=made))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
+        assert space.tables(made) == []
+        assert not space.has_table(table)
+
+    @needs("namespaces")
+    @pytest.mark.parametrize("mode", ["exist_ok", "overwrite"])
+    def test_every_mode_creates_a_namespace_that_is_missing(self, space: Space, mode: str) -> None:
+        assert space.has_namespace(space.namespace(mode=mode))
+
+    @needs("nested_namespaces")
+    def test_a_namespace_needs_its_parent(self, space: Space) -> None:
+        missing = space.id()
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.namespace(inside=missing)
+        assert not space.has_namespace(missing)
+
+    @needs("nested_namespaces", "mixed_namespaces")
+    def test_a_table_is_no_parent(self, space: Space) -> None:
+        table = space.table()
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.namespace(inside=table)
+        assert space.ids(table) == [1, 2, 3]
+
+
+class NestedNamespaceTests(Suite):
+    """Namespaces within namespaces."""
+
+    @needs("nested_namespaces")
+    def test_a_list_holds_direct_children_alone(self, space: Space) -> None:
+        outer = space.namespace()
+        inner = space.namespace(inside=outer)
+        space.namespace(inside=inner)
+        assert space.namespaces(outer) == [inner[-1]]
+        assert space.ours(space.namespaces()) == [outer[-1]]
+
+    @needs("nested_namespaces")
+    def test_the_same_name_may_be_used_in_another_namespace(self, space: Space) -> None:
+        outer = space.namespace()
+        inner = [*outer, outer[-1]]
+        space.catalog.create_namespace(CreateNamespaceRequest(id=inner))
+        first = space.table(id=[*outer, "same"])
+        second = space.table(id=[*inner, "same"])
+        space.insert(second, space.query(first))
+        assert (space.count(first), space.count(second)) == (3, 6)
+
+
+class DroppedNamespaceTests(Suite):
+    """Dropping a namespace."""
+
+    @needs("namespaces")
+    def test_a_dropped_namespace_is_gone(self, space: Space) -> None:
+        made = space.namespace()
+        space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+        assert not space.has_namespace(made)
+        assert made[-1] not in space.namespaces()
+
+    @needs("namespaces")
+    @RESTRICT
+    def test_a_namespace_with_a_table_is_not_dropped(self, space: Space, behavior: str | None) -> None:
+        made = space.namespace()
+        table = space.table(id=space.id(inside=made))
+        with code(ErrorCode.NAMESPACE_NOT_EMPTY):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior=behavior))
+        assert space.ids(table) == [1, 2, 3]
+
+    @needs("namespaces")
+    def test_a_namespace_with_a_declared_table_is_not_dropped(self, space: Space) -> None:
+        made = space.namespace()
+        table = space.declare(space.id(inside=made))
+        with code(ErrorCode.NAMESPACE_NOT_EMPTY):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+        assert space.has_table(table)
+
+    @needs("nested_namespaces")
+    def test_a_namespace_with_a_namespace_is_not_dropped(self, space: Space) -> None:
+        made = space.namespace()
+        inner = space.namespace(inside=made)
+        with code(ErrorCode.NAMESPACE_NOT_EMPTY):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+        assert space.has_namespace(inner)
+
+    @needs("namespaces", "cascade")
+    @CASCADE
+    def test_a_cascade_drops_the_tables(self, space: Space, behavior: str) -> None:
+        made = space.namespace()
+        table = space.table(id=space.id(inside=made))
+        space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior=behavior))
+        assert not space.has_namespace(made)
+        assert not space.has_table(table)
+
+    @needs("nested_namespaces", "storage_access", "cascade")
+    def test_a_cascade_reaches_all_that_is_below_and_deletes_its_data(self, space: Space, raw: Raw) -> None:
+        made = space.namespace()
+        inner = space.namespace(inside=space.namespace(inside=made))
+        place = raw.place(space.table(id=space.id(inside=inner)))
+        space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior="cascade"))
+        assert not space.has_namespace(inner)
+        assert place.is_empty()
+
+    @needs("namespaces", "cascade")
+    def test_a_cascade_on_a_missing_namespace_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail", behavior="cascade"))
+
+    @needs("namespaces")
+    def test_a_dropped_namespace_may_be_created_again(self, space: Space) -> None:
+        made = space.namespace()
+        space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=made))
+        assert space.tables(made) == []
+
+
+class UniqueNameTests(Suite):
+    """A name belongs to a namespace or to a table, never to both."""
+
+    @needs("mixed_namespaces", "unique_names")
+    @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
+    def test_a_namespace_cannot_take_the_name_of_a_table(self, space: Space, mode: str) -> None:
+        table = space.table()
+        with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
+            space.catalog.create_namespace(CreateNamespaceRequest(id=table, mode=mode))
+        assert space.ids(table) == [1, 2, 3]
+        assert table[-1] not in space.namespaces()
+
+    @needs("mixed_namespaces", "unique_names")
+    @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
+    def test_a_table_cannot_take_the_name_of_a_namespace(self, space: Space, mode: str) -> None:
+        made = space.namespace()
+        with code(ErrorCode.TABLE_ALREADY_EXISTS):
+            space.table(id=made, mode=mode)
+        assert space.has_namespace(made)
+        assert made[-1] not in space.tables()
+
+    @needs("mixed_namespaces", "unique_names")
+    def test_a_declared_table_cannot_take_the_name_of_a_namespace(self, space: Space) -> None:
+        made = space.namespace()
+        with code(ErrorCode.TABLE_ALREADY_EXISTS):
+            space.declare(made)
+        assert made[-1] not in space.tables()

@@ -1,0 +1,166 @@
+"""A table's rows: created, inserted, counted."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+from lance_namespace import (
+    CreateTableRequest,
+    GetTableStatsRequest,
+)
+
+from lanceway.errors import ErrorCode
+from lanceway.testing.behaviours.namespaces import CREATE, EXIST_OK, OVERWRITE
+from lanceway.testing.builders import MISSING_COLUMN, SCHEMA, code, rows, stream
+from lanceway.testing.capabilities import needs
+from lanceway.testing.sandbox import Space
+from lanceway.testing.suite import Suite
+
+
+class CreatedTableTests(Suite):
+    """create_table and its modes."""
+
+    def test_a_created_table_has_its_rows(self, space: Space) -> None:
+        made = space.id()
+        answer = space.catalog.create_table(CreateTableRequest(id=made), stream(rows(1, 2)))
+        assert answer.version == 1
+        assert answer.location
+        assert space.query(made).sort_by("id").equals(rows(1, 2))
+
+    def test_a_table_may_be_created_without_rows(self, space: Space) -> None:
+        made = space.table(SCHEMA.empty_table())
+        assert space.count(made) == 0
+        assert space.query(made).schema.names == ["id", "name", "vector"]
+        assert space.describe(made, check_declared=True).is_only_declared is False
+
+    def test_a_table_keeps_every_type_and_null(self, space: Space) -> None:
+        given = pa.table(
+            {
+                "id": pa.array([1, None, 3], pa.int32()),
+                "truth": [True, None, False],
+                "number": pa.array([0.5, None, -1.5], pa.float64()),
+                "bytes": [b"\x00\xff", None, b""],
+                "day": pa.array([dt.date(2024, 2, 29), None, None], pa.date32()),
+                "moment": pa.array([0, None, 10**15], pa.timestamp("us", "UTC")),
+                "list": [["a", None], None, []],
+                "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}]),
+            }
+        )
+        assert space.query(space.table(given)).equals(given)
+
+    @CREATE
+    def test_creating_a_table_twice_is_a_conflict(self, space: Space, mode: str | None) -> None:
+        made = space.table()
+        with code(ErrorCode.TABLE_ALREADY_EXISTS):
+            space.table(rows(9), id=made, mode=mode)
+        assert space.ids(made) == [1, 2, 3]
+
+    @EXIST_OK
+    def test_an_existing_table_is_kept(self, space: Space, mode: str) -> None:
+        made = space.table()
+        space.table(rows(9), id=made, mode=mode)
+        assert space.ids(made) == [1, 2, 3]
+        assert space.version(made) == 1
+
+    @OVERWRITE
+    def test_an_overwritten_table_has_the_new_rows_and_schema(self, space: Space, mode: str) -> None:
+        made = space.table()
+        space.table(rows(9).select(["id"]), id=made, mode=mode)
+        assert space.ids(made) == [9]
+        assert space.columns(made) == ["id"]
+
+    @pytest.mark.parametrize("mode", ["exist_ok", "overwrite"])
+    def test_every_mode_creates_a_table_that_is_missing(self, space: Space, mode: str) -> None:
+        assert space.ids(space.table(mode=mode)) == [1, 2, 3]
+
+    @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
+    def test_every_mode_fills_a_declared_table(self, space: Space, mode: str) -> None:
+        made = space.declare()
+        space.table(id=made, mode=mode)
+        assert space.ids(made) == [1, 2, 3]
+
+    @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
+    def test_creating_in_a_missing_namespace_is_not_found(self, space: Space, mode: str) -> None:
+        missing = space.id()
+        with code(ErrorCode.NAMESPACE_NOT_FOUND):
+            space.table(id=space.id(inside=missing), mode=mode)
+        assert missing[-1] not in space.tables()
+        assert not space.has_namespace(missing)
+
+    @needs("namespaces")
+    def test_a_table_is_created_in_its_namespace(self, space: Space) -> None:
+        inside = space.namespace()
+        made = space.table(id=space.id(inside=inside))
+        assert space.ids(made) == [1, 2, 3]
+
+
+class InsertTests(Suite):
+    """insert_into_table."""
+
+    @pytest.mark.parametrize("mode", [None, "Append", "append", "APPEND"])
+    def test_inserted_rows_are_added(self, space: Space, mode: str | None) -> None:
+        made = space.table()
+        answer = space.insert(made, rows(4, 5), mode=mode)
+        assert answer.version == 2
+        assert space.ids(made) == [1, 2, 3, 4, 5]
+
+    def test_an_insert_answers_how_many_rows_it_added(self, space: Space) -> None:
+        assert space.insert(space.table(), rows(4, 5)).num_inserted_rows == 2
+
+    @OVERWRITE
+    def test_an_overwriting_insert_replaces_all_rows(self, space: Space, mode: str) -> None:
+        made = space.table()
+        space.insert(made, rows(9), mode=mode)
+        assert space.ids(made) == [9]
+        assert space.count(made, version=1) == 3
+
+    def test_no_rows_may_be_inserted(self, space: Space) -> None:
+        made = space.table()
+        space.insert(made, SCHEMA.empty_table())
+        assert space.ids(made) == [1, 2, 3]
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            pytest.param(pa.table({"other": [1]}), id="another column"),
+            pytest.param(rows(4).append_column("more", pa.array([1])), id="a column too many"),
+            pytest.param(rows(4).set_column(0, "id", pa.array(["four"])), id="another type"),
+        ],
+    )
+    def test_data_that_does_not_fit_is_refused(self, space: Space, data: pa.Table) -> None:
+        made = space.table()
+        with code(ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR):
+            space.insert(made, data)
+        assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
+
+
+class CountTests(Suite):
+    """count_table_rows and get_table_stats."""
+
+    def test_rows_are_counted(self, space: Space) -> None:
+        made = space.table()
+        space.insert(made, rows(4))
+        assert space.count(made) == 4
+        assert space.count(made, predicate="id > 2") == 2
+        assert space.count(made, version=1) == 3
+
+    @pytest.mark.parametrize("predicate", ["nothing = 1", "id >*< 1"])
+    def test_counting_by_a_bad_predicate_is_refused(self, space: Space, predicate: str) -> None:
+        with code(*MISSING_COLUMN):
+            space.count(space.table(), predicate=predicate)
+
+    def test_counting_a_missing_version_is_not_found(self, space: Space) -> None:
+        with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
+            space.count(space.table(), version=99)
+
+    def test_statistics_tell_rows_bytes_fragments_and_indices(self, space: Space) -> None:
+        made = space.table()
+        space.insert(made, rows(4))
+        space.index(made, "id", "BTREE")
+        found = space.catalog.get_table_stats(GetTableStatsRequest(id=made))
+        assert (found.num_rows, found.num_indices) == (4, 1)
+        assert found.total_bytes > 0
+        assert found.fragment_stats.num_fragments == 2
+        assert (found.fragment_stats.lengths.min, found.fragment_stats.lengths.max) == (1, 3)

@@ -1,0 +1,1 @@
+"""Run the conformance suite on one connected catalog and report what it found."""
