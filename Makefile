@@ -16,7 +16,7 @@ READY := .venv/.ready
 JVM := .venv/.jvm
 UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs and not spark and not slow
 # Files of which that leaves nothing: it takes longer to read them than to run many others.
-BEYOND := $(addprefix --ignore=,tests/clients tests/server tests/spark tests/test_docs.py) --ignore-glob='*/test_conformance_*'
+BEYOND := $(addprefix --ignore=,tests/clients tests/pipelines tests/server tests/spark tests/test_docs.py) --ignore-glob='*/test_conformance*'
 SOURCES := src tests samples bench docs
 
 help:  ## List what can be made
@@ -47,7 +47,7 @@ test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JD
 
 test-unity: $(READY)  ## Run the Unity tests against a real server: LANCEWAY_TEST_UNITY=http://localhost:8080
 	@test -n "$$LANCEWAY_TEST_UNITY" || { echo "Set LANCEWAY_TEST_UNITY to the address of a Unity Catalog."; exit 2; }
-	@$(PYTEST) -q -n $(JOBS) tests/catalogs/test_unity*.py tests/catalogs/test_conformance_unity.py
+	@$(PYTEST) -q -n $(JOBS) tests/catalogs/unity
 
 test-spark-versions: $(READY)  ## Compile and try the Spark bridge on the other versions of Spark that it works with
 	@scripts/spark-versions

@@ -28,6 +28,8 @@ from tests.servers.postgres import Postgres
 from tests.servers.run import Run
 from tests.servers.seaweedfs import S3
 
+pytest_plugins = ["tests.spark_fixtures"]
+
 REQUIRE_ALL = "LANCEWAY_REQUIRE_ALL"
 # Spark's own processes live for minutes, with little data: what Java does to be fast later costs more than it gains.
 for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
@@ -38,7 +40,9 @@ hypothesis.settings.load_profile("suite")
 
 CLIENTS = Path(__file__).with_name("clients")
 SERVER = Path(__file__).with_name("server")
-SPARK = Path(__file__).with_name("spark")
+# Folders whose tests need a Spark session, or belong to those that do.
+SPARK = tuple(Path(__file__).with_name(room) for room in ("spark", "jobs", "pipelines"))
+WORKER = Path(__file__).with_name("jobs") / "worker"
 RUNS_SPARK = ("test_the_examples_run[docs/guide/spark", "test_the_examples_run[docs/guide/pipeline")
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
@@ -120,8 +124,10 @@ def _needs(item: pytest.Item) -> Iterator[str]:
 @cache
 def _lies_in(path: Path) -> frozenset[str]:
     """What the tests of a file need by where it lies."""
-    rooms = {"server": SERVER, "spark": SPARK, "clients": CLIENTS}
+    rooms = {"server": SERVER, "clients": CLIENTS}
     found = {name for name, room in rooms.items() if room in path.parents}
+    if WORKER not in path.parents or path.stem.startswith("test_spark_"):
+        found |= {"spark" for room in SPARK if room in path.parents}
     found |= {"docs"} if path == DOCS else set()
     return frozenset(found | {"race"} if path.stem.endswith("_races") else found)
 

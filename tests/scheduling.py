@@ -10,9 +10,9 @@ from xdist.scheduler import LoadScopeScheduling
 # By how a test's identifier begins; the first that fits counts. Most jobs need no session, and are many;
 # those that do are named for it, so that only one worker has a session of Spark.
 _SHARED = (
-    (r"tests/spark/jobs/(test_parts|test_spreading|\w+\.py::test_spark_)", "spark"),
-    (r"tests/spark/jobs/", None),
-    (r"tests/spark/", "spark"),
+    (r"tests/jobs/(test_parts|\w+/test_spark_|\w+/\w+\.py::test_spark_)", "spark"),
+    (r"tests/jobs/", None),
+    (r"tests/(spark|pipelines)/", "spark"),
     (r"tests/test_docs\.py::test_the_examples_run\[docs/guide/(spark|pipeline)", "spark"),
     (r"tests/clients/(served/)?test_lance_ray\.py", "ray"),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[1] / "bench"
+from tests.paths import REPOSITORY
+
+BENCH = REPOSITORY / "bench"
 
 
 @pytest.mark.slow

@@ -17,9 +17,9 @@ import pytest
 
 from lanceway.catalogs.contract.base import Catalog
 from lanceway.catalogs.registry import CATALOGS, catalog_class
+from tests.paths import REPOSITORY
 from tests.processes import lanceway
 
-REPOSITORY = Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-REPOSITORY = Path(__file__).parents[1]
+from tests.paths import REPOSITORY
+
 SOURCE = REPOSITORY / "src" / "lanceway"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 MODULES = sorted(SOURCE.rglob("*.py"))

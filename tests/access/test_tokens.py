@@ -27,7 +27,7 @@ from lanceway.errors import (
 from lanceway.lake import users
 from lanceway.lake.store import backups
 from lanceway.lake.store.database import LakeStore, open_store
-from tests.lake.samples import rows
+from tests.lake.lake_helpers import rows
 from tests.processes import WARM
 
 SHAPE = re.compile(r"lw_[0-9a-f]{12}_[0-9a-f]{64}")

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.catalogs.lakes import PASSWORD, connect
-from tests.catalogs.unities import Home, home
+
+from lanceway.catalogs import LakeCatalog
+from tests.catalogs.lake.lake_helpers import PASSWORD, connect
+from tests.catalogs.unity.unity_helpers import Home, home
 from tests.servers import moto
 from tests.servers import unity as unity_server
 from tests.servers.moto import Glue
 from tests.servers.postgres import Postgres
 from tests.servers.unity import Unity
-
-from lanceway.catalogs import LakeCatalog
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lanceway.catalogs import support
 from lanceway.catalogs.contract.operations import OPERATIONS
+from tests.paths import REPOSITORY
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "support.md"
+PAGE = REPOSITORY / "docs" / "reference" / "support.md"
 
 
 def test_the_page_is_what_the_code_says() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,9 @@ import lanceway
 from lanceway.cli.app import app
 from lanceway.cli.reference import reference
 from tests.cli.conftest import Run
+from tests.paths import REPOSITORY
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+REFERENCE = REPOSITORY / "docs" / "reference" / "cli.md"
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -20,7 +20,7 @@ from lanceway.lake.store.schema import VERSION, metadata
 from lanceway.lake.store.upgrades import State
 from lanceway.lake.tree import tables
 from tests.lake.conftest import Lake, make_lake
-from tests.lake.samples import fill, rows
+from tests.lake.lake_helpers import fill, rows
 
 NEW = {"users", "tokens"}
 LATER = NEW | {"pipelines", "runs", "run_steps", "run_reads", "run_files", "jobs"}

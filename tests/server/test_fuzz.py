@@ -19,7 +19,7 @@ from schemathesis.core.result import Ok
 from lanceway.server.api import openapi as openapi_lanceway
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import ARROW_STREAM, ROUTES
-from tests.server.samples import created, stream, table
+from tests.server.server_helpers import created, stream, table
 from tests.servers.lanceway import Lanceway
 
 GOOD = stream(table(3))

@@ -13,7 +13,7 @@ import pytest
 import schemathesis
 
 from lanceway.wire.lance import ROUTES
-from tests.server.samples import Id, ask, created, refused, serving, space
+from tests.server.server_helpers import Id, ask, created, refused, serving, space
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.postgres import Postgres

@@ -22,8 +22,8 @@ import pytest
 import trustme
 
 from tests.processes import lanceway as program
-from tests.server.samples import ask, count, created, path, refused, sent, space, table
-from tests.server.test_streaming import connected, head, serving
+from tests.server.http.test_streaming import connected, head, serving
+from tests.server.server_helpers import ask, count, created, path, refused, sent, space, table
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run, free_ports

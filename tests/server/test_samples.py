@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import REPOSITORY
 from tests.processes import lanceway
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "serve.py"
+SAMPLE = REPOSITORY / "samples" / "serve.py"
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], str]:

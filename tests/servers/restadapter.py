@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.paths import REPOSITORY
 
 
 class Adapters:

@@ -12,8 +12,8 @@ import lance
 
 from tests.servers import spark as spark_server
 from tests.servers.run import Run
-from tests.spark import cluster_job
-from tests.spark.writes import ids
+from tests.spark import cluster_program as cluster_job
+from tests.spark.write_helpers import ids
 
 
 def test_a_worker_lost_in_the_middle_of_a_write_loses_and_doubles_nothing(whole_run: Run, folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from lance_namespace import DescribeTableRequest
 
 from tests.servers import seaweedfs
-from tests.spark.expiring import LIFE, ExpiringCatalog
+from tests.spark.expiring_catalog import LIFE, ExpiringCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

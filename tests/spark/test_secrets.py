@@ -12,7 +12,7 @@ import lance
 import pyarrow as pa
 
 from lanceway.writes.table_ref import Target
-from tests.spark.conftest import Place
+from tests.spark_fixtures import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

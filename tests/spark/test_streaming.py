@@ -22,8 +22,8 @@ import lanceway.spark
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TableVersionNotFoundError
 from lanceway.spark.read.stream import StreamReader
 from lanceway.spark.types import spark_schema
-from tests.spark import streaming_job
-from tests.spark.writes import ids, strays
+from tests.spark import streaming_program as streaming_job
+from tests.spark.write_helpers import ids, strays
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

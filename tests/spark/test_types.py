@@ -15,8 +15,8 @@ from pyspark.sql.types import Row
 
 from lanceway.errors import InvalidInputError, TableSchemaValidationError
 from lanceway.spark.types import arrow_schema, spark_schema, to_lance, to_spark
-from tests.spark.conftest import lance as read
-from tests.spark.edges import array
+from tests.spark.read.edge_values import array
+from tests.spark_fixtures import lance as read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lanceway.tables.dataset import Table
-from tests.tables import samples
+from tests.tables import table_helpers as samples
 
 
 @pytest.fixture

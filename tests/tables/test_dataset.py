@@ -18,7 +18,7 @@ from lanceway.tables import dataset
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.versions import branches, transactions
 from lanceway.tables.write import create, rows
-from tests.tables import samples
+from tests.tables import table_helpers as samples
 
 
 def append(table: Table, first: int, branch: str | None = None) -> None:

@@ -24,7 +24,7 @@ from lanceway.errors import (
 from lanceway.tables import indices
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.versions import branches
-from tests.tables import samples
+from tests.tables import table_helpers as samples
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from lanceway.errors import TableBranchNotFoundError
 from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.versions import branches
-from tests.tables import samples
+from tests.tables import table_helpers as samples
 
 
 def test_rows_fragments_indices_and_bytes(table: Table) -> None:

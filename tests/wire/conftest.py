@@ -12,7 +12,7 @@ import tenacity.nap
 from lanceway.wire.http import Client
 from tests.servers import faults as fake
 from tests.servers.faults import Faults
-from tests.wire.clients import connected
+from tests.wire.client_helpers import connected
 
 
 @pytest.fixture

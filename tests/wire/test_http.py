@@ -30,7 +30,7 @@ from lanceway.wire.authentication import Beside, ClientCredentials, Credentials,
 from lanceway.wire.http import Client, Request
 from tests.servers import faults as fake
 from tests.servers.faults import Faults, Seen, answer
-from tests.wire.clients import CHANGE, OK, READ, TOKEN, Parts, sending
+from tests.wire.client_helpers import CHANGE, OK, READ, TOKEN, Parts, sending
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from lanceway.errors import ServiceUnavailableError
 from lanceway.wire import pool
 from lanceway.wire.http import Client
-from tests.wire.clients import CHANGE, READ
-from tests.wire.keeping import ANSWER, Keeping, keeping
+from tests.wire.client_helpers import CHANGE, READ
+from tests.wire.keeping_server import ANSWER, Keeping, keeping
 
 Connect = Callable[..., Client]
 

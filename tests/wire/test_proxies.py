@@ -21,7 +21,7 @@ from lanceway.wire.http import Client
 from lanceway.wire.proxies import way_to
 from tests.servers import faults as fake
 from tests.servers.faults import Faults
-from tests.wire.clients import CHANGE, OK, READ
+from tests.wire.client_helpers import CHANGE, OK, READ
 
 Connect = Callable[..., Client]
 LOGIN = f"Basic {base64.b64encode(b'me:hush hush').decode()}"

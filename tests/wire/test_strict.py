@@ -9,7 +9,7 @@ import pytest
 from lanceway.errors import ServiceUnavailableError
 from lanceway.wire.http import Client
 from tests.servers.faults import Faults
-from tests.wire.clients import CHANGE, READ
+from tests.wire.client_helpers import CHANGE, READ
 
 WRONG = {
     "no word": b"",

@@ -12,7 +12,7 @@ import pytest
 from lanceway.errors import InternalError, InvalidInputError, ServiceUnavailableError
 from lanceway.wire.http import Client, Request
 from tests.servers.faults import Faults, answer
-from tests.wire.clients import CHANGE, OK, READ, Parts, sending
+from tests.wire.client_helpers import CHANGE, OK, READ, Parts, sending
 
 Connect = Callable[..., Client]
 ROWS = b"one row after another " * 100_000

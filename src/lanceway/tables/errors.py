@@ -1,7 +1,7 @@
 """What pylance says when it fails, read in this one place.
 
 pylance raises builtin exceptions with sentences. Wherever a check can come first, the other
-modules make it; what is left is told by the rows below, and tests/tables/test_failures.py
+modules make it; what is left is told by the rows below, and tests/tables/test_errors.py
 provokes every row with the real library.
 """
 

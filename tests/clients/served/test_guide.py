@@ -5,14 +5,14 @@ from __future__ import annotations
 import doctest
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.clients.served.conftest import Served
+from tests.paths import REPOSITORY
 from tests.servers.lanceway import Lanceway
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "clients.md"
+GUIDE = REPOSITORY / "docs" / "guide" / "clients.md"
 FENCE = re.compile(r"^```text\n(>>> .*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -1,0 +1,192 @@
+"""Runs that end before they are done: the next one goes on, and nothing is there twice or missing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from lanceway import pipelines
+from lanceway.pipelines import Event
+from tests.pipelines.conftest import Desk
+from tests.servers.lanceway import Lanceway
+
+TWO = """\
+pipeline: two
+sources:
+  raw:
+    files: data
+    format: json
+    schema: id BIGINT, text STRING
+    expect:
+      - {name: has a text, that: length(text) > 0, otherwise: quarantine, into: here.rejected}
+outputs:
+  added:
+    from: raw
+    table: here.added
+    indices: [{column: id, type: BTREE}]
+    tags: published
+  merged:
+    from: raw
+    table: here.merged
+    keys: id
+"""
+
+
+class Cut(BaseException):
+    """Whatever ends a run at a moment that nobody expects."""
+
+
+def rows(*ids: int) -> list[dict[str, object]]:
+    return [{"id": id_, "text": "" if id_ % 5 == 0 else "x"} for id_ in ids]
+
+
+def check(desk: Desk, ids: list[int], versions: int) -> None:
+    good = [id_ for id_ in ids if id_ % 5]
+    assert desk.column("added") == desk.column("merged") == good
+    assert desk.column("rejected") == [id_ for id_ in ids if id_ % 5 == 0]
+    assert desk.table("merged").version == desk.table("rejected").version == versions
+    added = desk.table("added")
+    assert added.version == 2 * versions  # each write, and its index
+    assert added.tags.list()["published"]["version"] == 2 * versions
+    assert added.describe_indices()[0].num_rows_indexed == len(good)
+
+
+class Cutting:
+    """Listens to runs, and ends each of them at the first moment at which none was ended yet."""
+
+    def __init__(self, *moments: str) -> None:
+        self.moments, self.cut, self.over = moments, set[tuple[str, str]](), False
+
+    def __call__(self, event: Event) -> None:
+        moment = (event.step.name, event.moment)
+        if self.over or (event.moment in self.moments and moment not in self.cut):
+            self.cut |= set() if self.over else {moment}
+            self.over = True
+            raise Cut
+
+
+def test_a_run_that_ends_at_any_moment_goes_on_from_there(desk: Desk) -> None:
+    desk.write(TWO)
+    ids: list[int] = []
+    # When tables are made; and when they are there, at those moments that a table alone can tell of.
+    for number, moments in enumerate((("begun", "written", "ended"), ("written",)), 1):
+        ids += range(10 * number - 9, 10 * number + 1)
+        desk.data(f"{number}.json", *rows(*ids[-10:]))
+        cutting = Cutting(*moments)
+        report = None
+        while report is None:
+            before, cutting.over = len(cutting.cut), False
+            try:
+                report = desk.run(listen=cutting)
+            except Cut:
+                assert len(cutting.cut) == before + 1
+        assert report.ok
+        assert (report.run.number, report.run.attempts) == (number, len(cutting.cut) + 1)
+        assert len(cutting.cut) == (3 if moments == ("written",) else 3 * 3 + 2 * 2)
+        check(desk, ids, number)
+    assert desk.run().idle
+
+
+ONE = """\
+pipeline: one
+sources:
+  raw: {files: data, format: json, schema: "id BIGINT, text STRING"}
+outputs:
+  out: {from: raw, table: here.out}
+"""
+
+
+def test_a_run_that_a_server_keeps_goes_on_from_any_moment(desk: Desk, server: Lanceway) -> None:
+    name, keeper = f"one-{uuid.uuid4().hex}", pipelines.Server(server.address, token=server.token)
+    desk.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
+    desk.data("0.json", *rows(1, 2, 3))
+    cutting = Cutting("begun", "written", "ended")
+    for _ in range(3):
+        cutting.over = False
+        with pytest.raises(Cut):
+            desk.run(state=keeper, listen=cutting)
+        assert pipelines.status(desk.file, state=keeper, config=desk.config)["state"] == "stopped"
+    report = desk.run(state=keeper, listen=cutting)
+    assert (report.ok, report.run.attempts, report.run.started_by) == (True, 4, "admin")
+    assert (desk.column("out"), desk.table("out").version) == ([1, 2, 3], 1)
+    assert desk.run(state=keeper).idle
+    desk.data("1.json", *rows(4))
+    assert desk.run(state=keeper).rows == 1
+    assert [run["rows"] for run in pipelines.history(desk.file, state=keeper, config=desk.config)] == [1, 0, 3]
+    (edge,) = pipelines.lineage(table="here.out", state=keeper, config=desk.config)
+    assert (edge.table, edge.version, edge.pipeline) == ("here.out", 2, name)
+
+
+def test_a_killed_process_is_gone_on_with(desk: Desk, rounds: int) -> None:
+    """Killed once a table is committed and nobody has noted it, and then in the middle of whatever it does."""
+    desk.write(TWO)
+    desk.data("0.json", *rows(*range(1, 11)))
+    assert killed(desk, "written") == -signal.SIGKILL
+    assert pipelines.status(desk.file, state=desk.state, config=desk.config)["state"] == "killed"
+    kills = rounds // 1000
+    for number in range(kills):
+        killed(desk, str(3 + (number % 40) / 4))
+    report = desk.run()
+    assert report.ok
+    assert report.run.number == 1 or kills  # one that was killed too late had come to its end
+    check(desk, list(range(1, 11)), 1)
+
+
+def killed(desk: Desk, when: str) -> int:
+    program = Path(__file__).with_name("killed_program.py")
+    given = [sys.executable, str(program), str(desk.file), desk.state, str(desk.config), when]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(given, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    if when != "written":
+        time.sleep(float(when))
+    try:
+        if when != "written" and process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        return process.wait(timeout=240)
+    finally:
+        with_children(process.pid)
+
+
+def with_children(process: int) -> None:
+    """End what a killed driver has left: its JVM ends by itself, once it notices."""
+    try:
+        os.killpg(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def test_a_run_that_is_asked_to_stop_stops_at_once_and_goes_on_later(desk: Desk) -> None:
+    gate = desk.root / "gate"
+    desk.functions(
+        """\
+        import time
+        from pathlib import Path
+
+        def wait(batch, gate):
+            while not Path(gate).exists():
+                time.sleep(0.05)
+            return batch
+        """
+    )
+    text = TWO.replace("from: raw", "from: waiting").replace("here.rejected", "here.aside")
+    desk.write(
+        f"{text}transforms:\n  waiting:\n    batches: steps:wait\n    inputs: raw\n"
+        f"    schema: id BIGINT, text STRING\n    with: {{gate: {gate}}}\n"
+    )
+    desk.data("0.json", *rows(1, 2, 3))
+    told: list[Event] = []
+    report = desk.run(listen=told.append, stop=lambda: any(event.moment == "under way" for event in told))
+    assert report.run.state == "stopped"
+    (seen,) = {(event.step.name, event.tasks > 0) for event in told if event.moment == "under way"}
+    assert seen[1]
+    gate.touch()
+    again = desk.run()
+    assert (again.ok, again.run.number, again.run.attempts) == (True, 1, 2)
+    assert desk.column("added") == desk.column("merged") == [1, 2, 3]
