@@ -11,7 +11,7 @@ import lance
 import pyarrow as pa
 from rich.console import Console
 
-from lanceway.spark.read import partitions
+from lanceway.spark.read import reader
 from lanceway.spark.types import arrow_schema, spark_schema, to_spark
 from spark_report import Measured, best, show, show_parts
 from spark_tables import CATALOG
@@ -101,7 +101,7 @@ def _each(
         work(dataset.scanner(columns=columns, fragments=fragments).to_batches())
 
     with ThreadPoolExecutor(tasks) as pool:
-        list(pool.map(share, partitions.shares(dataset, None)))
+        list(pool.map(share, reader.shares(dataset, None)))
 
 
 def _sent(batches: Iterator[pa.RecordBatch]) -> None:

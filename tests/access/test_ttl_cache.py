@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lanceway.access.ttl_cache import Recent
+from lanceway.access.authenticator import Recent
 from tests.access.conftest import Clock
 
 

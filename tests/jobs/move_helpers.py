@@ -14,7 +14,7 @@ import lanceway
 from lanceway.catalogs import DirectoryCatalog, LakeCatalog
 from lanceway.identifiers import Identifier
 from lanceway.jobs import Outcome, Report
-from lanceway.jobs.between import listing
+from lanceway.jobs.between import register
 
 Id = list[str]
 
@@ -90,7 +90,7 @@ def versions(catalog: LanceNamespace, name: str) -> list[int]:
 
 def names(catalog: LanceNamespace) -> set[str]:
     """Every table, declared ones too."""
-    return {str(table) for table in listing.tables(catalog)}
+    return {str(table) for table in register.tables(catalog)}
 
 
 def inside(catalog: LanceNamespace, *at: str) -> LanceNamespace:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lanceway.errors import InternalError, InvalidInputError
-from lanceway.jobs import parts
+from lanceway.jobs import executor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ def test_so_many_are_under_way_at_a_time_and_no_more() -> None:
         under_way.release()
         return part * part
 
-    found = dict(parts.carried_out(work, range(9), threads=3))
+    found = dict(executor.carried_out(work, range(9), threads=3))
     assert found == {number: number * number for number in range(9)}
 
 
@@ -43,7 +43,7 @@ def test_after_a_failure_no_part_is_begun_and_those_under_way_are_told() -> None
 
     told: list[int] = []
     with pytest.raises(InvalidInputError, match="the second"):
-        told.extend(done for _, done in parts.carried_out(work, range(100), threads=2))
+        told.extend(done for _, done in executor.carried_out(work, range(100), threads=2))
     assert 0 in told or 0 in begun
     assert set(told) == set(begun) - {1}
     assert len(begun) < 100
@@ -57,7 +57,7 @@ def test_parts_are_taken_as_they_are_needed_and_not_after_a_stop() -> None:
             taken.append(number)
             yield number
 
-    done = [part for part, _ in parts.carried_out(str, given(), threads=1, stop=lambda: len(taken) >= 3)]
+    done = [part for part, _ in executor.carried_out(str, given(), threads=1, stop=lambda: len(taken) >= 3)]
     assert done == taken == [0, 1, 2]
 
 
@@ -76,7 +76,7 @@ def test_spark_carries_parts_out_side_by_side(spark: SparkSession, tmp_path: Pat
             time.sleep(0.05)
         return False
 
-    assert dict(parts.carried_out(work, range(2), threads=2, spark=spark)) == {0: True, 1: True}
+    assert dict(executor.carried_out(work, range(2), threads=2, spark=spark)) == {0: True, 1: True}
 
 
 def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made_are_told(
@@ -98,7 +98,7 @@ def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made
     before = set(tracker.getJobIdsForGroup())
     told: list[int] = []
     with pytest.raises(InvalidInputError, match="the fiftieth"):
-        told.extend(done for _, done in parts.carried_out(work, range(60), threads=2, spark=spark))
+        told.extend(done for _, done in executor.carried_out(work, range(60), threads=2, spark=spark))
     begun = {int(file.name) for file in tmp_path.iterdir()}
     assert sorted(told) == sorted(begun - {50})
     assert len(set(tracker.getJobIdsForGroup()) - before) < 40
@@ -109,7 +109,7 @@ def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made
     [(1, 100, 1), (20, 100, 20), (500, 1000, 64), (20, 40, 10), (20, 3, 5), (3, 2, 1), (0, 100, 1), (20, None, 20)],
 )
 def test_how_many_parts_are_given_together(together: int, left: int | None, expected: int) -> None:
-    assert parts.share(together, left, threads=2) == expected
+    assert executor.share(together, left, threads=2) == expected
 
 
 def test_what_a_worker_raises_arrives_as_it_was(spark: SparkSession) -> None:
@@ -117,10 +117,10 @@ def test_what_a_worker_raises_arrives_as_it_was(spark: SparkSession) -> None:
         raise InvalidInputError(f"part {part} is refused")
 
     with pytest.raises(InvalidInputError, match=r"^part 7 is refused$"):
-        list(parts.carried_out(refuse, [7], spark=spark))
+        list(executor.carried_out(refuse, [7], spark=spark))
 
     def crash(part: int) -> int:
         raise ZeroDivisionError
 
     with pytest.raises(InternalError, match=r"Spark could not carry out a part of the job: .* Run it again\."):
-        list(parts.carried_out(crash, [7], spark=spark))
+        list(executor.carried_out(crash, [7], spark=spark))

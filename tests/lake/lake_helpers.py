@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, metadata
-from lanceway.lake.tree import lookups, namespaces, removals, tables
+from lanceway.lake.tree import locations, lookups, namespaces, tables
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import Claim
 from tests.lake.conftest import Lake
@@ -41,7 +41,7 @@ def _versions(connection: Connection, catalog: int) -> None:
         versions.mark_copied(connection, made)
     versions.claim(connection, table, Claim(4, "b4", "f4", branch="try", metadata={"a": "b"}), by="me")
     orphans.record(connection, table.id, "", 9, path="p", kept_path="k")
-    removals.record(connection, ["/warehouse/gone"], by="me")
+    locations.record(connection, ["/warehouse/gone"], by="me")
 
 
 def rows(store: LakeStore) -> dict[str, list[Any]]:

@@ -15,7 +15,7 @@ from lanceway.identifiers import parse
 from lanceway.lake import tokens, users
 from lanceway.lake.store import backups, upgrades
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.schema import VERSION, metadata
 from lanceway.lake.store.upgrades import State
 from lanceway.lake.tree import tables

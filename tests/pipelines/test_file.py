@@ -8,7 +8,7 @@ import pytest
 
 from lanceway import pipelines
 from lanceway.errors import InvalidInputError
-from lanceway.pipelines import InvalidPipelineError, graph
+from lanceway.pipelines import InvalidPipelineError, model
 from tests.pipelines.conftest import Desk
 
 SOUND = """\
@@ -162,7 +162,7 @@ def test_a_variable_of_the_environment_stands_for_a_secret(paper: Desk, monkeypa
     found = pipelines.load(paper.file)
     assert found.sources["raw"].options == {"password": "sesame"}
     assert "sesame" not in repr(found)
-    assert "sesame" not in json.dumps(graph.as_record(found))
+    assert "sesame" not in json.dumps(model.as_record(found))
 
 
 def test_a_file_that_is_not_there_is_told(paper: Desk) -> None:

@@ -13,7 +13,7 @@ from lanceway.cli.app import app
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, InvalidTableStateError
 from lanceway.pipelines import InvalidPipelineError, Report
 from lanceway.pipelines.runs import store as states
-from lanceway.spark.write import changing
+from lanceway.spark.write import merge
 from tests.pipelines.conftest import Desk
 
 NOTES = """\
@@ -240,7 +240,7 @@ def test_what_one_lake_publishes_into_another_stays_the_first_ones(desk: Desk) -
     with pytest.raises(Exception, match="another lake manages"):
         frame.write.format("lance").options(**options).mode("append").save()
     with pytest.raises(InvalidTableStateError, match="another lake manages"):
-        changing.delete(desk.spark, options, where="id = 1")
+        merge.delete(desk.spark, options, where="id = 1")
     assert here.count_table_rows({"id": ["team", "notes"]}).count == 3  # type: ignore[arg-type]
 
 

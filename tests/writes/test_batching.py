@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lanceway.writes.batching import chunks
+from lanceway.writes.stage import chunks
 
 BATCHES = [pa.record_batch({"x": pa.array(range(rows), pa.int64())}) for rows in (3, 0, 4, 1, 5, 2, 0)]
 

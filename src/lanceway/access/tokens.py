@@ -30,8 +30,8 @@ from lanceway.errors import (
 )
 from lanceway.lake import tokens, users
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.files import replacing
-from lanceway.lake.store.retries import RetryError
 from lanceway.lake.tokens import Found, Token
 from lanceway.lake.tree.names import LONGEST_NAME
 from lanceway.lake.users import User

@@ -10,14 +10,14 @@ import typer
 from lanceway import __version__
 from lanceway.cli import namespaces, views
 from lanceway.cli.command import group
-from lanceway.cli.jobs import background, between, data, storage, worker
+from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import check as soundness
 from lanceway.cli.lake import lake, separators
 from lanceway.cli.options import pairs
 from lanceway.cli.pipeline import pipeline
 from lanceway.cli.server import check, doctor, tokens, up
 from lanceway.cli.session import Session
-from lanceway.cli.tables import columns, indices, metadata, query, refs, rows, tables, versioning, versions
+from lanceway.cli.tables import columns, indices, query, refs, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
 
 app = group(
@@ -26,17 +26,17 @@ app = group(
 )
 
 # Families without a name of their own are verbs of the group itself.
-for _family in (rows, query, versioning):
-    tables.app.add_typer(_family.app)
+for _family in (rows.app, query.app, versions.versioning_app):
+    tables.app.add_typer(_family)
 tables.app.add_typer(versions.app, name="versions")
 tables.app.add_typer(refs.tags, name="tags")
 tables.app.add_typer(refs.branches, name="branches")
 tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
-tables.app.add_typer(metadata.metadata, name="metadata")
-tables.app.add_typer(metadata.transactions, name="transactions")
-for _family in (storage, data, background, worker):
-    between.app.add_typer(_family.app)
+tables.app.add_typer(columns.metadata, name="metadata")
+tables.app.add_typer(columns.transactions, name="transactions")
+for _family in (on_table.app, background.app, worker.app):
+    between.app.add_typer(_family)
 lake.app.add_typer(separators.nested)
 lake.app.add_typer(separators.app, name="separator")
 lake.app.add_typer(soundness.app)

@@ -123,9 +123,9 @@ def _declared(types: list[str] | None) -> pa.Schema:
 
 
 def _spec(kind: str, function: str, partition_by: str | None) -> dict[str, Any]:
-    from lanceway.tables.schema import function_refs
+    from lanceway.tables.schema import views
 
-    envelope = function_refs.write(function)
+    envelope = views.write(function)
     return {
         "kind": kind,
         "udtf": envelope,

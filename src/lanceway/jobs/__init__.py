@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from lanceway.jobs.between.crawl import crawl as crawl
     from lanceway.jobs.between.migrate import migrate as migrate
     from lanceway.jobs.between.sync import sync as sync
-    from lanceway.jobs.outcomes import Outcome as Outcome
-    from lanceway.jobs.outcomes import Report as Report
-    from lanceway.jobs.summaries import Step as Step
-    from lanceway.jobs.summaries import Summary as Summary
+    from lanceway.jobs.report import Outcome as Outcome
+    from lanceway.jobs.report import Report as Report
+    from lanceway.jobs.report import Step as Step
+    from lanceway.jobs.report import Summary as Summary
     from lanceway.jobs.table.backfill import backfill as backfill
     from lanceway.jobs.table.clean import clean as clean
     from lanceway.jobs.table.compact import compact as compact
     from lanceway.jobs.table.dedupe import dedupe as dedupe
     from lanceway.jobs.table.index import index as index
+    from lanceway.jobs.table.index import refresh_index as refresh_index
     from lanceway.jobs.table.parquet_export import export as export
     from lanceway.jobs.table.parquet_import import import_ as import_
-    from lanceway.jobs.table.refreshing import refresh_index as refresh_index
 
 __all__, __getattr__ = front(
     __name__,
     {
-        "Outcome": "lanceway.jobs.outcomes",
-        "Report": "lanceway.jobs.outcomes",
-        "Step": "lanceway.jobs.summaries",
-        "Summary": "lanceway.jobs.summaries",
+        "Outcome": "lanceway.jobs.report",
+        "Report": "lanceway.jobs.report",
+        "Step": "lanceway.jobs.report",
+        "Summary": "lanceway.jobs.report",
         "backfill": "lanceway.jobs.table.backfill",
         "clean": "lanceway.jobs.table.clean",
         "compact": "lanceway.jobs.table.compact",
@@ -51,7 +51,7 @@ __all__, __getattr__ = front(
         "import_": "lanceway.jobs.table.parquet_import",
         "index": "lanceway.jobs.table.index",
         "migrate": "lanceway.jobs.between.migrate",
-        "refresh_index": "lanceway.jobs.table.refreshing",
+        "refresh_index": "lanceway.jobs.table.index",
         "sync": "lanceway.jobs.between.sync",
     },
 )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import TableNotFoundError
 from lanceway.tables import dataset
-from lanceway.tables.write import datafiles
+from lanceway.tables.versions import commit
 from lanceway.writes import destination
-from lanceway.writes import named as tables
+from lanceway.writes import table_ref as tables
 from lanceway.writes.destination import Destination
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Held:
         files = {str(file.path) for fragment in made for file in fragment.files}
         if files:
             unused = files - self.files()
-            datafiles.remove(self.handle().store(), (f"data/{file}" for file in unused))
+            commit.remove(self.handle().store(), (f"data/{file}" for file in unused))
 
     def files(self) -> set[str]:
         """The names of the latest version's data files."""

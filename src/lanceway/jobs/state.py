@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lanceway import config
 from lanceway.errors import ConcurrentModificationError, InternalError
+from lanceway.identifiers import Identifier
 from lanceway.tables.storage.store import translated
 
 _SECONDS = 30.0
@@ -57,3 +62,93 @@ class StateFile:
     def _make_room(self) -> None:
         with translated("write", str(self.path.parent)):
             self.path.parent.mkdir(parents=True, exist_ok=True)
+
+
+_CHECKPOINT_SCHEMA = """
+create table if not exists parts (job text not null, part text not null, made text not null, primary key (job, part))
+"""
+
+
+class Kept:
+    """The notes of one job: what it is called, on which table, with which settings. Threads may share it."""
+
+    def __init__(self, job: str, table: str, *settings: Any, file: str | Path | None = None) -> None:
+        self._state, self._table = StateFile(file, _CHECKPOINT_SCHEMA), table
+        self._job = hashlib.sha256(json.dumps([job, table, settings], default=str).encode()).hexdigest()[:24]
+
+    def held(self) -> AbstractContextManager[None]:
+        """For as long as one run lasts. Raises ConcurrentModificationError while another does the same."""
+        return self._state.held(self._job, f"The same job is being done to {self._table}")
+
+    def all(self) -> dict[str, Any]:
+        with self._opened() as connection:
+            rows = connection.execute("select part, made from parts where job = ?", (self._job,)).fetchall()
+        return {part: json.loads(made) for part, made in rows}
+
+    def keep(self, part: str, made: Any) -> None:
+        with self._opened() as connection:
+            connection.execute("insert or replace into parts values (?, ?, ?)", (self._job, part, json.dumps(made)))
+
+    def forget(self) -> None:
+        """After the commit, or where nothing of it can be used."""
+        with self._opened() as connection:
+            connection.execute("delete from parts where job = ?", (self._job,))
+
+    def _opened(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._state.opened("what was not committed is then done again")
+
+
+_JOURNAL_SCHEMA = """
+create table if not exists copies (
+    pair text not null, source text not null, target text not null, location text, version integer,
+    rows integer, checksum text, marked integer, primary key (pair, source)
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table whose copy was begun; `version` is that of the source which was verified, None until then."""
+
+    target: Identifier
+    location: str | None = None
+    version: int | None = None
+    marked: bool = True  # whether the target keeps the mark among the table's properties
+
+
+class Journal:
+    """The entries of one pair of catalogs, in a file. Threads may share it."""
+
+    def __init__(self, source: str, target: str, file: str | Path | None = None) -> None:
+        self._state = StateFile(file, _JOURNAL_SCHEMA)
+        self._pair = hashlib.sha256(json.dumps([source, target]).encode()).hexdigest()[:24]
+
+    def held(self) -> AbstractContextManager[None]:
+        """For as long as one run lasts. Raises ConcurrentModificationError while another has it."""
+        return self._state.held(self._pair, "These two catalogs are being migrated")
+
+    def get(self, table: Identifier) -> Entry | None:
+        question = "select target, location, version, marked from copies where pair = ? and source = ?"
+        with self._opened() as connection:
+            row = connection.execute(question, (self._pair, json.dumps(table))).fetchone()
+        return row and Entry(Identifier(json.loads(row[0])), row[1], row[2], bool(row[3]))
+
+    def begin(self, table: Identifier, target: Identifier) -> None:
+        """Before anything is made: what is found of it later is ours."""
+        with self._opened() as connection:
+            connection.execute(
+                "insert or replace into copies (pair, source, target, marked) values (?, ?, ?, 1)",
+                (self._pair, json.dumps(table), json.dumps(target)),
+            )
+
+    def verified(self, table: Identifier, entry: Entry, rows: int, checksum: str) -> None:
+        values = (json.dumps(entry.target), entry.location, entry.version, rows, checksum, entry.marked)
+        with self._opened() as connection:
+            connection.execute(
+                "insert or replace into copies (pair, source, target, location, version, rows, checksum, marked) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?)",
+                (self._pair, json.dumps(table), *values),
+            )
+
+    def _opened(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._state.opened("tables that are there are then compared again")

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, or_, select, update
 
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import tokens
 from lanceway.lake.store.schema import users as user_rows

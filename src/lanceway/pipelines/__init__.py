@@ -16,29 +16,29 @@ from lanceway.lazy import front
 if TYPE_CHECKING:
     from lanceway.pipelines.file.check import check as check
     from lanceway.pipelines.file.load import load as load
-    from lanceway.pipelines.file.problems import InvalidPipelineError as InvalidPipelineError
-    from lanceway.pipelines.file.problems import Problem as Problem
+    from lanceway.pipelines.file.yaml import InvalidPipelineError as InvalidPipelineError
+    from lanceway.pipelines.file.yaml import Problem as Problem
     from lanceway.pipelines.runner import run as run
     from lanceway.pipelines.runs.http import Server as Server
-    from lanceway.pipelines.runs.lineage import lineage as lineage
-    from lanceway.pipelines.runs.queries import history as history
-    from lanceway.pipelines.runs.queries import status as status
     from lanceway.pipelines.runs.report import Event as Event
     from lanceway.pipelines.runs.report import Report as Report
+    from lanceway.pipelines.runs.report import history as history
+    from lanceway.pipelines.runs.report import lineage as lineage
+    from lanceway.pipelines.runs.report import status as status
 
 __all__, __getattr__ = front(
     __name__,
     {
         "Event": "lanceway.pipelines.runs.report",
-        "InvalidPipelineError": "lanceway.pipelines.file.problems",
-        "Problem": "lanceway.pipelines.file.problems",
+        "InvalidPipelineError": "lanceway.pipelines.file.yaml",
+        "Problem": "lanceway.pipelines.file.yaml",
         "Report": "lanceway.pipelines.runs.report",
         "Server": "lanceway.pipelines.runs.http",
         "check": "lanceway.pipelines.file.check",
-        "history": "lanceway.pipelines.runs.queries",
-        "lineage": "lanceway.pipelines.runs.lineage",
+        "history": "lanceway.pipelines.runs.report",
+        "lineage": "lanceway.pipelines.runs.report",
         "load": "lanceway.pipelines.file.load",
         "run": "lanceway.pipelines.runner",
-        "status": "lanceway.pipelines.runs.queries",
+        "status": "lanceway.pipelines.runs.report",
     },
 )

@@ -22,11 +22,11 @@ from pydantic import ValidationError
 
 from lanceway.catalogs.contract.hooks import Questions
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
-from lanceway.jobs.between import provenance, register
+from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Registrar
 from lanceway.jobs.table.clean import clean
 from lanceway.pipelines import targets
-from lanceway.pipelines.file.problems import at
+from lanceway.pipelines.file.yaml import at
 from lanceway.pipelines.model import Index, Output
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
@@ -163,7 +163,7 @@ def _publish(output: Output, target: Target, written: Written) -> dict[str, Any]
                 raise TableAlreadyExistsError(f"{name} is another table, at {found.location}. Choose another name.")
             registrar.make_room(table, original=table)
             # The catalog of the output goes on keeping its versions, so that no other one may begin to.
-            registrar.register(table, location, provenance.FOLLOWS)
+            registrar.register(table, location, register.FOLLOWS)
             made.append(name)
     return {"published": made} if made else {}
 

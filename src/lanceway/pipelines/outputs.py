@@ -1,34 +1,150 @@
-"""Tables that a pipeline writes: each write is one version, and carries the name of its run and step."""
+"""Keys of rows that were written and that nobody sees yet: no two rows may have the same.
+
+They are read back from the files, which costs next to nothing beside sorting whole rows by them on the way there.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from lanceway.errors import LanceNamespaceError, NamespaceNotFoundError
+from lanceway.errors import InvalidInputError, LanceNamespaceError, NamespaceNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.register import Registrar
-from lanceway.pipelines import atomic_outputs, two_phase_write
-from lanceway.pipelines.atomic_outputs import Gathered
-from lanceway.pipelines.file.problems import at
+from lanceway.pipelines import atomic_outputs
+from lanceway.pipelines.atomic_outputs import Gathered, require_managed
+from lanceway.pipelines.file.yaml import at
 from lanceway.pipelines.model import MERGE, OVERWRITE, Output
 from lanceway.pipelines.runs.failures import said
-from lanceway.spark.types import arrow_schema
+from lanceway.spark.errors import plainly
+from lanceway.spark.types import arrow_schema, rows_schema, spark_schema
 from lanceway.spark.write.merge import merge
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
-from lanceway.writes import destination, plan, write_id
+from lanceway.tables.schema.fields import quoted
+from lanceway.writes import commit, destination, plan, stage, write_id
+from lanceway.writes import plan as planning
+from lanceway.writes.casting import to_spark
+from lanceway.writes.plan import Plan
 from lanceway.writes.write_id import Mark
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from lanceway.writes.table_ref import Target
+
+_BATCH = 65_536  # rows
+_TASKS = 64
+# So many are compared in the driver, before a job of Spark's would have begun.
+_FEW = 1_000_000
+
+
+def require_unique(spark: SparkSession, plan: Plan, fragments: Sequence[str], keys: Sequence[str]) -> None:
+    """Raises InvalidInputError where two rows have the same keys. One with a null among them matches none."""
+    import pyarrow as pa
+
+    schema = pa.schema([plan.schema.field(key) for key in keys])
+    rows = sum(fragment.physical_rows for fragment in stage.read(fragments))
+    few = rows <= _FEW and not any(pa.types.is_nested(field.type) for field in schema)
+    files = stage.files(fragments)
+    twice = _twice_here(plan, files, schema) if few else _twice_by_spark(spark, plan, files, schema)
+    if twice is not None:
+        same = ", ".join(f"{name} = {value}" for name, value in twice.items())
+        raise InvalidInputError(
+            f"{plan.destination.target.name} was not written: several rows have the same keys ({same}). Leave all but "
+            "one out in a transform, or give keys that tell rows apart."
+        )
+
+
+def _twice_here(plan: Plan, files: Sequence[str], schema: pa.Schema) -> Mapping[str, Any] | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    read = pa.Table.from_batches((batch for file in files for batch in _read(plan, file, schema.names)), schema)
+    counted = read.drop_null().group_by(schema.names).aggregate([([], "count_all")])
+    found = counted.filter(pc.field("count_all") > 1).select(schema.names).slice(0, 1).to_pylist()
+    return found[0] if found else None
+
+
+def _twice_by_spark(
+    spark: SparkSession, plan: Plan, files: Sequence[str], schema: pa.Schema
+) -> Mapping[str, Any] | None:
+    told = spark_schema(schema)
+    numbers = spark.range(0, len(files), 1, min(len(files), _TASKS))
+    rows = numbers.mapInArrow(partial(_share, plan, files, told), told).dropna()
+    count = "_lanceway_count"
+    counted = rows.groupBy(*map(quoted, told.names)).count().withColumnRenamed("count", count)
+    found = counted.where(f"{count} > 1").drop(count).limit(1).collect()
+    return found[0].asDict() if found else None
+
+
+def _share(
+    plan: Plan, files: Sequence[str], schema: StructType, numbers: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    wanted = arrow_schema(schema)
+    with plainly():
+        for file in (files[number] for batch in numbers for number in batch.column(0).to_pylist()):
+            for batch in _read(plan, file, schema.names):
+                yield to_spark(batch, wanted)
+
+
+def _read(plan: Plan, file: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    from lance.file import LanceFileReader
+
+    place = plan.destination.current()
+    path, options = f"{place.table.path}/{file}", place.table.options
+    with translated(place.table, "Reading the keys that were written"):
+        reader = LanceFileReader(path, options, columns=columns, **place.renewal)
+        yield from reader.read_all(batch_size=_BATCH).to_batches()
+
+
+def write_in_two_phases(
+    spark: SparkSession,
+    frame: DataFrame,
+    given: Target,
+    options: Mapping[str, str],
+    *,
+    unique: Sequence[str],
+    overwrite: bool,
+    job: str,
+) -> None:
+    """Write rows, in one version or none. That of a table which is gathered waits for others.
+
+    Raises InvalidInputError where two rows have the same values in the columns `unique`, and for a table that is
+    gathered and keeps its versions in storage.
+    """
+    plan = planning.plan({**given.to_options(), **options}, rows_schema(frame.schema), overwrite=overwrite)
+    mark, tried, done = Mark(job=job), False, False
+    try:
+        if isinstance(given, Gathered):
+            require_managed(given, managed=plan.destination.managed)
+        fragments = [row.fragment for row in frame.mapInArrow(partial(_stage, plan), "fragment string").collect()]
+        if unique:
+            require_unique(spark, plan, fragments, unique)
+        tried = True
+        through = replace(plan, destination=replace(plan.destination, target=given))
+        commit.publish(through, fragments, mark)
+        done = True
+    finally:
+        if not done:
+            with suppress(LanceNamespaceError):  # what went wrong first is what is told
+                commit.give_up(plan, (), mark if tried else None)
+
+
+def _stage(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    with plainly():
+        fragments = stage.stage(plan, batches)
+    yield pa.RecordBatch.from_arrays([pa.array(fragments, pa.string())], ["fragment"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,4 +279,4 @@ def write(
         options: dict[str, str] = {}
         if output.vectors and not version_of(target):
             options["vector_columns"] = json.dumps(dict(output.vectors))
-        two_phase_write.write(spark, frame, target, options, unique=output.keys, overwrite=mode == OVERWRITE, job=job)
+        write_in_two_phases(spark, frame, target, options, unique=output.keys, overwrite=mode == OVERWRITE, job=job)

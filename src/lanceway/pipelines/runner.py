@@ -16,9 +16,9 @@ from threading import Lock, local
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.jobs.running import Stop, check_threads, never
+from lanceway.jobs.executor import Stop, check_threads, never
 from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
-from lanceway.pipelines import atomic_outputs, graph, outputs, steps
+from lanceway.pipelines import atomic_outputs, model, outputs, steps
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
 from lanceway.pipelines.run_context import Work
@@ -86,7 +86,7 @@ def run(
 
 def _begin(held: Held, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
     """The run to go on with, or a new one."""
-    drawn = graph.as_record(pipeline)
+    drawn = model.as_record(pipeline)
     newest = held.ledger.newest(held.name)
     open_ = newest if newest is not None and newest.state not in FINISHED else None
     if open_ is not None and not anew and (open_.full or not full):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Step
-from lanceway.pipelines import after_write, atomic_outputs, graph, outputs, targets
+from lanceway.pipelines import after_write, atomic_outputs, model, outputs, targets
 from lanceway.pipelines.after_write import Finishing, Written
 from lanceway.pipelines.model import APPEND, OVERWRITE, Output, Pipeline
 from lanceway.pipelines.run_context import Work
@@ -125,7 +125,7 @@ class Chain:
                 pins[source.name].get("table_name") or source.shown,
                 pins[source.name].get("location"),
             )
-            for source in graph.sources_of(self.work.pipeline, self.output.source)
+            for source in model.sources_of(self.work.pipeline, self.output.source)
         ]
         details: dict[str, Any] = {"mode": self.mode}
         if self.frame is not None:
@@ -140,7 +140,7 @@ class Chain:
 
     def _has_news(self) -> bool:
         """Whether anything is new that this output waits for: in all its sources, or in those it has part by part."""
-        sources = graph.sources_of(self.work.pipeline, self.output.source)
+        sources = model.sources_of(self.work.pipeline, self.output.source)
         by_parts = [] if self.mode == OVERWRITE else [source for source in sources if source.incremental]
         return any(
             self.work.sources.has_news(source, self._had(source.name), self.work.pins[source.name]["version"])
@@ -216,7 +216,7 @@ def plan(work: Work) -> list[Chain]:
     had = work.held.ledger.had(run)
     chains = []
     for kind, output in tables:
-        sources = graph.sources_of(pipeline, output.source)
+        sources = model.sources_of(pipeline, output.source)
         places = {source.name: work.pins[source.name].get("location") for source in sources}
         seen = {name: had.get((output.name, name, place), 0) for name, place in places.items()}
         whole = run.full or output.mode == OVERWRITE

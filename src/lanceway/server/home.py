@@ -22,7 +22,10 @@ from sqlalchemy.engine import URL
 
 from lanceway import config
 from lanceway.access import tokens
+from lanceway.access.oidc import Oidc
 from lanceway.access.principal import ADMIN
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake.store.database import LakeStore, open_store
@@ -107,3 +110,17 @@ def _ensure(store: LakeStore, create: Callable[[Connection], None]) -> None:
 def _create(connection: Connection, *, location: str) -> None:
     metalakes.create(connection, METALAKE, by=ADMIN)
     catalogs.create(connection, METALAKE, CATALOG, by=ADMIN, nested=True, location=location)
+
+
+def prepare(settings: ServerSettings) -> Home:
+    """The server's home, made if it is new and closed again. Raises what would keep the server from starting."""
+    for file in (settings.tls_cert, settings.tls_key):
+        if file is not None and not file.is_file():
+            raise InvalidInputError(f"There is no file {file}, which HTTPS needs. Mend tls_cert and tls_key.")
+    Oidc.from_settings(settings)
+    home = Home.of(settings)
+    with ExitStack() as closing:
+        closing.callback(home.close)
+        closing.callback(FederatedCatalog.from_settings(home.complete(settings), home.store).close)
+        AllowedLocations.from_settings(home.complete(settings))
+    return home

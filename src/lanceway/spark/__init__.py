@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from lanceway.spark.sessions import install as install
     from lanceway.spark.sessions import session as session
     from lanceway.spark.write.changes import read_changes as read_changes
-    from lanceway.spark.write.changing import delete as delete
-    from lanceway.spark.write.changing import update as update
+    from lanceway.spark.write.merge import delete as delete
     from lanceway.spark.write.merge import merge as merge
     from lanceway.spark.write.merge import merge_batches as merge_batches
+    from lanceway.spark.write.merge import update as update
 
 __all__, __getattr__ = front(
     __name__,
     {
-        "delete": "lanceway.spark.write.changing",
+        "delete": "lanceway.spark.write.merge",
         "install": "lanceway.spark.sessions",
         "merge": "lanceway.spark.write.merge",
         "merge_batches": "lanceway.spark.write.merge",
         "read_changes": "lanceway.spark.write.changes",
         "session": "lanceway.spark.sessions",
-        "update": "lanceway.spark.write.changing",
+        "update": "lanceway.spark.write.merge",
     },
 )

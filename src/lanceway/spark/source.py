@@ -36,7 +36,7 @@ class DefaultSource(DataSource):
 
     def schema(self) -> StructType:
         from lanceway.spark.errors import plainly
-        from lanceway.spark.read import snapshot
+        from lanceway.spark.read import reader as snapshot
         from lanceway.spark.types import spark_schema
         from lanceway.writes.options import ReadOptions
         from lanceway.writes.table_ref import Target
@@ -50,7 +50,7 @@ class DefaultSource(DataSource):
     def reader(self, schema: StructType) -> LanceReader:
         from lanceway.spark.errors import plainly
         from lanceway.spark.read.reader import LanceReader
-        from lanceway.spark.write.replace import Replaced, ReplacingReader
+        from lanceway.spark.write.rewrite import Replaced, ReplacingReader
         from lanceway.writes.options import ReadOptions
         from lanceway.writes.table_ref import Target
 
@@ -62,7 +62,7 @@ class DefaultSource(DataSource):
             return LanceReader(target, read, schema, takes_filters=self._takes_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from lanceway.spark.write.replace import Replaced, ReplacingWriter
+        from lanceway.spark.write.rewrite import Replaced, ReplacingWriter
         from lanceway.spark.write.writer import Writer
 
         replaced, options = Replaced.taken_from(self.options)

@@ -12,7 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables.schema.blobs import is_blob_type
+from lanceway.tables.schema.fields import is_blob_type
 from lanceway.writes.casting import to_lance, to_spark
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from lance_namespace_urllib3_client.models.index_content import IndexContent
 from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import translated
-from lanceway.tables.read import vectors
+from lanceway.tables.read import search
 from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def prepare(
     if not replace:
         _check_free(table, dataset, name, operation)
     if kind in _VECTOR:
-        return Prepared(kind, name, _vector_options(request, kind, vectors.size(field.type)))
+        return Prepared(kind, name, _vector_options(request, kind, search.size(field.type)))
     options = _given(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
     return Prepared(kind, name, options)
 
@@ -129,7 +129,7 @@ def _given(request: CreateTableIndexRequest, names: dict[str, str]) -> dict[str,
 
 def _vector_options(request: CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
     options = _given(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
-    options["metric"] = vectors.metric(request.distance_type) or "l2"
+    options["metric"] = search.metric(request.distance_type) or "l2"
     if not kind.endswith("FLAT") and request.num_bits is not None:
         options["num_bits"] = request.num_bits
     if kind.endswith("PQ"):

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _WITH_ASSERTIONS = (
     "lanceway.testing.builders",
-    "lanceway.testing.behaviours.changes",
+    "lanceway.testing.behaviours.rows",
     "lanceway.testing.behaviours.columns",
     "lanceway.testing.behaviours.concurrency",
     "lanceway.testing.behaviours.rows",
     "lanceway.testing.behaviours.indices",
     "lanceway.testing.behaviours.bad_input",
     "lanceway.testing.behaviours.lifecycle",
-    "lanceway.testing.behaviours.lists",
+    "lanceway.testing.behaviours.namespaces",
     "lanceway.testing.behaviours.managed",
     "lanceway.testing.behaviours.namespaces",
     "lanceway.testing.behaviours.queries",

@@ -11,7 +11,6 @@ from lanceway.testing.behaviours.bad_input import (
     UnknownModeTests,
     WrongTypeTests,
 )
-from lanceway.testing.behaviours.changes import DeleteTests, MergeTests, UpdateTests
 from lanceway.testing.behaviours.columns import ColumnTests, MetadataTests
 from lanceway.testing.behaviours.concurrency import ConcurrencyTests
 from lanceway.testing.behaviours.indices import IndexTests
@@ -23,10 +22,10 @@ from lanceway.testing.behaviours.lifecycle import (
     StreamTests,
     ThreadTests,
 )
-from lanceway.testing.behaviours.lists import ListTests
 from lanceway.testing.behaviours.managed import BatchTests, ManagedTests
 from lanceway.testing.behaviours.namespaces import (
     DroppedNamespaceTests,
+    ListTests,
     MissingNamespaceTests,
     NestedNamespaceTests,
     NewNamespaceTests,
@@ -36,7 +35,14 @@ from lanceway.testing.behaviours.namespaces import (
 from lanceway.testing.behaviours.queries import PlanTests, ScanTests, TextQueryTests, VectorQueryTests
 from lanceway.testing.behaviours.references import BranchTests, TagTests
 from lanceway.testing.behaviours.registration import DeregisteredTableTests, RegisteredTableTests, RenamedTableTests
-from lanceway.testing.behaviours.rows import CountTests, CreatedTableTests, InsertTests
+from lanceway.testing.behaviours.rows import (
+    CountTests,
+    CreatedTableTests,
+    DeleteTests,
+    InsertTests,
+    MergeTests,
+    UpdateTests,
+)
 from lanceway.testing.behaviours.tables import DeclaredTableTests, DescribedTableTests, DroppedTableTests
 from lanceway.testing.behaviours.versions import TransactionTests, VersionTests
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lanceway.errors import TableSchemaValidationError
-from lanceway.tables.schema.blobs import is_blob_type
+from lanceway.tables.schema.fields import is_blob_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from lanceway.errors import LanceNamespaceError
+from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
@@ -143,3 +144,19 @@ def give_up(plan: Plan, fragments: Sequence[str], mark: Mark | None) -> None:
     drop(plan, fragments)
     if plan.kind == CREATE:
         place.withdraw()
+
+
+Result = TypeVar("Result")
+
+ATTEMPTS = 5
+
+
+def insistently(attempt: Callable[[], Result]) -> Result:
+    """What an attempt comes to. It is begun anew where somebody else was faster.
+
+    Raises ConcurrentModificationError where somebody else always is.
+    """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(ConcurrentModificationError):
+            return attempt()
+    return attempt()

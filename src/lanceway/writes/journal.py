@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
 from lanceway.tables.storage.store import Store
-from lanceway.tables.write import datafiles
+from lanceway.tables.versions import commit
 from lanceway.writes.destination import Destination
 
 # Out of sight of every reader of the format, and gone with the table's folder.
@@ -45,10 +45,10 @@ def note(place: Destination, write: str, files: Sequence[str]) -> None:
         if store.exists(_key(write, _UNDER_WAY)):
             return
     except LanceNamespaceError:
-        datafiles.remove(store, files)
+        commit.remove(store, files)
         raise
     store.delete(key)
-    datafiles.remove(store, files)
+    commit.remove(store, files)
     store.remove_empty_folders(f"{FOLDER}/{write}")
     raise ConcurrentModificationError(
         f"The write to {place.target.name} has ended while this task still wrote for it; what it wrote was removed."
@@ -63,7 +63,7 @@ def end(place: Destination, write: str, kept: Collection[str] = ()) -> None:
     notes = [key for key in store.keys(f"{FOLDER}/{write}") if not key.rpartition("/")[2].startswith(".")]
     needless = {_key(write, _name([file])) for file in kept}
     unwanted = [file for key in notes if key not in needless for file in json.loads(store.read(key) or b"[]")]
-    datafiles.remove(store, set(unwanted) - set(kept))
+    commit.remove(store, set(unwanted) - set(kept))
     store.delete(*notes, *_forgotten(store))
     store.remove_empty_folders(f"{FOLDER}/{write}")
 

@@ -1,4 +1,4 @@
-"""Files written for a table and not yet part of it: by workers, for the driver to commit or to remove."""
+"""Rows that come in many small batches, gathered into fewer and larger ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lanceway.errors import ConcurrentModificationError
 from lanceway.tables import dataset
-from lanceway.tables.write import datafiles
+from lanceway.tables.versions import commit
 from lanceway.tables.write.reader import Source
 from lanceway.writes import journal
 from lanceway.writes.casting import to_lance
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
+
+
+def chunks(batches: Iterable[pa.RecordBatch], *, rows: int, bytes_: int | None = None) -> Iterator[pa.Table]:
+    """The batches, as many at a time as have that many rows, or bytes where that is said; none of them is empty."""
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        held.append(batch)
+        count, size = count + batch.num_rows, size + batch.nbytes
+        if count >= rows or (bytes_ is not None and size >= bytes_):
+            yield pa.Table.from_batches(held)
+            held, count, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def stage(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
@@ -101,7 +119,7 @@ def read(fragments: Iterable[str]) -> list[FragmentMetadata]:
 
 def discard(place: Destination, fragments: Iterable[str]) -> None:
     """Remove the files of fragments that will never be part of the table."""
-    datafiles.remove(place.current().table.store(), files(fragments))
+    commit.remove(place.current().table.store(), files(fragments))
 
 
 def files(fragments: Iterable[str]) -> list[str]:

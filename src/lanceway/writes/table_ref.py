@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -190,3 +191,28 @@ def _as_of(table: Table, latest: Any, asof: datetime) -> int:
 def _utc(moment: datetime) -> datetime:
     # pylance gives the local time of this machine where it names no zone.
     return moment.astimezone(UTC)
+
+
+Named = str | os.PathLike[str] | Mapping[str, str] | Target
+
+
+def target(named: Named) -> Target:
+    """The table that is meant.
+
+    A text with a slash is a path or a URI. Any other is a name such as `lake.sales.orders`, whose first part is a
+    root namespace of `lanceway.toml`. A mapping has the options of `format("lance")`.
+    """
+    if isinstance(named, Target):
+        return named
+    if isinstance(named, Mapping):
+        return Target.of(named)
+    text = os.fspath(named)
+    if "/" in text or os.sep in text:
+        return Target.of({"path": text})
+    names = Identifier.parse(text, ".")
+    if names.depth < 2:
+        raise InvalidInputError(
+            f"{text!r} names no table: give its path, or its name with the root namespace that has it, such as "
+            "lake.sales.orders."
+        )
+    return Target.of({"namespace": names[0], "table": json.dumps(list(names[1:]))})

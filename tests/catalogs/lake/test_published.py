@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.cli.lake import storage_check
+from lanceway.catalogs.lake import storage_check
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import checks, published, versions

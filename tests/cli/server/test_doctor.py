@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lanceway
-from lanceway.cli.server import checks
+from lanceway.cli.server import doctor
 from tests.cli.conftest import Run
 
 
@@ -27,7 +27,7 @@ def test_packages(bare: Run) -> None:
         "python",
         "lanceway",
         "java",
-        *(package.distribution for package in checks.PACKAGES),
+        *(package.distribution for package in doctor.PACKAGES),
     }
 
 

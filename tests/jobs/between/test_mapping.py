@@ -9,7 +9,7 @@ import pytest
 from lanceway.catalogs import GlueCatalog, UnityCatalog
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError
 from lanceway.identifiers import parse
-from lanceway.jobs.between.mapping import Naming
+from lanceway.jobs.between.register import Naming
 from tests.jobs import move_helpers as moves
 
 

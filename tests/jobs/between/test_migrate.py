@@ -18,10 +18,10 @@ from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.jobs.between import provenance
-from lanceway.jobs.between.rows import pin
-from lanceway.jobs.journal import Journal
-from lanceway.jobs.running import never
+from lanceway.jobs.between import register
+from lanceway.jobs.between.checksums import pin
+from lanceway.jobs.executor import never
+from lanceway.jobs.state import Journal
 from lanceway.tables.storage.store import open_store
 from tests.jobs import move_helpers as moves
 from tests.jobs.move_helpers import Heard, states
@@ -232,7 +232,7 @@ def test_a_killed_migration_goes_on_where_it_stopped(many: DirectoryCatalog, tmp
     for table in moves.names(many):
         assert checksum(target, table) == checksum(many, table)
         assert moves.versions(target, table) == [1]
-        assert provenance.SOURCE in moves.describe(target, table).properties
+        assert register.SOURCE in moves.describe(target, table).properties
     # Nothing of the runs that were killed lies about: one folder for each table, with the files of its one version.
     folders = list((tmp_path / "lake-root").iterdir())
     assert {str(folder) for folder in folders} == {moves.describe(target, name).location for name in moves.names(many)}

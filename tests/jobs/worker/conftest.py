@@ -19,7 +19,7 @@ from lanceway.catalogs.contract.jobs import Job
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.loop import Worker
 from lanceway.tables.read import ipc
-from lanceway.tables.schema import function_refs
+from lanceway.tables.schema import views
 
 FUNCTIONS = "tests.jobs.worker.functions"
 
@@ -84,7 +84,7 @@ def view_request(id_: list[str], schema: pa.Schema, query: dict[str, Any] | str,
 
 def spec(kind: str, function: str, **fields: Any) -> dict[str, Any]:
     """What names a function for a view."""
-    envelope = function_refs.write(f"{FUNCTIONS}:{function}")
+    envelope = views.write(f"{FUNCTIONS}:{function}")
     sha = hashlib.sha256(envelope.encode()).hexdigest()
     return {"kind": kind, "udtf": envelope, "udtf_sha": sha, "udtf_name": function, "udtf_version": "1", **fields}
 

@@ -18,7 +18,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.tables.schema import function_refs
+from lanceway.tables.schema import views
 from tests.jobs.worker.conftest import FUNCTIONS, Bench, people
 
 
@@ -34,10 +34,10 @@ def virtual(function: str, *outputs: tuple[str, str, str], **fields: Any) -> dic
             for column, field, type_ in outputs
         ],
         "image": "",
-        "udf": function_refs.write(f"{FUNCTIONS}:{function}"),
+        "udf": views.write(f"{FUNCTIONS}:{function}"),
         "udf_name": function,
         "udf_version": "1",
-        "udf_backend": function_refs.BACKEND,
+        "udf_backend": views.BACKEND,
         **fields,
     }
 
@@ -109,7 +109,7 @@ def test_a_function_may_answer_several_columns_and_they_may_be_filled_at_once(ta
 
 
 def test_a_function_that_is_not_allowed_is_not_run(table: Bench) -> None:
-    entry = {**virtual("x", ("x", "x", "utf8")), "udf": function_refs.write("os:getcwd")}
+    entry = {**virtual("x", ("x", "x", "utf8")), "udf": views.write("os:getcwd")}
     add(table, name="x", virtual_column=entry)
     job = table.backfill("people", "x")
     assert job.state == "failed"

@@ -21,7 +21,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.jobs.worker import shares
+from lanceway.jobs.worker import rows as shares
 from lanceway.jobs.worker.write import Refresh
 from lanceway.lake.store.schema import jobs
 from lanceway.tables import dataset

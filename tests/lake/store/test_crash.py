@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from lanceway.catalogs.lake import storage_check
 from lanceway.catalogs.lake.catalog import LakeCatalog
-from lanceway.cli.lake import storage_check
 from lanceway.errors import TableNotFoundError
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks, inventory

@@ -22,7 +22,7 @@ from lanceway.errors import (
     UnauthenticatedError,
 )
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.tree import metalakes
 from tests.servers.postgres import GUARDED, Postgres
 from tests.servers.run import free_ports

@@ -12,7 +12,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import ROOT, Identifier, parse
-from lanceway.lake.tree import catalogs, lookups, namespaces, removals, subtrees, tables
+from lanceway.lake.tree import catalogs, locations, lookups, namespaces, subtrees, tables
 from tests.lake.conftest import Lake
 
 
@@ -157,7 +157,7 @@ def test_a_cascade_takes_all_that_is_inside_and_nothing_else(lake: Lake) -> None
     assert lake.do(subtrees.drop, parse("A"), by="bob") == sorted(inside)
     assert lake.see(namespaces.children, ROOT) == ["AB", "B"]
     assert lake.see(lookups.find, parse("AB.t")) == outside
-    waiting = lake.store.read(removals.pending)
+    waiting = lake.store.read(locations.pending)
     assert sorted((each.location, each.dropped_by) for each in waiting) == [(each, "bob") for each in sorted(inside)]
     with pytest.raises(NamespaceNotFoundError):
         lake.do(subtrees.drop, parse("A"), by="bob")

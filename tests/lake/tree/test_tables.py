@@ -12,7 +12,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import ROOT, parse
-from lanceway.lake.tree import catalogs, lookups, namespaces, removals, tables
+from lanceway.lake.tree import catalogs, locations, lookups, namespaces, tables
 from tests.lake.conftest import Lake
 
 
@@ -138,7 +138,7 @@ def test_an_unknown_kind_is_refused(lake: Lake) -> None:
 def test_a_deregistered_table_may_be_registered_again(lake: Lake) -> None:
     made = lake.do(tables.create, parse("a.t"), by="me")
     assert lake.do(tables.deregister, parse("a.t")) == made
-    assert lake.store.read(removals.pending) == []
+    assert lake.store.read(locations.pending) == []
     again = lake.do(tables.create, parse("c.t"), by="me", location=made.location)
     assert (again.location, again.id != made.id) == (made.location, True)
 
@@ -146,13 +146,13 @@ def test_a_deregistered_table_may_be_registered_again(lake: Lake) -> None:
 def test_the_location_of_a_dropped_table_is_kept_until_its_data_is_gone(lake: Lake) -> None:
     made = lake.do(tables.create, parse("a.t"), by="me")
     assert lake.do(tables.drop, parse("a.t"), by="bob") == made
-    (waiting,) = lake.store.read(removals.pending)
+    (waiting,) = lake.store.read(locations.pending)
     assert (waiting.location, waiting.dropped_by) == (made.location, "bob")
     for taken in (made.location, f"{made.location}/inside"):
         with pytest.raises(InvalidInputError, match="being removed"):
             lake.do(tables.create, parse("a.t"), by="me", location=taken)
-    lake.store.run(lambda c: removals.done(c, waiting.location))
-    assert lake.store.read(removals.pending) == []
+    lake.store.run(lambda c: locations.done(c, waiting.location))
+    assert lake.store.read(locations.pending) == []
     assert lake.do(tables.create, parse("a.t"), by="me", location=made.location).location == made.location
 
 

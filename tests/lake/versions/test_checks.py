@@ -6,7 +6,7 @@ import pytest
 
 from lanceway.identifiers import parse
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tree import catalogs, lookups, removals, subtrees, tables
+from lanceway.lake.tree import catalogs, locations, lookups, subtrees, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.checks import Finding, check
 from lanceway.lake.versions.versions import Claim
@@ -45,10 +45,10 @@ def test_drops_and_renames_leave_nothing(lake: Lake) -> None:
     fill(lake)
     lake.do(subtrees.rename, parse("team"), "party", by="me")
     lake.do(subtrees.drop, parse("party"), by="me")
-    gone = lake.store.read(removals.pending)
+    gone = lake.store.read(locations.pending)
     assert len(gone) == SPACES + 3
     for removal in gone:
-        lake.store.run(lambda connection, location=removal.location: removals.done(connection, location))
+        lake.store.run(lambda connection, location=removal.location: locations.done(connection, location))
     lake.do(tables.drop, parse("young.first"), by="me")
     assert [finding.kind for finding in lake.store.look(check)] == ["removal"]
 

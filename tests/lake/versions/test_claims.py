@@ -15,7 +15,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import parse
 from lanceway.lake.tree import lookups, namespaces, tables
 from lanceway.lake.tree.lookups import Table
-from lanceway.lake.versions import claims, orphans, versions
+from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import Claim, Version
 from tests.lake.conftest import Lake
 
@@ -29,7 +29,7 @@ def asked(number: int, who: str = "w", branch: str = "") -> Claim:
 
 def take(lake: Lake, table: Table, claim: Claim, base: Version | None = None) -> Version | None:
     return lake.store.single(
-        lambda connection: claims.at_once(connection, lake.catalog.id, table, claim, by="me", base=base)
+        lambda connection: versions.at_once(connection, lake.catalog.id, table, claim, by="me", base=base)
     )
 
 

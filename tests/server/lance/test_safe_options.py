@@ -10,7 +10,7 @@ from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
 from lanceway.server.lance.answers import written
-from lanceway.server.lance.context import merged, to_headers
+from lanceway.server.lance.fields import merged, to_headers
 from lanceway.server.lance.safe_options import disclosed, without_secrets
 from lanceway.server.lance.view import View
 from lanceway.wire.lance import BY_OPERATION

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 
-from lanceway.spark.read import channels
+from lanceway.spark.read import arrow_stream
 
 
 def connect(told: bytes) -> socket.socket:
-    assert told.startswith(channels.PREFIX)
+    assert told.startswith(arrow_stream.PREFIX)
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(told.removeprefix(channels.PREFIX).decode())
+    connection.connect(told.removeprefix(arrow_stream.PREFIX).decode())
     return connection
 
 

@@ -8,7 +8,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lanceway.spark.read import indexed
+from lanceway.spark.read import reader as indexed
 from lanceway.spark.read.reader import LanceReader, Share
 from lanceway.spark.types import spark_schema
 from lanceway.writes.options import ReadOptions
@@ -40,14 +40,14 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> lance.LanceDataset:
     ],
 )
 def test_what_an_index_finds(dataset: lance.LanceDataset, condition: str | None, found: tuple[int, ...] | None) -> None:
-    assert indexed.fragments(dataset, condition) == found
+    assert indexed.indexed_fragments(dataset, condition) == found
 
 
 def test_rows_that_no_index_has_yet_are_found_too(tmp_path: Path) -> None:
     made = lance.write_dataset(pa.table({"id": range(100)}), tmp_path / "t")
     made.create_scalar_index("id", "BTREE")
     grown = lance.write_dataset(pa.table({"id": [7, 1000]}), tmp_path / "t", mode="append")
-    assert indexed.fragments(grown, "id = 7") == (0, 1)
+    assert indexed.indexed_fragments(grown, "id = 7") == (0, 1)
 
 
 def test_one_task_reads_what_an_index_finds(dataset: lance.LanceDataset) -> None:

@@ -9,12 +9,12 @@ import lance
 import pyarrow as pa
 from hypothesis import given
 
-from lanceway.spark.read import partitions
+from lanceway.spark.read import reader
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 20))
 def test_each_fragment_goes_to_one_task_and_tasks_are_balanced(sizes: list[int], count: int) -> None:
-    parts = partitions.split(list(enumerate(sizes)), count)
+    parts = reader.split(list(enumerate(sizes)), count)
     assert [id_ for part in parts for id_ in part] == list(range(len(sizes)))
     assert len(parts) <= count
     assert all(parts) or parts == [()]
@@ -26,6 +26,6 @@ def test_a_manifest_is_all_that_is_read_for_many_fragments(tmp_path: Path) -> No
     made = lance.write_dataset(pa.table({"x": range(1000)}), tmp_path / "t", max_rows_per_file=1)
     for file in (tmp_path / "t" / "data").iterdir():
         file.unlink()
-    parts = partitions.shares(lance.dataset(made.uri), 7)
+    parts = reader.shares(lance.dataset(made.uri), 7)
     assert [len(part) for part in parts] == [143, 143, 143, 142, 143, 143, 143]
-    assert len(partitions.shares(made, None)) == 1
+    assert len(reader.shares(made, None)) == 1

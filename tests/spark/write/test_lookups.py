@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql.types import LongType, StructType
 
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
-from lanceway.spark.write import lookups
+from lanceway.spark.write import merge
 from lanceway.writes import destination
 from lanceway.writes.table_ref import Target
 
@@ -37,7 +37,7 @@ def looked_up(path: Path, keys: list[str], *batches: pa.RecordBatch, stable: boo
     for name in (ROW_ADDRESS, ROW_ID) if stable else (ROW_ADDRESS,):
         schema = schema.add(name, LongType())
     version = lance.dataset(path).version
-    found = list(lookups._look_up(place, version, stable, keys, schema, iter(batches)))
+    found = list(merge._look_up(place, version, stable, keys, schema, iter(batches)))
     return sorted((row for batch in found for row in batch.to_pylist()), key=str)
 
 

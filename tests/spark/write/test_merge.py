@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
-from lanceway.spark.write.rewriting import Changed
+from lanceway.spark.write.rewrite import Changed
 from tests.spark.write_helpers import ids, settle, strays
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pyspark.sql.types import BinaryType, LongType, StructType
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.cli.lake import storage_check
+from lanceway.catalogs.lake import storage_check
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lanceway.lake.versions import checks
 from lanceway.spark.write.stream import StreamWriter

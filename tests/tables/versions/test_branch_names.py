@@ -16,7 +16,7 @@ from lance_namespace import (
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableBranchNotFoundError
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.versions import branches, manifests, publish, versions
+from lanceway.tables.versions import branches, manifests, versions
 from tests.tables import table_helpers as samples
 
 VALID = ("a", "a/b", "a/b/c", "A", "a.", ".a", "a.lock/b", "a_-1", "-a", "main/x", "tree", "ä", "हि", "x" * 200)
@@ -97,7 +97,7 @@ def test_a_folder_that_is_no_branch_is_none(table: Table) -> None:
     odd = Path(table.location, "tree/my notes/_versions")
     odd.mkdir(parents=True)
     (odd / "1.manifest").write_bytes(b"")
-    assert publish.branches(table.store()) == ["side"]
+    assert manifests.branches(table.store()) == ["side"]
     with pytest.raises(TableBranchNotFoundError):
         open_at(table, branch="my notes")
 

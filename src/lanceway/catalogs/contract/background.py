@@ -29,7 +29,7 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake.runs.job_states import QUEUED, RUNNING
 from lanceway.tables import dataset
 from lanceway.tables.dataset import VIEW, is_main
-from lanceway.tables.schema import columns, computed, view_requests, views
+from lanceway.tables.schema import columns, computed, views
 from lanceway.tables.schema.views import CHUNKER, View
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class BackgroundOperations(DeskMethods, TableOperations):
         request = accept(CreateMaterializedViewRequest, request)
         desk = self._require_desk("create_materialized_view")
         table = table_id(request.id, "create_materialized_view")
-        view, schema = view_requests.read(request), view_requests.output_schema(request)
+        view, schema = views.read_view_request(request), views.output_schema(request)
         if view.sql is None:
             views.check(view, schema, self._table(list(view.source), "create_materialized_view"))
         empty = _empty(schema.with_metadata({**(schema.metadata or {}), VIEW: view.written()}))

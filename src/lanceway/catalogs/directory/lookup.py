@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.directory.folder import Folder, claimed_properties, open_folder
-from lanceway.catalogs.directory.manifest import Manifest, Row
-from lanceway.catalogs.directory.manifest_relay import RelayedManifest
+from lanceway.catalogs.directory.manifest import Manifest, RelayedManifest, Row
 from lanceway.catalogs.directory.names import SUFFIX, check_known, folders_of, looks_like_manifest_folder, table_of
 from lanceway.errors import InvalidInputError, TableNotFoundError
 from lanceway.identifiers import ROOT, Identifier

@@ -23,7 +23,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree.lookups import Table as Row
-from lanceway.lake.versions import claims, orphans, versions
+from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import MAIN, Claim, Version
 from lanceway.tables.dataset import is_main
 from lanceway.tables.versions import manifests
@@ -85,7 +85,7 @@ class LakeClaims(LakeTables):
             return None
         base = self._lake.marks.known(row.id, asked.branch)
         made = self._lake.single(
-            lambda connection: claims.at_once(connection, self._catalog.id, row, asked, by=self._user, base=base)
+            lambda connection: versions.at_once(connection, self._catalog.id, row, asked, by=self._user, base=base)
         )
         return None if made is None else Claimed(table, made, manifest)
 

@@ -29,7 +29,7 @@ from lanceway.lake.versions.versions import MAIN, Claim, Version
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage.store import Store
 from lanceway.tables.versions import manager as managers
-from lanceway.tables.versions import manifests, publish
+from lanceway.tables.versions import manifests
 from lanceway.tables.versions.manager import Manager
 
 _COPIED_AT_ONCE = 1000
@@ -165,7 +165,7 @@ class Manifests:
     def _copied(self, version: Version, manifest: bytes | None = None) -> bool:
         """Copy a manifest to its final path; False if it is staged no more."""
         paths = (version.staging_path, version.final_path)
-        return publish.publish(self.table.store(), *paths, lambda other: self._keep(version, other), manifest)
+        return manifests.publish(self.table.store(), *paths, lambda other: self._keep(version, other), manifest)
 
     def _is_in_place(self, version: Version) -> bool:
         """Whether a manifest that is staged no more lies where it belongs, or did until a clean-up took it."""
@@ -189,7 +189,7 @@ class Manifests:
         if not self._may_move():
             self._give_way(version)
         self.lake.run(lambda connection: self._record(connection, version.branch, {version.final_path: data}))
-        self.table.store().put(publish.kept_key(version.final_path, data), data)
+        self.table.store().put(manifests.kept_key(version.final_path, data), data)
 
     def _give_way(self, version: Version) -> NoReturn:
         """Take a claim back whose place is taken. Nothing follows on it, since its manifest is not in its place."""
@@ -230,14 +230,14 @@ class Manifests:
         # what had no row a moment ago may be somebody's version by now.
         recorded = self.lake.run(lambda connection: self._record_rowless(connection, branch, data))
         for key in recorded:
-            store.put(publish.kept_key(key, data[key]), data[key])
+            store.put(manifests.kept_key(key, data[key]), data[key])
         self.lake.run(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
         return Swept()
 
     def agree(self) -> Mapping[str, Swept]:
         """Copy all that is still to be copied, and sweep every branch; what was adopted and left, for each branch."""
         self.settle()
-        return {branch: self.sweep(branch) for branch in (MAIN, *publish.branches(self.table.store()))}
+        return {branch: self.sweep(branch) for branch in (MAIN, *manifests.branches(self.table.store()))}
 
     def _record_rowless(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> set[str]:
         rowless = self._rowless_now(connection, branch, set(data))
@@ -257,7 +257,7 @@ class Manifests:
 
     def _record(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> None:
         for number, key in sorted((manifests.version_of(key) or 0, key) for key in data):
-            kept = publish.kept_key(key, data[key])
+            kept = manifests.kept_key(key, data[key])
             orphans.record(connection, self.row.id, branch, number, path=key, kept_path=kept)
 
     # -- from storage into the lake --------------------------------------------------------------
@@ -265,7 +265,7 @@ class Manifests:
     def adopt(self, connection: Connection, *, by: str) -> None:
         """Make every version that lies in storage, of every branch, a row."""
         store = self.table.store()
-        for branch in (MAIN, *publish.branches(store)):
+        for branch in (MAIN, *manifests.branches(store)):
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
 
     def _adopted(self, branch: str, keys: Collection[str]) -> Swept:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import locations, namespaces, removals, settings, subtrees
+from lanceway.lake.tree import locations, namespaces, settings, subtrees
 from lanceway.lake.tree.catalogs import get
 from lanceway.tables.storage import own_files
 from lanceway.tables.storage.store import open_store
@@ -109,7 +109,7 @@ class LakeNamespaces(LakeConnection):
 
     def finish_removals(self) -> list[str]:
         """Delete the data of dropped tables that a crash or an unreachable storage left; where it was."""
-        found = [removal.location for removal in self._lake.read(removals.pending)]
+        found = [removal.location for removal in self._lake.read(locations.pending)]
         roots = self._lake.read(locations.roots) if found else ()  # they are those of all catalogs
         for location in found:
             self._remove(location, roots)
@@ -150,4 +150,4 @@ class LakeNamespaces(LakeConnection):
                 f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "
                 "cause is mended, finish_removals() deletes it."
             ) from error
-        self._lake.run(lambda connection: removals.done(connection, location))
+        self._lake.run(lambda connection: locations.done(connection, location))

@@ -23,7 +23,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import locations, lookups, removals, tables
+from lanceway.lake.tree import locations, lookups, tables
 from lanceway.lake.tree.lookups import Entry
 from lanceway.lake.tree.lookups import Table as Row
 from lanceway.lake.versions import versions
@@ -244,7 +244,7 @@ class LakeTables(LakeNamespaces):
         def recorded(connection: Connection) -> bool:
             abandoned = locations.is_abandoned(connection, entry.location)
             if abandoned:
-                removals.record(connection, [entry.location], by=self._user)
+                locations.record(connection, [entry.location], by=self._user)
             return abandoned
 
         if self._lake.run(recorded):

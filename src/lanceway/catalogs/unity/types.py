@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lanceway.tables.schema.blobs import is_blob_type
+from lanceway.tables.schema.fields import is_blob_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from lance_namespace import CreateMaterializedViewRequest
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
-from lanceway.tables.schema import view_requests
+from lanceway.tables.schema import views
 
 Model = TypeVar("Model", bound=BaseModel)
 Names = list[str]
@@ -42,7 +42,7 @@ def in_request(request: Model, change: Callable[[Names | None], Names | None]) -
         elif value is not None:
             changes[field] = in_request(value, change)
     if isinstance(request, CreateMaterializedViewRequest):
-        changes["source_query"] = view_requests.moved(request.source_query, change)
+        changes["source_query"] = views.moved(request.source_query, change)
     return request.model_copy(update=changes)
 
 

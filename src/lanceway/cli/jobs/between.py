@@ -171,8 +171,8 @@ def migrate(
 
 def _count(source: LanceNamespace, only: list[str] | None) -> Callable[[], int]:
     def count() -> int:
-        from lanceway.jobs.between import listing
+        from lanceway.jobs.between import register
 
-        return sum(1 for _ in listing.tables(source, only=only or ()))
+        return sum(1 for _ in register.tables(source, only=only or ()))
 
     return count

@@ -40,11 +40,11 @@ def is_pattern(table: str) -> bool:
 
 def matching(session: Session, pattern: str) -> Iterator[Target]:
     """Every table with data that a pattern matches."""
-    from lanceway.jobs.between import listing
+    from lanceway.jobs.between import register
     from lanceway.jobs.between.register import is_declared
 
     catalog = session.catalog
-    for table in listing.tables(catalog, only=[pattern.replace(session.delimiter, ".")]):
+    for table in register.tables(catalog, only=[pattern.replace(session.delimiter, ".")]):
         if not is_declared(catalog, table):
             yield target(session, table.format(session.delimiter))
 

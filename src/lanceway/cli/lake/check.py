@@ -32,7 +32,7 @@ def check(
     Exit code 1 if anything is wrong. What a crash left, and the lake finishes by itself, is only a note.
     """
     where = place(session, uri=uri)
-    from lanceway.cli.lake import storage_check
+    from lanceway.catalogs.lake import storage_check
     from lanceway.lake.versions import checks
 
     with where.opened() as store:

@@ -73,7 +73,7 @@ class Watch:
             self._end(event)
 
     def _end(self, event: Event) -> None:
-        from lanceway.lake.runs.report import step_record
+        from lanceway.lake.runs.runs import step_record
 
         step = event.step
         line, began = self._lines.pop(step.name, (None, time.monotonic()))
@@ -120,7 +120,7 @@ class Lines:
 
     @staticmethod
     def _record(event: Event, seconds: float) -> dict[str, Any]:
-        from lanceway.lake.runs.report import step_record
+        from lanceway.lake.runs.runs import step_record
 
         step = event.step
         known = {"event": event.moment, "pipeline": event.run.pipeline, "run": event.run.number, "step": step.name}

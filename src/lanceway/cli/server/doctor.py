@@ -1,13 +1,152 @@
-"""`lanceway doctor`"""
+"""What `lanceway doctor` looks at: packages, programs, the configuration, and every namespace in it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+import platform
+import shutil
+from importlib import metadata
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.session import Session
+
+Record = dict[str, Any]
+
+
+class Package(NamedTuple):
+    distribution: str
+    module: str
+    extra: str | None  # of lanceway, that brings it; None: Lanceway cannot do without
+
+
+PACKAGES = (
+    Package("pylance", "lance", None),
+    Package("lance-namespace", "lance_namespace", None),
+    Package("pyarrow", "pyarrow", None),
+    Package("obstore", "obstore", None),
+    Package("typer", "typer", None),
+    Package("rich", "rich", None),
+    Package("sqlalchemy", "sqlalchemy", "lake"),
+    Package("alembic", "alembic", "lake"),
+    Package("psycopg", "psycopg", "lake"),
+    Package("starlette", "starlette", "server"),
+    Package("uvicorn", "uvicorn", "server"),
+    Package("boto3", "boto3", "glue"),
+    Package("pyspark", "pyspark", "spark"),
+    Package("pytest", "pytest", "testing"),
+)
+
+
+def check_packages() -> list[Record]:
+    """Python, Lanceway and what it builds on, with versions and how to get what is missing."""
+    from lanceway import __version__
+
+    return [
+        {"name": "python", "version": platform.python_version(), "needed": "always", "ok": True},
+        {"name": "lanceway", "version": __version__, "needed": "always", "ok": True},
+        *(_required(package) if package.extra is None else _optional(package) for package in PACKAGES),
+        _java(),
+    ]
+
+
+def _required(package: Package) -> Record:
+    """Installed, and really to be imported: a broken wheel is as bad as none."""
+    row = {"name": package.distribution, "version": _version(package), "needed": "always"}
+    try:
+        importlib.import_module(package.module)
+    except ImportError as error:
+        wanted = _requirement(package.distribution)
+        fix = f"pip install --force-reinstall '{wanted}'"
+        return {**row, "ok": False, "reason": str(error), "fix": fix}
+    return {**row, "ok": True}
+
+
+def _optional(package: Package) -> Record:
+    version = _version(package)
+    row = {
+        "name": package.distribution,
+        "version": version,
+        "needed": f"for [{package.extra}]",
+        "ok": version is not None,
+    }
+    return row if version else {**row, "fix": f"pip install 'lanceway[{package.extra}]'"}
+
+
+def _version(package: Package) -> str | None:
+    try:
+        return metadata.version(package.distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _requirement(distribution: str) -> str:
+    """The distribution with the versions that Lanceway's own metadata asks for."""
+    try:
+        wanted = metadata.requires("lanceway") or []
+    except metadata.PackageNotFoundError:
+        wanted = []
+    return next((text for text in wanted if text.startswith(distribution) and ";" not in text), distribution)
+
+
+def _java() -> Record:
+    found = shutil.which("java")
+    row = {"name": "java", "version": found, "needed": "for [spark]", "ok": found is not None}
+    return (
+        row if found else {**row, "fix": "install a Java 17 runtime (openjdk-17-jre-headless) and put it on the PATH"}
+    )
+
+
+def no_configuration() -> Record:
+    """What is said of the configuration where it cannot be read."""
+    return {"configuration": None, "namespaces": [], "problems": []}
+
+
+def check_configuration(file: Path | None, seconds: float) -> Record:
+    """The configuration file that is read, and whether each namespace in it answers."""
+    from lanceway import config
+    from lanceway.errors import LanceNamespaceError
+
+    config.quiet_lance()
+    try:
+        path = file or config.config_file()
+        found = config.namespaces(file)
+    except LanceNamespaceError as error:
+        return {**no_configuration(), "problems": [str(error)]}
+    rows = [{"name": name, "type": entry.type, **_reach(name, file, seconds)} for name, entry in sorted(found.items())]
+    return {"configuration": None if path is None else str(path), "namespaces": rows, "problems": []}
+
+
+def _reach(name: str, file: Path | None, seconds: float) -> Record:
+    """Ask a namespace for one page of its tables, and do not wait longer than this for the answer."""
+    answers: list[Record] = []
+    # A thread that nobody waits for: a service that never answers must not keep the process.
+    asking = Thread(target=lambda: answers.append(_answer(name, file)), daemon=True)
+    asking.start()
+    asking.join(seconds)
+    return answers[0] if answers else {"state": "no answer", "reason": f"nothing came within {seconds:g} seconds"}
+
+
+def _answer(name: str, file: Path | None) -> Record:
+    import lanceway
+    from lanceway.errors import LanceNamespaceError
+
+    try:
+        lanceway.connect(name=name, config=file).list_tables(_one_page())
+    except LanceNamespaceError as error:
+        return {"state": "failed", "reason": " ".join(str(error).split()), "code": int(error.code)}
+    return {"state": "reached"}
+
+
+def _one_page() -> Any:
+    from lance_namespace import ListTablesRequest
+
+    return ListTablesRequest(id=[], limit=1)
+
 
 app = group("Doctor")
 
@@ -23,12 +162,11 @@ def doctor(
 
     Exit code 0 if all that Lanceway needs is there, 1 if not.
     """
-    from lanceway.cli.server import checks
 
-    packages = checks.packages()
+    packages = check_packages()
     healthy = all(row["ok"] for row in packages if row["needed"] == "always")
     # Without its base Lanceway cannot even read its configuration.
-    found = checks.configuration(session.config, seconds) if healthy else checks.nothing()
+    found = check_configuration(session.config, seconds) if healthy else no_configuration()
     healthy = healthy and not found["problems"]
     session.output.health({"healthy": healthy, "packages": packages, **found})
     if not healthy:

@@ -91,7 +91,7 @@ def up(
 def _serve(session: Session, settings: ServerSettings) -> None:
     _require_packages()
     from lanceway.access.exposure import check_exposure
-    from lanceway.server.preflight import prepare
+    from lanceway.server.home import prepare
     from lanceway.server.run import serve
 
     warning = check_exposure(settings)

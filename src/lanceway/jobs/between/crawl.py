@@ -17,12 +17,11 @@ from lanceway.catalogs.directory.folder import DEREGISTERED, VERSIONS
 from lanceway.catalogs.directory.names import MANIFEST, SUFFIX
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.jobs import running
-from lanceway.jobs.between import listing, provenance
-from lanceway.jobs.between.mapping import Naming
-from lanceway.jobs.between.register import Registrar, find, is_same_place, location_of
-from lanceway.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
-from lanceway.jobs.running import Listener, Stop
+from lanceway.jobs import executor
+from lanceway.jobs.between import register
+from lanceway.jobs.between.register import Naming, Registrar, find, is_same_place, location_of
+from lanceway.jobs.executor import Listener, Stop
+from lanceway.jobs.report import COLLISION, KNOWN, NEW, Outcome, Report
 from lanceway.tables.storage.store import Store, local_path, open_store
 
 # Deeper than any warehouse, and an end for folders that lead into themselves.
@@ -47,16 +46,16 @@ def crawl(
     storage_options: Mapping[str, str] | None = None,
     flatten: str | None = None,
     dry_run: bool = False,
-    threads: int = running.THREADS,
+    threads: int = executor.THREADS,
     listen: Listener | None = None,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Report:
     """Register every Lance table below `root` that the target does not have.
 
     `root` is a folder or a URI. The path of a table below it is its name: `team/sales/orders.lance` becomes
     `team.sales.orders`. What the target knows already is left as it is. With `dry_run` nothing is changed.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     names, registrar = Naming(target, flatten), Registrar(target)
 
     def work(found: Found | Outcome) -> Outcome:
@@ -67,12 +66,12 @@ def crawl(
             wanted = names.target(found.table)
             return _registered(target, registrar, found, wanted, dry_run=dry_run)
         except LanceNamespaceError as error:
-            return running.failure(found.path, wanted, error, found.location)
+            return executor.failure(found.path, wanted, error, found.location)
 
     walk = datasets(root, storage_options, threads=threads, stop=stop)
-    each = running.outcomes(work, walk, threads=threads, stop=stop)
+    each = executor.outcomes(work, walk, threads=threads, stop=stop)
     with registrar:
-        return running.collect(Report("crawl", dry_run), each, listen, stop)
+        return executor.collect(Report("crawl", dry_run), each, listen, stop)
 
 
 def _registered(
@@ -90,7 +89,7 @@ def _registered(
     if not dry_run:
         registrar.make_room(wanted, original=found.table)
         follows = registrar.register(wanted, found.location, {})
-    return Outcome(NEW, found.path, str(wanted), found.location, provenance.ELSEWHERE if follows else None)
+    return Outcome(NEW, found.path, str(wanted), found.location, register.ELSEWHERE if follows else None)
 
 
 # -- walking -----------------------------------------------------------------------------------------
@@ -100,8 +99,8 @@ def datasets(
     root: str,
     storage_options: Mapping[str, str] | None = None,
     *,
-    threads: int = running.THREADS,
-    stop: Stop = running.never,
+    threads: int = executor.THREADS,
+    stop: Stop = executor.never,
 ) -> Iterator[Found | Outcome]:
     """The Lance tables at and below a location, as they are found; what lies inside of a table is not looked at.
 
@@ -147,7 +146,7 @@ class _Walk:
         try:
             return self._look(folder)
         except LanceNamespaceError as error:
-            return _Level((running.failure(folder or self._root, None, error),))
+            return _Level((executor.failure(folder or self._root, None, error),))
 
     def _look(self, folder: str) -> _Level:
         """What a folder is: a table, a directory catalog with its own names, or a place where others may lie."""
@@ -182,7 +181,7 @@ class _Walk:
         options = {f"storage.{key}": value for key, value in self._options.items()}
         above = PurePosixPath(folder).parts
         with DirectoryCatalog(path=self._location(folder), **options) as catalog:
-            for table in listing.tables(catalog):
+            for table in register.tables(catalog):
                 described = find(catalog, table)
                 if described is not None:
                     name = Identifier((*above, *table))

@@ -1,18 +1,18 @@
-"""Tables moved into another catalog: with their data, copied and verified, or without, at the same location.
-
-A copy holds the rows of the source's latest version, as one version of its own. What is killed goes on where it
-stopped: a copy becomes visible in one commit, so that it is there whole or not at all.
-"""
+"""A table's rows copied from one catalog into another, and compared on both sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lance_namespace import CountTableRowsRequest, LanceNamespace
+from lance_namespace import CountTableRowsRequest, CreateTableRequest, DropTableRequest, LanceNamespace
 
 from lanceway.catalogs.contract import limits
+from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
@@ -21,19 +21,182 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.jobs import running
-from lanceway.jobs.between import listing, provenance
-from lanceway.jobs.between.copying import Copier, Task
-from lanceway.jobs.between.mapping import Naming
-from lanceway.jobs.between.provenance import Mark
-from lanceway.jobs.between.register import Registrar, find, is_declared, is_same_place, location_of
+from lanceway.jobs import executor
+from lanceway.jobs.between import register
+from lanceway.jobs.between.checksums import Checksum, Rows, passing, pin
+from lanceway.jobs.between.register import Mark, Naming, Registrar, find, is_declared, is_same_place, location_of
 from lanceway.jobs.between.sync import note, refuse_itself
-from lanceway.jobs.journal import Entry, Journal
-from lanceway.jobs.outcomes import COLLISION, KNOWN, NEW, Outcome, Report
-from lanceway.jobs.running import Flow, Listener, Stop
+from lanceway.jobs.executor import Flow, Listener, Stop
+from lanceway.jobs.report import CHANGED, COLLISION, KNOWN, NEW, Outcome, Report
+from lanceway.jobs.state import Entry, Journal
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A table whose rows are to be looked at: copied, or compared with what is there. It may travel to a worker."""
+
+    table: Identifier
+    wanted: Identifier
+    version: int
+    there: bool = False  # a table of this name is in the target
+    ours: bool = False  # and we made it
+    unfinished: bool = False  # and nothing was written to it yet
+    marked: bool = True  # and its properties say so
+
+
+@dataclass(frozen=True)
+class Copier:
+    """Copies between two catalogs. Threads may share it, and it may travel to other processes as they may."""
+
+    source: LanceNamespace
+    target: LanceNamespace
+    replaces: bool = False
+
+    def decide(self, table: Identifier, wanted: Identifier, entry: Entry | None) -> Task | Outcome:
+        """What is to be done for a table, by metadata alone."""
+        version = pin(self.source, table).version
+        known = find(self.target, wanted, check_declared=True)
+        if known is None:
+            return Task(table, wanted, version)
+        mark = Mark.read(known.properties)
+        ours = self._is_ours(table, wanted, mark, entry)
+        if known.is_only_declared:
+            if ours:
+                return Task(table, wanted, version, there=True, ours=True, unfinished=True)
+            reason = f"{wanted} is declared in the target, by somebody else. Drop it there, or leave this table out."
+            return Outcome(COLLISION, str(table), str(wanted), known.location, reason)
+        if ours and entry and entry.version == version and is_same_place(entry.location, known.location):
+            return Outcome(KNOWN, str(table), str(wanted), known.location)
+        return Task(table, wanted, version, there=True, ours=ours, marked=mark is not None)
+
+    def _is_ours(self, table: Identifier, wanted: Identifier, mark: Mark | None, entry: Entry | None) -> bool:
+        """By its mark; where the target keeps no properties, by what the journal says."""
+        if mark is not None or entry is None or entry.target != wanted:
+            return mark == Mark.of(self.source, table)
+        return entry.version is None or not entry.marked
+
+    def carry_out(
+        self, task: Task, stop: Stop = executor.never, flow: Flow = executor.unseen
+    ) -> tuple[Outcome, Entry | None]:
+        """Copy or compare. What the journal is to remember comes with the outcome."""
+        try:
+            rows = pin(self.source, task.table, task.version)
+            if task.there and not task.unfinished:
+                return self._compared(task, rows, stop, flow)
+            if task.unfinished:  # a run that was killed: its name and what it wrote without a version
+                self.target.drop_table(DropTableRequest(id=list(task.wanted)))
+            return self._copied(task, rows, NEW, stop, flow)
+        except LanceNamespaceError as error:
+            return executor.failure(str(task.table), task.wanted, error), None
+
+    def _compared(self, task: Task, rows: Rows, stop: Stop, flow: Flow) -> tuple[Outcome, Entry | None]:
+        theirs = pin(self.target, task.wanted)
+        ours, there = rows.checksum(stop), theirs.checksum(stop)
+        if (ours.rows, ours.hex) == (there.rows, there.hex):
+            entry = Entry(task.wanted, theirs.location, task.version, task.marked)
+            return _outcome(KNOWN, task, theirs.location, ours), entry if task.ours else None
+        if task.ours and self.replaces:
+            return self._copied(task, rows, CHANGED, stop, flow)
+        reason = f"{task.wanted} is in the target already, with {there.rows:,} rows that are not those of the source."
+        if task.ours:
+            reason = (
+                f"{task.wanted} was copied before, and the source or the copy has changed since. --replace copies it "
+                "again, in a new version."
+            )
+        return Outcome(COLLISION, str(task.table), str(task.wanted), theirs.location, reason), None
+
+    def _copied(self, task: Task, rows: Rows, state: str, stop: Stop, flow: Flow) -> tuple[Outcome, Entry | None]:
+        read = Checksum()
+        described = find(self.source, task.table)
+        properties = register.carried(described.properties if described else None)
+        request = CreateTableRequest(
+            id=list(task.wanted),
+            mode="create" if state == NEW else "overwrite",
+            properties={**properties, **Mark.of(self.source, task.table).write()},
+        )
+        answer = carry_out(self.target, "create_table_stream", request, _counted(rows, read, stop, flow))
+        written = pin(self.target, task.wanted, answer.version)
+        there = written.checksum(stop)
+        if (read.rows, read.hex) != (there.rows, there.hex):
+            self._take_back(task, state)
+            raise InternalError(
+                f"{task.table} was read as {read.rows:,} rows with the checksum {read.hex}, and {task.wanted} holds "
+                f"{there.rows:,} rows with the checksum {there.hex}. The copy was taken back; run the job again."
+            )
+        marked = register.SOURCE in (answer.properties or {})
+        entry = Entry(task.wanted, written.location, task.version, marked)
+        return _outcome(state, task, written.location, read), entry
+
+    def _take_back(self, task: Task, state: str) -> None:
+        """A new table that does not hold what it should goes; a replaced one has its earlier versions."""
+        if state == NEW:
+            self.target.drop_table(DropTableRequest(id=list(task.wanted)))
+
+
+def _counted(rows: Rows, read: Checksum, stop: Stop, flow: Flow) -> pa.RecordBatchReader:
+    import pyarrow as pa
+
+    reader = rows.read()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in passing(rows.table, reader, stop):
+            read.add(batch)
+            yield batch
+            flow(batch.num_rows, batch.nbytes)
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def _outcome(state: str, task: Task, location: str, read: Checksum) -> Outcome:
+    return Outcome(
+        state,
+        str(task.table),
+        str(task.wanted),
+        location,
+        rows=read.rows,
+        bytes=read.bytes,
+        checksum=read.hex,
+        version=task.version,
+    )
+
+
+# So many tables of a group for each task of Spark: enough that one large table keeps few waiting.
+_FOR_EACH = 8
+
+
+def carried_out(
+    spark: SparkSession, copier: Copier, prepared: Iterable[Task | Outcome], tasks: int, stop: Stop
+) -> Iterator[tuple[Task | None, Outcome, Entry | None]]:
+    """Each task with what became of it. What is an outcome already passes, without a task."""
+    remaining = iter(prepared)
+    while not stop() and (group := list(islice(remaining, tasks * _FOR_EACH))):
+        yield from ((None, item, None) for item in group if isinstance(item, Outcome))
+        given = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
+        if given:
+            parts = spark.createDataFrame(given, "task binary").repartition(min(tasks, len(given)))
+            # Not `toLocalIterator`, with which Spark begins a partition when the one before has been read.
+            for row in parts.mapInArrow(_worker(pickle.dumps(copier)), "done binary").collect():
+                yield pickle.loads(row.done)
+
+
+def _worker(copier: bytes):  # type: ignore[no-untyped-def]
+    """What a worker runs. It opens the catalogs anew, once for each of Spark's tasks."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        opened: Copier = pickle.loads(copier)
+        for batch in batches:
+            for task in map(pickle.loads, batch.column(0).to_pylist()):
+                done = pickle.dumps((task, *opened.carry_out(task)))
+                yield pa.RecordBatch.from_arrays([pa.array([done], pa.binary())], ["done"])
+
+    return work
+
 
 COPY, KEEP = "copy", "keep"
 
@@ -47,12 +210,12 @@ def migrate(
     flatten: str | None = None,
     replace: bool = False,
     dry_run: bool = False,
-    threads: int = running.THREADS,
+    threads: int = executor.THREADS,
     state: str | Path | None = None,
     spark: SparkSession | None = None,
     listen: Listener | None = None,
-    flow: Flow = running.unseen,
-    stop: Stop = running.never,
+    flow: Flow = executor.unseen,
+    stop: Stop = executor.never,
 ) -> Report:
     """Bring tables into the target: `data="copy"` copies their rows, `data="keep"` registers them where they lie.
 
@@ -61,25 +224,25 @@ def migrate(
     remembered, that of the user's cache if it is not set. With `spark`, its workers copy. `listen` is told of each
     table, `flow` of the rows and bytes that pass through this process on their way.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     refuse_itself(source, target)
     if data not in (COPY, KEEP):
         raise InvalidInputError(f"data is {data!r}, but must be {COPY} or {KEEP}.")
-    report, found = Report("migrate", dry_run), listing.tables(source, only=only)
+    report, found = Report("migrate", dry_run), register.tables(source, only=only)
     names = Naming(target, flatten)
     if data == KEEP:
         keeping = _Keeping(source, target, names, dry_run)
-        each = running.outcomes(keeping.keep, found, threads=threads, stop=stop)
+        each = executor.outcomes(keeping.keep, found, threads=threads, stop=stop)
         with keeping.registrar:
-            return running.collect(report, each, listen, stop)
+            return executor.collect(report, each, listen, stop)
     journal = Journal(limits.place(source), limits.place(target), state)
     copying = _Copying(Copier(source, target, replace), names, journal, dry_run)
     with journal.held(), copying.registrar:
         if spark is None:
-            each = running.outcomes(lambda table: copying.copy(table, stop, flow), found, threads=threads, stop=stop)
+            each = executor.outcomes(lambda table: copying.copy(table, stop, flow), found, threads=threads, stop=stop)
         else:
             each = _spread(spark, copying, found, threads, stop)
-        return running.collect(report, each, listen, stop)
+        return executor.collect(report, each, listen, stop)
 
 
 class _Keeping:
@@ -94,7 +257,7 @@ class _Keeping:
             wanted = self._names.target(table)
             return self._keep(table, wanted)
         except LanceNamespaceError as error:
-            return running.failure(str(table), wanted, error)
+            return executor.failure(str(table), wanted, error)
 
     def _keep(self, table: Identifier, wanted: Identifier) -> Outcome | None:
         described = find(self._source, table, check_declared=True)
@@ -109,14 +272,14 @@ class _Keeping:
         limits.check_location(self._target, wanted, location)
         rows, follows = 0, False
         if not self._dry_run:
-            properties = {**provenance.carried(described.properties), **Mark.of(self._source, table).write()}
+            properties = {**register.carried(described.properties), **Mark.of(self._source, table).write()}
             if described.managed_versioning:
-                properties |= provenance.FOLLOWS
+                properties |= register.FOLLOWS
             self.registrar.make_room(wanted, source=self._source, original=table)
             follows = self.registrar.register(wanted, location, properties)
             rows = self._verified(table, wanted)
         return Outcome(
-            NEW, str(table), str(wanted), location, provenance.ELSEWHERE if follows else note(described), rows=rows
+            NEW, str(table), str(wanted), location, register.ELSEWHERE if follows else note(described), rows=rows
         )
 
     def _verified(self, table: Identifier, wanted: Identifier) -> int:
@@ -163,7 +326,7 @@ class _Copying:
             missing = isinstance(error, InvalidTableStateError | TableNotFoundError)
             if missing and is_declared(self.copier.source, table):
                 return None
-            return running.failure(str(table), wanted, error)
+            return executor.failure(str(table), wanted, error)
 
     def remember(self, task: Task, outcome: Outcome, entry: Entry | None) -> Outcome:
         if outcome.checksum is not None:
@@ -183,7 +346,6 @@ def _planned(task: Task) -> Outcome:
 def _spread(
     spark: SparkSession, copying: _Copying, found: Iterator[Identifier], threads: int, stop: Stop
 ) -> Iterator[Outcome]:
-    from lanceway.jobs.spreading import carried_out
 
     def prepared() -> Iterator[Task | Outcome]:
         yield from filter(None, map(copying.prepare, found))

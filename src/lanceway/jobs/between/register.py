@@ -1,10 +1,14 @@
-"""Names for tables in a target: found, given, changed and taken away, with the namespaces that they need."""
+"""Which name a table gets in the target: its own, or one with fewer levels where that is asked for."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Self
 
 from lance_namespace import (
@@ -22,16 +26,167 @@ from lance_namespace import (
 from lanceway.catalogs.contract import limits
 from lanceway.errors import (
     InternalError,
+    InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
+    TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedOperationError,
 )
 from lanceway.identifiers import ROOT, Identifier
-from lanceway.jobs.between import provenance
-from lanceway.jobs.between.provenance import Seen
+from lanceway.spark.catalog import driver
 from lanceway.tables import dataset
+
+
+class Naming:
+    """The names of one job's tables in its target. `flatten` joins the levels that the target does not have."""
+
+    def __init__(self, target: LanceNamespace, flatten: str | None = None) -> None:
+        if flatten == "":
+            raise InvalidInputError("flatten is empty: give what joins the names, such as '_'.")
+        self._target, self._flatten = target, flatten
+        self._shape = limits.shape(target)
+        self._may_meet = flatten is not None or self._shape.folds_case
+        self._given = Seen()
+        self._lock = threading.Lock()
+
+    def target(self, table: Identifier) -> Identifier:
+        """The table's name in the target.
+
+        Raises InvalidInputError, with what would do, where the target cannot hold it, and TableAlreadyExistsError
+        where another table of this job has the name.
+        """
+        found = self._fitted(table)
+        limits.check(self._target, found)
+        if self._may_meet:
+            with self._lock:
+                if not self._given.add(self._folded(found)):
+                    raise TableAlreadyExistsError(
+                        f"{table} would become {found} in the target, and so would another table of the source. "
+                        "Rename one of them, or choose another separator."
+                    )
+        return found
+
+    def _folded(self, table: Identifier) -> Identifier:
+        return Identifier(name.lower() for name in table) if self._shape.folds_case else table
+
+    def _fitted(self, table: Identifier) -> Identifier:
+        least, most, _ = self._shape
+        if table.depth < least:
+            missing = ".".join(["namespace"] * (least - table.depth))
+            raise InvalidInputError(
+                f"{table} cannot be a table in the target, which keeps tables {least} levels deep. Name the namespace "
+                f"that the tables go into, as in NAME:{missing}."
+            )
+        if most is None or table.depth <= most:
+            return table
+        flat = self._flattened(table, most, self._flatten or "_")
+        if self._flatten is None:
+            raise InvalidInputError(
+                f"{table} cannot be a table in the target, whose tables lie at most {most} "
+                f"{'level' if most == 1 else 'levels'} deep. With --flatten _ it becomes {flat}; or choose a target "
+                "with nested namespaces."
+            )
+        return flat
+
+    @staticmethod
+    def _flattened(table: Identifier, most: int, separator: str) -> Identifier:
+        """`team.sales.orders` as `team_sales.orders` for two levels: the table keeps its name as long as it can."""
+        if most == 1:
+            return Identifier((separator.join(table),))
+        joined = table.depth - most + 1
+        return Identifier((separator.join(table[:joined]), *table[joined:]))
+
+
+def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifier = ROOT) -> Iterator[Identifier]:
+    """The tables below a namespace, depth first, those that are only declared too: not every list knows them.
+
+    Namespaces are walked one by one, since `list_all_tables` joins names and so cannot tell every name.
+    """
+    names = driver.names(catalog, "list_tables", list(below), include_declared=True)
+    yield from (below.child(name) for name in names if is_wanted(below.child(name), only))
+    for name in driver.names(catalog, "list_namespaces", list(below)):
+        with suppress(NamespaceNotFoundError):  # dropped meanwhile
+            yield from tables(catalog, only=only, below=below.child(name))
+
+
+def is_wanted(table: Identifier, only: Sequence[str]) -> bool:
+    """Whether a pattern such as `team.sales.*` matches the identifier; without any, all are wanted."""
+    return not only or any(fnmatchcase(".".join(table), pattern) for pattern in only)
+
+
+def everything(catalog: LanceNamespace) -> Iterator[Identifier]:
+    """Every table of a target. One whose root is yet to be made has none."""
+    with suppress(NamespaceNotFoundError):
+        yield from tables(catalog)
+
+
+SOURCE = "lanceway.source"
+DIGEST = "lanceway.source-digest"
+# Says to a lake who keeps the versions of a new table; no lake keeps it.
+VERSIONING = "lanceway.versioning"
+# For a table whose versions another catalog keeps: a lake must not begin to.
+FOLLOWS: Mapping[str, str] = {VERSIONING: "storage"}
+# Why a table can only be read in the target.
+ELSEWHERE = "its versions are another lake's to keep: write to it there"
+# What services say of themselves in a table's properties.
+_NOT_CARRIED = frozenset({SOURCE, DIGEST, VERSIONING, "table_type"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Which table of which catalog a table was made from."""
+
+    catalog: str
+    table: Identifier
+
+    @classmethod
+    def of(cls, source: LanceNamespace, table: Identifier) -> Mark:
+        return cls(limits.place(source), table)
+
+    @classmethod
+    def read(cls, properties: Mapping[str, str] | None) -> Mark | None:
+        """The mark among a table's properties, None if there is none that could be read."""
+        try:
+            found = json.loads((properties or {}).get(SOURCE, ""))
+            return cls(str(found["catalog"]), Identifier(found["id"]))
+        except (ValueError, TypeError, KeyError):  # somebody else's property of that name
+            return None
+
+    def write(self) -> dict[str, str]:
+        return {SOURCE: json.dumps({"catalog": self.catalog, "id": list(self.table)})}
+
+
+def carried(properties: Mapping[str, str] | None) -> dict[str, str]:
+    """The properties that go with a table into another catalog."""
+    return {key: value for key, value in (properties or {}).items() if key not in _NOT_CARRIED}
+
+
+def digest(location: str, properties: Mapping[str, str]) -> str:
+    """Tells whether what a source says of a table has changed."""
+    text = json.dumps([location, sorted(properties.items())])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Seen:
+    """Identifiers that were met, at some hundred bytes each."""
+
+    def __init__(self, tables: Iterable[Identifier] = ()) -> None:
+        self._keys = {_key(table) for table in tables}
+
+    def add(self, table: Identifier) -> bool:
+        """Whether it is met for the first time."""
+        before = len(self._keys)
+        self._keys.add(_key(table))
+        return len(self._keys) > before
+
+    def __contains__(self, table: Identifier) -> bool:
+        return _key(table) in self._keys
+
+
+def _key(table: Identifier) -> bytes:
+    return hashlib.blake2b("\x00".join(table).encode(), digest_size=12).digest()
 
 
 def find(
@@ -91,10 +246,10 @@ class Registrar:
             self._register(table, location, properties, replace)
             follows = False
         except InvalidTableStateError as refused:
-            if provenance.VERSIONING in properties:
+            if VERSIONING in properties:
                 raise
             try:
-                self._register(table, location, {**properties, **provenance.FOLLOWS}, replace)
+                self._register(table, location, {**properties, **FOLLOWS}, replace)
             except InvalidTableStateError:
                 raise refused from None  # something else is wrong
             follows = True

@@ -9,13 +9,11 @@ from lance_namespace import DescribeTableResponse, LanceNamespace
 from lanceway.catalogs.contract import limits
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.jobs import running
-from lanceway.jobs.between import listing, provenance
-from lanceway.jobs.between.mapping import Naming
-from lanceway.jobs.between.provenance import Mark, Seen
-from lanceway.jobs.between.register import Registrar, find, is_declared, is_same_place, location_of
-from lanceway.jobs.outcomes import CHANGED, COLLISION, GONE, KNOWN, NEW, Outcome, Report
-from lanceway.jobs.running import Listener, Stop
+from lanceway.jobs import executor
+from lanceway.jobs.between import register
+from lanceway.jobs.between.register import Mark, Naming, Registrar, Seen, find, is_declared, is_same_place, location_of
+from lanceway.jobs.executor import Listener, Stop
+from lanceway.jobs.report import CHANGED, COLLISION, GONE, KNOWN, NEW, Outcome, Report
 
 
 def sync(
@@ -26,9 +24,9 @@ def sync(
     only: Sequence[str] = (),
     flatten: str | None = None,
     dry_run: bool = False,
-    threads: int = running.THREADS,
+    threads: int = executor.THREADS,
     listen: Listener | None = None,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Report:
     """Register the source's tables in the target, at the locations that they have.
 
@@ -36,19 +34,19 @@ def sync(
     source is deregistered if `delete` is set and if it was a sync from this source that registered it; its data
     stays. Whatever else the target holds is never touched. With `dry_run` nothing is changed.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     refuse_itself(source, target)
     report = Report("sync", dry_run)
     job = _Sync(source, target, flatten, dry_run, delete)
 
     def both() -> Iterator[Outcome]:
-        found = listing.tables(source, only=only)
-        yield from running.outcomes(job.bring, found, threads=threads, stop=stop)
+        found = register.tables(source, only=only)
+        yield from executor.outcomes(job.bring, found, threads=threads, stop=stop)
         if not stop():
-            yield from running.outcomes(job.take_away, job.unmatched(), threads=threads, stop=stop)
+            yield from executor.outcomes(job.take_away, job.unmatched(), threads=threads, stop=stop)
 
     with job.registrar:
-        return running.collect(report, both(), listen, stop)
+        return executor.collect(report, both(), listen, stop)
 
 
 def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
@@ -63,7 +61,7 @@ class _Sync:
         self._source, self._target = source, target
         self._dry_run, self._delete = dry_run, delete
         self._names, self.registrar = Naming(target, flatten), Registrar(target)
-        self._there = Seen(listing.everything(target))
+        self._there = Seen(register.everything(target))
         self._matched = Seen()
         self._place = limits.place(source)
 
@@ -75,17 +73,17 @@ class _Sync:
             described = find(self._source, table)
             return None if described is None else self._bring(table, wanted, described)  # dropped meanwhile
         except LanceNamespaceError as error:
-            return running.failure(str(table), wanted, error)
+            return executor.failure(str(table), wanted, error)
 
     def _bring(self, table: Identifier, wanted: Identifier, described: DescribeTableResponse) -> Outcome | None:
-        location, properties = location_of(table, described), provenance.carried(described.properties)
-        mark, digest = Mark(self._place, table), provenance.digest(location, properties)
+        location, properties = location_of(table, described), register.carried(described.properties)
+        mark, digest = Mark(self._place, table), register.digest(location, properties)
         known = find(self._target, wanted) if wanted in self._there else None
         reason = note(described)
         if known is not None:
             if Mark.read(known.properties) != mark:
                 return _of_somebody_else(table, wanted, location, known)
-            if is_same_place(known.location, location) and (known.properties or {}).get(provenance.DIGEST) == digest:
+            if is_same_place(known.location, location) and (known.properties or {}).get(register.DIGEST) == digest:
                 return Outcome(KNOWN, str(table), str(wanted), location)
             reason = _change(known, location)
         elif is_declared(self._source, table):
@@ -93,14 +91,14 @@ class _Sync:
         limits.check_location(self._target, wanted, location)
         if not self._dry_run:
             # The source goes on keeping its tables' versions, so the target must not begin to.
-            own = {**mark.write(), provenance.DIGEST: digest, **provenance.FOLLOWS}
+            own = {**mark.write(), register.DIGEST: digest, **register.FOLLOWS}
             self.registrar.make_room(wanted, source=self._source, original=table)
             self.registrar.register(wanted, location, {**properties, **own}, replace=known is not None)
         return Outcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
 
     def unmatched(self) -> Iterator[Identifier]:
         """The tables of the target that no table of the source has become."""
-        return (table for table in listing.everything(self._target) if table not in self._matched)
+        return (table for table in register.everything(self._target) if table not in self._matched)
 
     def take_away(self, wanted: Identifier) -> Outcome | None:
         """Deregister a table whose original is gone, if a sync from this source had made it."""
@@ -109,7 +107,7 @@ class _Sync:
             mark = None if known is None else Mark.read(known.properties)
             if known is None or mark is None or mark.catalog != self._place:
                 return None
-            if provenance.DIGEST not in (known.properties or {}):
+            if register.DIGEST not in (known.properties or {}):
                 return None  # it is a copy, and no sync's
             if find(self._source, mark.table) is not None:
                 return None  # it was not asked for, or has another name in the target by now
@@ -118,7 +116,7 @@ class _Sync:
             reason = None if self._delete else "still registered; --delete deregisters it"
             return Outcome(GONE, str(mark.table), str(wanted), known.location, reason)
         except LanceNamespaceError as error:
-            return running.failure(str(wanted), wanted, error)
+            return executor.failure(str(wanted), wanted, error)
 
 
 def _of_somebody_else(table: Identifier, wanted: Identifier, location: str, known: DescribeTableResponse) -> Outcome:

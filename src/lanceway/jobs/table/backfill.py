@@ -1,29 +1,27 @@
-"""A column computed by a Python function and added to a table: every fragment by itself, all of them in one commit.
-
-What was computed before a kill is used again. Rows that others append meanwhile are computed before the commit, so
-that the column has a value in every row when it appears.
-"""
+"""What fills a column that is there, besides a function of one's own: SQL, or one of a function's several columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.jobs import job_table, parts, running
+from lanceway.jobs import executor, job_table
+from lanceway.jobs.executor import Stop
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.kept import Kept
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
-from lanceway.jobs.table import columns
-from lanceway.jobs.table.columns import Computer
-from lanceway.jobs.table.functions import Computes, Function
-from lanceway.jobs.table.updating import Update
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.state import Kept
+from lanceway.jobs.table import functions
+from lanceway.jobs.table.functions import Computer, Computes, Function
+from lanceway.spark.types import ROW_ID
+from lanceway.tables.errors import translated
 from lanceway.writes import commit, write_id
-from lanceway.writes import named as tables
-from lanceway.writes.conflicts import insistently
+from lanceway.writes import table_ref as tables
+from lanceway.writes.commit import insistently
 from lanceway.writes.plan import APPEND, Plan
 from lanceway.writes.write_id import Mark
 
@@ -32,6 +30,58 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance.fragment import FragmentMetadata
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Expression(Function):
+    """An SQL expression of Lance, which Lance itself evaluates while it reads."""
+
+    @property
+    def name(self) -> str:
+        return f"the expression {self.given}"
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"SQL\n{self.given}".encode()).hexdigest()[:24]
+
+    def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
+        return {column: str(self.given)}
+
+    def found(self) -> Computes:
+        return _first
+
+
+def _first(batch: pa.RecordBatch) -> Any:
+    return batch.column(0)
+
+
+@dataclass(frozen=True)
+class Picked(Function):
+    """A function that answers several columns, of which one is taken; or that one alone."""
+
+    field: str = ""
+
+    def fingerprint(self) -> str:
+        return f"{Function(self.given, self.folder).fingerprint()}:{self.field}"
+
+    def found(self) -> Computes:
+        return _Picking(super().found(), self.field)
+
+
+@dataclass(frozen=True)
+class _Picking:
+    function: Computes
+    field: str
+
+    def __call__(self, batch: pa.RecordBatch) -> Any:
+        import pyarrow as pa
+
+        answer = self.function(batch)
+        if isinstance(answer, pa.RecordBatch | pa.Table) and self.field in answer.schema.names:
+            return answer.column(self.field)
+        if isinstance(answer, pa.StructArray):
+            return answer.field(self.field)
+        return answer[self.field] if isinstance(answer, dict) else answer
+
 
 BATCH_ROWS = 1024
 # The note under which the commit to come is kept.
@@ -51,11 +101,11 @@ def backfill(
     branch: str | None = None,
     folder: str | None = None,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Add a column whose values a function computes from the columns `inputs`, or from all.
 
@@ -73,7 +123,7 @@ def backfill(
 
     Raises InvalidInputError, naming the row, where the function fails. Nothing is committed then.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     if batch_rows < 1:
         raise InvalidInputError(f"batch_rows is {batch_rows}, but a batch needs at least 1 row.")
     if where is not None and not update:
@@ -98,7 +148,7 @@ def backfill(
             condition = where or f"`{column}` IS NULL"
             job = Update(found, replace(computer, type=known), condition, kept, summary)
             return job.planned(opened) if dry_run else job.run(threads, spark, watch, stop)
-        computer = replace(computer, type=columns.learned(computer, opened, data_type))
+        computer = replace(computer, type=functions.learned(computer, opened, data_type))
         summary.facts = {"column": column, "type": str(computer.type), "function": named.name}
         if dry_run:
             present = job_table.fragments(opened)
@@ -142,7 +192,7 @@ class _Backfill:
         _check(self.table, opened, self.computer.column, self.computer.inputs)
         present = job_table.fragments(opened)
         if not present:
-            columns.add_empty(self.computer, opened)
+            functions.add_empty(self.computer, opened)
             return self._ended([])
         made = self._compute(opened, present, threads, spark, watch, stop)
         if len(made) < len(present):
@@ -165,7 +215,9 @@ class _Backfill:
         # A column gets the next number that is free, and its file has it.
         keys = {one.id: f"{highest} {self.computer.type} {job_table.identity(one)}" for one in present}
         notes = self.kept.all()
-        made = {id_: notes[key] for id_, key in keys.items() if key in notes and store.exists(columns.key(notes[key]))}
+        made = {
+            id_: notes[key] for id_, key in keys.items() if key in notes and store.exists(functions.key(notes[key]))
+        }
         self.summary.parts, rows = len(present), 0
         self.summary.facts.setdefault("computed", 0)
         before, given = 1, []
@@ -176,7 +228,7 @@ class _Backfill:
         counts = {fragment.id: job_table.rows(fragment) for fragment in present}
         watch(Step(len(made), len(present)))
         work = replace(self.computer, version=int(opened.version))
-        for (id_, _), answer in parts.carried_out(work, given, threads=threads, spark=spark, stop=stop):
+        for (id_, _), answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
             self.kept.keep(keys[id_], answer)
             made[id_] = answer
             rows += counts[id_]
@@ -188,19 +240,166 @@ class _Backfill:
     def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], made: dict[int, Any]) -> None:
         import lance
 
-        whole = [columns.extended(fragment, made[fragment.id]) for fragment in present]
-        operation = lance.LanceOperation.Merge(whole, columns.schema(made[present[0].id]))
+        whole = [functions.extended(fragment, made[fragment.id]) for fragment in present]
+        operation = lance.LanceOperation.Merge(whole, functions.schema(made[present[0].id]))
         mark, version = Mark.of_job(), int(opened.version)
         self.kept.keep(_COMMIT, {"job": mark.job, "after": version})
         commit.commit(Plan(APPEND, self.table.place, opened.schema, version), operation, mark, strict=True)
 
     def _tidy(self, made: Mapping[int, Any]) -> None:
         """Remove what was computed of fragments that are no more, and all notes."""
-        files = {columns.key(note) for part, note in self.kept.all().items() if part != _COMMIT}
-        self.table.handle().store().delete(*(files - set(map(columns.key, made.values()))))
+        files = {functions.key(note) for part, note in self.kept.all().items() if part != _COMMIT}
+        self.table.handle().store().delete(*(files - set(map(functions.key, made.values()))))
         self.kept.forget()
 
     def _ended(self, present: Sequence[FragmentMetadata]) -> Summary:
         self.summary.version, self.summary.changed = int(self.table.open().version), True
         self.summary.rows = sum(map(job_table.rows, present))
         return self.summary.ended()
+
+
+@dataclass
+class Update:
+    """One job: the rows for which `where` holds get what the function computes."""
+
+    table: Held
+    computer: Computer
+    where: str
+    kept: Kept
+    summary: Summary
+
+    def planned(self, opened: lance.LanceDataset) -> Summary:
+        with translated(self.table.handle(), "Counting the rows"):
+            self.summary.rows = int(opened.count_rows(self.where))
+        self.summary.parts = len(opened.get_fragments())
+        return self.summary.ended()
+
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        return insistently(lambda: self._attempt(threads, spark, watch, stop))
+
+    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+        opened = self.table.open()
+        present = job_table.fragments(opened)
+        made = self._compute(opened, present, threads, spark, watch, stop)
+        if len(made) < len(present):
+            return self.summary.ended(stopped=True)
+        self.summary.version = self._commit(opened, present, made)
+        self._tidy(made)
+        self.summary.rows = sum(note["rows"] for note in made.values())
+        self.summary.changed = self.summary.rows > 0
+        return self.summary.ended()
+
+    def _compute(
+        self,
+        opened: lance.LanceDataset,
+        present: Sequence[FragmentMetadata],
+        threads: int,
+        spark: SparkSession | None,
+        watch: Watcher,
+        stop: Stop,
+    ) -> dict[int, Any]:
+        store, notes = self.table.handle().store(), self.kept.all()
+        keys = {one.id: job_table.identity(one) for one in present}
+        made = {
+            id_: notes[key]
+            for id_, key in keys.items()
+            # Its last file is the one that was made; those before are the fragment's own, and are there as it is.
+            if key in notes and all(store.exists(self.table.key(file["path"])) for file in notes[key]["files"][-1:])
+        }
+        self.summary.parts, rows = len(present), 0
+        self.summary.facts.setdefault("computed", 0)
+        watch(Step(len(made), len(present)))
+        work = _Updater(replace(self.computer, version=int(opened.version)), self.where)
+        given = [id_ for id_ in keys if id_ not in made]
+        for id_, note in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
+            self.kept.keep(keys[id_], note)
+            made[id_] = note
+            rows += note["rows"]
+            self.summary.facts["computed"] += bool(note["rows"])
+            watch(Step(len(made), len(present), rows))
+        self.summary.done = len(made)
+        return made
+
+    def _tidy(self, made: Mapping[int, Any]) -> None:
+        """Remove what was computed of fragments that are no more, and all notes."""
+        built, used = (
+            {note["files"][-1]["path"] for note in notes if note["rows"]}
+            for notes in (self.kept.all().values(), made.values())
+        )
+        self.table.handle().store().delete(*(self.table.key(file) for file in built - used))
+        self.kept.forget()
+
+    def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], made: Mapping[int, Any]) -> int:
+        import lance
+
+        changed = {one.id: made[one.id] for one in present if made[one.id]["rows"]}
+        if not changed:
+            return int(opened.version)
+        offsets = {id_: base64.b64decode(note["offsets"]) for id_, note in changed.items()}
+        operation = lance.LanceOperation.Update(
+            updated_fragments=[_with_files(one, changed[one.id]) for one in present if one.id in changed],
+            fields_modified=next(iter(changed.values()))["fields"],
+            update_mode="rewrite_columns",
+            updated_fragment_offsets=offsets if opened.has_stable_row_ids else None,
+        )
+        plan = Plan(APPEND, self.table.place, opened.schema, int(opened.version))
+        return commit.commit(plan, operation, Mark.of_job(), branch=self.table.branch)
+
+
+def _with_files(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:
+    """The fragment as it is now, of which others may have deleted rows, with the files that were made."""
+    from lance.fragment import DataFile
+
+    return replace(fragment, files=[DataFile(**file) for file in note["files"]])
+
+
+@dataclass(frozen=True)
+class _Updater:
+    """Computes the values that one fragment lacks, wherever it runs."""
+
+    computer: Computer
+    where: str
+
+    def __call__(self, id_: int) -> dict[str, Any]:
+        table = self.computer.table
+        opened = table.open(self.computer.version)
+        with translated(table.handle(), f"Computing the column {self.computer.column!r}"):
+            fragment = opened.get_fragment(id_)
+            assert fragment is not None, "a version keeps its fragments"
+            scanned = fragment.scanner(
+                columns=self.computer.chosen(opened),
+                filter=self.where,
+                with_row_id=True,
+                batch_size=self.computer.batch_rows,
+            )
+            values = list(self._values(id_, scanned.to_reader()))
+            rows = sum(batch.num_rows for batch in values)
+            if not rows:
+                return {"rows": 0, "files": []}
+            made, fields, offsets = fragment.update_columns(_reader(values), left_on=ROW_ID, with_offsets=True)
+        files = made.to_json()["files"]
+        return {"rows": rows, "files": files, "fields": fields, "offsets": base64.b64encode(offsets).decode()}
+
+    def _values(self, id_: int, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        first = 1
+        for batch in rows:
+            if not batch.num_rows:
+                continue
+            given = batch.drop_columns([ROW_ID])
+            try:
+                values = self.computer.function.values(given, self.computer.type, first)
+            except InvalidInputError as error:
+                raise InvalidInputError(
+                    f"The column {self.computer.column!r} of {self.computer.table.name} was not filled, and nothing "
+                    f"was committed: of the rows of fragment {id_} for which {self.where}, {error}."
+                ) from error
+            first += batch.num_rows
+            yield pa.RecordBatch.from_arrays([batch.column(ROW_ID), values], [ROW_ID, self.computer.column])
+
+
+def _reader(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatchReader:
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(batches[0].schema, batches)

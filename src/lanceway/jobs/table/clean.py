@@ -11,10 +11,10 @@ from lance_namespace_urllib3_client.models.version_range import VersionRange
 
 from lanceway.errors import InvalidInputError
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.summaries import Summary
+from lanceway.jobs.report import Summary
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests
-from lanceway.writes import named
+from lanceway.writes import table_ref
 
 OLDER_THAN = timedelta(days=14)
 # So many files are named at most where pylance explains a clean-up.
@@ -23,7 +23,7 @@ _COUNTS = ("data_files_removed", "transaction_files_removed", "index_files_remov
 
 
 def clean(
-    table: named.Named,
+    table: table_ref.Named,
     *,
     older_than: timedelta | None = None,
     keep: int | None = None,

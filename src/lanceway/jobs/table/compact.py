@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
-from lanceway.jobs import job_table, parts, running
+from lanceway.jobs import executor, job_table
+from lanceway.jobs.executor import Stop
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
 from lanceway.tables.errors import translated
-from lanceway.writes import named
-from lanceway.writes.conflicts import ATTEMPTS
+from lanceway.writes import table_ref
+from lanceway.writes.commit import ATTEMPTS
 
 if TYPE_CHECKING:
     from lance.optimize import CompactionPlan, RewriteResult
@@ -30,15 +30,15 @@ _TOGETHER = 4
 
 
 def compact(
-    table: named.Named,
+    table: table_ref.Named,
     *,
     target_rows: int = TARGET_ROWS,
     deleted: float = DELETED,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Rewrite fragments with fewer than `target_rows` rows, and those of which the share `deleted` is deleted.
 
@@ -46,7 +46,7 @@ def compact(
 
     Raises ConcurrentModificationError where others always are faster; what was committed before stays.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     if target_rows < 1:
         raise InvalidInputError(f"target_rows is {target_rows}, but a fragment needs at least 1 row.")
     if not 0 <= deleted <= 1:
@@ -105,7 +105,7 @@ class _Compaction:
         work, total = _Rewriter(self.table, plan.read_version), self.summary.parts
         given = [task.json() for task in tasks]
         try:
-            for _, answer in parts.carried_out(work, given, threads=threads, spark=spark, stop=stop):
+            for _, answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
                 made.append(_result(answer))
                 moved = sum(job_table.rows(fragment) for one in made for fragment in one.new_fragments)
                 watch(Step(self.summary.done + len(made), total, self.summary.rows + moved))

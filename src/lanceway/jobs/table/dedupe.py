@@ -1,39 +1,148 @@
-"""Of rows with the same keys, one stays: the last or the first. The others are deleted, in one commit."""
+"""Rows that have the same keys as another: which of them are to go, found in this process or by Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
-from lanceway.jobs import parts, running
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    TableColumnNotFoundError,
+)
+from lanceway.jobs import executor
+from lanceway.jobs.executor import Stop
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
-from lanceway.jobs.table import duplicates
-from lanceway.jobs.table.duplicates import LAST, Keys
-from lanceway.spark.write.rewriting import Base
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.spark.types import ROW_ADDRESS
+from lanceway.spark.write.rewrite import Base
 from lanceway.tables.errors import translated
-from lanceway.writes import commit, deletions, named, stage
-from lanceway.writes.conflicts import insistently
+from lanceway.tables.schema.fields import quoted
+from lanceway.writes import commit, deletions, stage, table_ref
+from lanceway.writes.commit import insistently
 from lanceway.writes.write_id import Mark
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import lance
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+FIRST, LAST = "first", "last"
+_NUMBER = "_lanceway_number"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which rows are the same, and which of them stays: the first or the last by `order`, and then by its place."""
+
+    on: tuple[str, ...]
+    order: str | None
+    keep: str
+
+    def check(self, table: Held, schema: pa.Schema) -> None:
+        import pyarrow as pa
+
+        if not self.on:
+            raise InvalidInputError("dedupe needs the columns by which rows are the same.")
+        if self.keep not in (FIRST, LAST):
+            raise InvalidInputError(f"keep is {self.keep!r}, but must be {FIRST} or {LAST}.")
+        for name in self.columns:
+            if name not in schema.names:
+                raise TableColumnNotFoundError(
+                    f"{table.name} has no column {name!r}. It has: {', '.join(schema.names)}."
+                )
+            kind = schema.field(name).type
+            if pa.types.is_nested(kind) or (name in self.on and pa.types.is_floating(kind)):
+                raise InvalidInputError(
+                    f"The column {name!r} of {table.name} is {kind}, by which rows cannot be compared. Choose one with "
+                    "numbers, texts or times."
+                )
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys([*self.on, *([] if self.order is None else [self.order])]))
+
+
+def here(table: Held, opened: lance.LanceDataset, keys: Keys) -> Mapping[int, bytes]:
+    """The rows that go, as offsets in their fragments. The columns of the keys are held in memory."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    with translated(table.handle(), "Reading the keys"):
+        rows = opened.to_table(columns=keys.columns, with_row_address=True)
+    if not rows.num_rows:
+        return {}
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            rows = rows.set_column(at, field.name, rows.column(at).cast(field.type.value_type))
+    for name in keys.on:  # a null is the same as nothing
+        rows = rows.filter(pc.is_valid(rows[name]))
+    way = "descending" if keys.keep == LAST else "ascending"
+    sorting = [(name, "ascending") for name in keys.on]
+    sorting += [(name, way) for name in (keys.order, ROW_ADDRESS) if name is not None and name not in keys.on]
+    ordered = rows.take(pc.sort_indices(rows, sort_keys=sorting)).combine_chunks()
+    same = None
+    for name in keys.on:
+        equal = pc.equal(ordered[name].slice(1), ordered[name].slice(0, max(0, len(ordered) - 1)))
+        same = equal if same is None else pc.and_(same, equal)
+    gone = ordered[ROW_ADDRESS].slice(1).filter(same)
+    return dict(deletions.by_fragment([gone.combine_chunks()]))
+
+
+def by_spark(spark: SparkSession, base: Base, keys: Keys) -> Mapping[int, bytes]:
+    """The same, where keys are more than fit into one process."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    rows = base.rows(spark, keys.columns)
+    for name in keys.on:
+        rows = rows.where(rows[quoted(name)].isNotNull())
+    by = [_ordering(rows, keys.order)] if keys.order is not None else []
+    by.append(rows[ROW_ADDRESS])
+    ways = [column.desc_nulls_last() if keys.keep == LAST else column.asc_nulls_last() for column in by]
+    window = Window.partitionBy(*(rows[quoted(name)] for name in keys.on)).orderBy(*ways)
+    gone = rows.withColumn(_NUMBER, f.row_number().over(window)).where(f.col(_NUMBER) > 1).select(ROW_ADDRESS)
+    answers = gone.mapInArrow(_by_fragment, "fragment bigint, offsets binary").collect()
+    return deletions.united((row.fragment, bytes(row.offsets)) for row in answers).offsets
+
+
+def _ordering(rows: DataFrame, name: str) -> Column:
+    """What is no number comes after all numbers, as nulls do."""
+    from pyspark.sql import functions as f
+
+    column = rows[quoted(name)]
+    return f.when(~f.isnan(column), column) if dict(rows.dtypes)[name] in ("float", "double") else column
+
+
+def _by_fragment(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    found = list(deletions.by_fragment([batch.column(0) for batch in batches]))
+    columns = [pa.array([row[0] for row in found], pa.int64()), pa.array([row[1] for row in found], pa.binary())]
+    yield pa.RecordBatch.from_arrays(columns, ["fragment", "offsets"])
+
+
+def count(offsets: Mapping[int, bytes]) -> int:
+    return sum(map(len, offsets.values())) // 4
+
+
+def names(on: str | Sequence[str]) -> tuple[str, ...]:
+    return (on,) if isinstance(on, str) else tuple(on)
 
 
 def dedupe(
-    table: named.Named,
+    table: table_ref.Named,
     on: str | Sequence[str],
     *,
     order: str | None = None,
     keep: str = LAST,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Delete all rows but one of those with the same values in the columns `on`.
 
@@ -43,8 +152,8 @@ def dedupe(
 
     Raises ConcurrentModificationError where others change the rows faster than they can be compared.
     """
-    running.check_threads(threads)
-    found, keys = Held.of(table), Keys(duplicates.names(on), order, keep)
+    executor.check_threads(threads)
+    found, keys = Held.of(table), Keys(names(on), order, keep)
     opened = found.open()
     keys.check(found, opened.schema)
     summary = Summary("dedupe", found.name, dry_run, version=int(opened.version))
@@ -63,16 +172,16 @@ def _attempt(
     stop: Stop,
 ) -> Summary:
     opened = found.open(base.version)
-    gone = duplicates.here(found, opened, keys) if spark is None else duplicates.by_spark(spark, base, keys)
+    gone = here(found, opened, keys) if spark is None else by_spark(spark, base, keys)
     summary.version, summary.rows = base.version, int(opened.count_rows())
-    summary.facts["deleted"], summary.parts = duplicates.count(gone), len(gone)
+    summary.facts["deleted"], summary.parts = count(gone), len(gone)
     if summary.dry_run or not gone:
         return summary.ended()
     watch(Step(0, len(gone)))
     work = _Deleter(found, base.version)
     left: dict[int, str | None] = {}
     try:
-        for (id_, _), rest in parts.carried_out(work, list(gone.items()), threads=threads, spark=spark, stop=stop):
+        for (id_, _), rest in executor.carried_out(work, list(gone.items()), threads=threads, spark=spark, stop=stop):
             left[id_] = rest
             watch(Step(len(left), len(gone)))
     except LanceNamespaceError:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateTableIndexRequest
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
-from lanceway.jobs import job_table, parts, running
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableIndexNotFoundError
+from lanceway.jobs import executor, job_table
+from lanceway.jobs.executor import Stop
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.kept import Kept
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.state import Kept
 from lanceway.jobs.table import segments
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
-from lanceway.writes import named
-from lanceway.writes.conflicts import insistently
+from lanceway.writes import table_ref
+from lanceway.writes.commit import insistently
 
 if TYPE_CHECKING:
+    import lance
     from lance.fragment import FragmentMetadata
     from pyspark.sql import SparkSession
 
@@ -30,7 +32,7 @@ _OPERATION = "index"
 
 
 def index(
-    table: named.Named,
+    table: table_ref.Named,
     column: str,
     kind: str,
     *,
@@ -39,11 +41,11 @@ def index(
     replace: bool = False,
     segments: int | None = None,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Index a column: `kind` and `options` are those of `create_table_index`.
 
@@ -53,7 +55,7 @@ def index(
 
     Raises TableIndexAlreadyExistsError where the name is taken and `replace` is not set.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     if segments is not None and segments < 1:
         raise InvalidInputError(f"segments is {segments}, but an index has at least 1.")
     found = Held.of(table)
@@ -148,7 +150,7 @@ class _Indexing:
         work = segments.Builder(self.table, version, self.column, self.index, model)
         given = [[fragment.id for fragment in group] for group in groups]
         rows = 0
-        for ids, made in parts.carried_out(work, given, threads=threads, spark=spark, stop=stop):
+        for ids, made in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
             own = {str(id_): job_table.identity(present[id_]) for id_ in ids}
             self.kept.keep(made["uuid"], {"segment": made, "fragments": own})
             done.append(made)
@@ -186,3 +188,55 @@ class _Indexing:
             "index_type": self.index.kind,
             "segments": count,
         }
+
+
+def refresh_index(
+    table: table_ref.Named,
+    names: Sequence[str] = (),
+    *,
+    retrain: bool = False,
+    dry_run: bool = False,
+    watch: Watcher = unwatched,
+    stop: Stop = executor.never,
+) -> Summary:
+    """Add rows that are in no index yet to the indices of these names, or to all. One version is made for each.
+
+    With `retrain` an index is made anew over all rows, for vectors that have drifted from what it was trained with.
+
+    Raises TableIndexNotFoundError for a name that no index has.
+    """
+    found = Held.of(table)
+    missing = _missing(found, found.open(), names)
+    summary = Summary("refresh-index", found.name, dry_run, parts=len(missing))
+    summary.rows = sum(missing.values())
+    summary.facts = {"indices": missing}
+    if not dry_run:
+        summary.rows = 0
+        for name, rows in missing.items():
+            if stop():
+                break
+            watch(Step(summary.done, summary.parts, summary.rows))
+            if rows or retrain:
+                insistently(partial(_refresh, found, name, retrain))
+                summary.changed = True
+            summary.done += 1
+            summary.rows += rows
+    summary.version = int(found.open().version)
+    return summary.ended(stopped=not dry_run and summary.done < summary.parts)
+
+
+def _missing(found: Held, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
+    """How many rows each index lacks."""
+    with translated(found.handle(), "Looking at the indices"):
+        known = sorted(index.name for index in opened.describe_indices())
+        for name in names:
+            if name not in known:
+                has = f"It has: {', '.join(known)}." if known else "It has none."
+                raise TableIndexNotFoundError(f"{found.name} has no index {name!r}. {has}")
+        return {name: int(opened.stats.index_stats(name)["num_unindexed_rows"]) for name in names or known}
+
+
+def _refresh(found: Held, name: str, retrain: bool) -> None:
+    opened = found.open()
+    with translated(found.handle(), f"Refreshing the index {name!r}"):
+        opened.optimize.optimize_indices(index_names=[name], retrain=retrain)

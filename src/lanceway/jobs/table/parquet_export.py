@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InternalError, InvalidInputError
-from lanceway.jobs import job_table, parts, running
+from lanceway.jobs import executor, job_table
+from lanceway.jobs.executor import Stop
 from lanceway.jobs.job_table import Held
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
 from lanceway.jobs.table.parquet_files import Files
 from lanceway.tables.errors import translated
-from lanceway.writes import named
+from lanceway.writes import table_ref
 
 if TYPE_CHECKING:
     import lance
@@ -28,7 +28,7 @@ _PART, _FEW = 256 * 2**20, 8
 
 
 def export(
-    table: named.Named,
+    table: table_ref.Named,
     to: str,
     *,
     columns: Sequence[str] | None = None,
@@ -36,17 +36,17 @@ def export(
     version: int | None = None,
     storage_options: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Write the rows of the latest version, or of `version`, to Parquet files in the folder or at the URI `to`.
 
     The folder must be empty, or hold the same export: one that was killed goes on with the version that it had begun
     with. What was written is counted and compared with what the table holds.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     found, files = Held.of(table, reading=True), Files.at(to, storage_options)
     asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
     begun = _begun(files, {**asked, "location": found.place.location}, version)
@@ -97,7 +97,7 @@ class _Export:
         self._tell(notes, watch)
         work = _Exporter(self.table, self.files, self.about)
         missing = [(number, ids) for number, ids in given.items() if number not in notes]
-        for (number, _), note in parts.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
+        for (number, _), note in executor.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
             notes[number] = note
             self._tell(notes, watch)
         if len(notes) < len(given):

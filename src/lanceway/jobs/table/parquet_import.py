@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InternalError, InvalidInputError, TableAlreadyExistsError
 from lanceway.errors import TableSchemaValidationError as SchemaError
-from lanceway.jobs import job_table, parts, running
-from lanceway.jobs.kept import Kept
-from lanceway.jobs.running import Stop
-from lanceway.jobs.summaries import Step, Summary, Watcher, unwatched
+from lanceway.jobs import executor, job_table
+from lanceway.jobs.executor import Stop
+from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.state import Kept
 from lanceway.jobs.table.parquet_files import Files, plain
 from lanceway.tables import dataset
 from lanceway.tables.storage.store import Object
-from lanceway.writes import commit, destination, named, stage, write_id
+from lanceway.writes import commit, destination, stage, table_ref, write_id
 from lanceway.writes import plan as planning
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan
 from lanceway.writes.table_ref import Target
@@ -31,17 +31,17 @@ _COMMIT = "commit"
 
 
 def import_(
-    table: named.Named,
+    table: table_ref.Named,
     source: str,
     *,
     mode: str = APPEND,
     storage_options: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    threads: int = parts.THREADS,
+    threads: int = executor.PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
     watch: Watcher = unwatched,
-    stop: Stop = running.never,
+    stop: Stop = executor.never,
 ) -> Summary:
     """Add the rows of Parquet files to a table, which is made if there is none: `source` is a file, a folder or a URI.
 
@@ -49,10 +49,10 @@ def import_(
     job ends in one version or none. Safe to run again after a kill: what was written is remembered in the file
     `state` and not written twice. Once it is committed, the same files are imported again when asked again.
     """
-    running.check_threads(threads)
+    executor.check_threads(threads)
     if mode not in MODES:
         raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
-    target, files = named.target(table), Files.at(source, storage_options)
+    target, files = table_ref.target(table), Files.at(source, storage_options)
     found = files.every()
     summary = Summary("import", target.name, dry_run, parts=len(found), bytes=sum(file.size for file in found))
     summary.facts = {"source": files.location, "mode": mode, "files": len(found)}
@@ -110,7 +110,7 @@ class _Import:
         missing = [file.key for file in self.found if file.key not in made]
         work = _Importer(self.plan, self.files)
         try:
-            for key, fragments in parts.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
+            for key, fragments in executor.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
                 self.kept.keep(key, {"is": self._identity(key), "fragments": fragments})
                 made[key] = fragments
                 self._tell(made, watch)

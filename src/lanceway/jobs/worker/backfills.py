@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lanceway.jobs import parts
-from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
-from lanceway.jobs.table.expressions import Expression, Picked
+from lanceway.jobs import executor
+from lanceway.jobs.table.backfill import BATCH_ROWS, Expression, Picked, backfill
 from lanceway.jobs.table.functions import Function
 from lanceway.jobs.worker import allowed
 from lanceway.tables.schema import computed, fields
@@ -15,7 +14,7 @@ from lanceway.tables.schema import computed, fields
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lanceway.jobs.summaries import Summary
+    from lanceway.jobs.report import Summary
     from lanceway.jobs.worker.lease import Holding
     from lanceway.writes.table_ref import Target
 
@@ -41,7 +40,7 @@ def run(
         where=request.get("where"),
         branch=branch,
         batch_rows=request.get("checkpoint_size") or BATCH_ROWS,
-        threads=request.get("concurrency") or parts.THREADS,
+        threads=request.get("concurrency") or executor.PART_THREADS,
         state=state,
         spark=spark,
         watch=holding.watch,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Self
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.jobs.summaries import Step
+from lanceway.jobs.report import Step
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.jobs import Job
 from lanceway.lake.store.database import LakeStore

@@ -34,7 +34,7 @@ from lanceway.lake.runs.jobs import MOST_ATTEMPTS, Job
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lanceway.jobs.summaries import Summary
+    from lanceway.jobs.report import Summary
 
 _log = logging.getLogger("lanceway.worker")
 # What may pass if it is tried again.

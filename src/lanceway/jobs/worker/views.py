@@ -1,31 +1,176 @@
-"""A materialized view, refreshed: by what was added to its source since, by what changed, or made anew."""
+"""What became of a source's rows between two versions: some were only added, or keys came, changed and went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import LanceNamespaceError
-from lanceway.jobs import parts
+from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
+from lanceway.jobs import executor, job_table
 from lanceway.jobs.job_table import Held, fragments
-from lanceway.jobs.summaries import Step, Summary
-from lanceway.jobs.worker import allowed, changes, shares, write
-from lanceway.jobs.worker import sql as queries
+from lanceway.jobs.report import Step, Summary
+from lanceway.jobs.worker import allowed, write
+from lanceway.jobs.worker import rows as shares
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import Holding
-from lanceway.jobs.worker.shares import Counted, Room, Share, Writer
-from lanceway.jobs.worker.write import Refresh, Shown
+from lanceway.jobs.worker.rows import Counted, Room, Share, Writer
+from lanceway.jobs.worker.write import Refresh, Shown, leaves_rows, states, transaction
 from lanceway.lake.runs.jobs import Job
+from lanceway.spark.read.filters import literal
+from lanceway.spark.types import arrow_schema
 from lanceway.tables.errors import translated
-from lanceway.tables.schema.views import UDTF, View
+from lanceway.tables.schema import fields
+from lanceway.tables.schema.fields import quoted
+from lanceway.tables.schema.views import UDTF, View, scan
 from lanceway.writes import stage
-from lanceway.writes.conflicts import insistently
+from lanceway.writes.commit import insistently
+from lanceway.writes.plan import require_fit
 
 if TYPE_CHECKING:
     import lance
+    import pyarrow as pa
     from lance.fragment import FragmentMetadata
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+# More keys than these are not worth a condition that names each.
+_MOST_GONE = 10_000
+
+
+def is_still_there(source: Held, opened: lance.LanceDataset, known: Shown) -> bool:
+    """Whether a version of the source is the one that it was: a table may have been made anew."""
+    if known.version > int(opened.version):
+        return False
+    try:
+        found = transaction(source, opened, known.version)
+    except TableVersionNotFoundError:  # cleaned up
+        return False
+    return found is not None and str(found.uuid) == known.transaction
+
+
+def added(source: Held, opened: lance.LanceDataset, after: int) -> list[tuple[int, int]] | None:
+    """The versions after another that added rows, each with how many fragments; None where rows were changed."""
+    found: list[tuple[int, int]] = []
+    for version in range(after + 1, int(opened.version) + 1):
+        try:
+            operation: Any = getattr(transaction(source, opened, version), "operation", None)
+            if type(operation).__name__ == "Append":
+                found.append((version, len(list(operation.fragments))))
+            elif not leaves_rows(source, version, operation):
+                return None
+        except TableVersionNotFoundError:  # cleaned up
+            return None
+    return found
+
+
+def shares_added(source: Held, found: Sequence[tuple[int, int]]) -> list[Share]:
+    """The rows of versions that only added some."""
+    made: list[Share] = []
+    for version, count in found:
+        # The ids of fragments grow, so what was added last comes last.
+        fragments = job_table.fragments(source.open(version))
+        made += shares.of(version, fragments[len(fragments) - count :]) if count else []
+    return made
+
+
+class Keyed:
+    """The changes of a view whose rows have keys."""
+
+    def __init__(self, source: Held, view: View, old: lance.LanceDataset, new: lance.LanceDataset) -> None:
+        self._source, self._view, self._new = source, view, new
+        before, after = states(old), states(new)
+        self._gone = [one for one in old.get_fragments() if before[one.fragment_id] != after.get(one.fragment_id)]
+        self._come = [one for one in new.get_fragments() if after[one.fragment_id] != before.get(one.fragment_id)]
+        self._old = old
+
+    def removed(self) -> str | None:
+        """A condition for the view's rows that go; empty where none do. None where it is better made anew."""
+        before = self._keys(self._old, self._gone, where=False)
+        after = self._keys(self._new, self._come, where=True)
+        if any(column.null_count for table in (before, after) for column in table.columns):
+            return None
+        gone = before.join(after, keys=list(self._view.key), join_type="left anti") if after.num_rows else before
+        if gone.num_rows > _MOST_GONE:
+            return None
+        return _condition(gone)
+
+    def rows(self) -> Iterable[pa.RecordBatch]:
+        """The rows that came or may have changed, as the view takes them."""
+        if not self._come:
+            return
+        with translated(self._source.handle(), "Reading what has changed"):
+            yield from scan(self._view, self._new, list(self._come)).to_batches()
+
+    def _keys(self, dataset: lance.LanceDataset, fragments: Sequence[Any], *, where: bool) -> pa.Table:
+        reads = self._view.reads or {name: fields.quoted(name) for name in dataset.schema.names}
+        columns = {name: reads[name] for name in self._view.key}
+        with translated(self._source.handle(), "Reading keys"):
+            if not fragments:
+                return dataset.scanner(columns=columns, limit=0).to_table()
+            condition = self._view.where if where else None
+            return dataset.scanner(columns=columns, filter=condition, fragments=list(fragments)).to_table()
+
+
+def _condition(keys: pa.Table) -> str | None:
+    texts = [{name: _literal(value, keys.field(name).type) for name, value in row.items()} for row in keys.to_pylist()]
+    if any(text is None for row in texts for text in row.values()):
+        return None
+    if len(keys.column_names) == 1:
+        name = keys.column_names[0]
+        listed = ", ".join(str(row[name]) for row in texts)
+        return f"{fields.quoted(name)} IN ({listed})" if listed else ""
+    return " OR ".join(
+        "(" + " AND ".join(f"{fields.quoted(name)} = {text}" for name, text in row.items()) + ")" for row in texts
+    )
+
+
+def _literal(value: object, type_: pa.DataType) -> str | None:
+    # A view with keys of another type is made anew.
+    return literal(value, type_) if isinstance(value, int | str) else None
+
+
+# A session of one's own over catalogs of these names; None where free SQL is not allowed.
+Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
+
+
+def run_sql_view(places: Places, job: Job, held: Held, view: View, sessions: Sessions) -> Summary:
+    """Raises PermissionDeniedError where this worker may not run SQL."""
+    type_, settings = places.catalog(job)
+    spark = sessions({job.catalog: {**settings, "type": type_}})
+    if spark is None:
+        raise PermissionDeniedError(
+            "A view by free SQL may not be refreshed by this worker, since SQL can read whatever the worker can. "
+            "Whoever runs the worker can allow it: --sql."
+        )
+    summary = Summary("refresh", held.name)
+    # As a statement: what the session has of catalogs would be looked for in whichever session is active.
+    spark.sql(f"SET CATALOG {quoted(job.catalog)}")
+    frame = _frame(spark, str(view.sql), held)
+    frame.write.format("lance").mode("overwrite").options(**held.place.target.to_options(), job=job.key).save()
+    opened = held.open()
+    summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
+    summary.facts = {"refreshed": "anew"}
+    return summary.ended()
+
+
+def _frame(spark: SparkSession, sql: str, held: Held) -> DataFrame:
+    """The rows, if they fit the view: an overwrite would change its columns otherwise."""
+    from pyspark.errors import AnalysisException, ParseException
+
+    schema = held.open().schema
+    try:
+        frame = spark.sql(sql)
+    except (AnalysisException, ParseException) as error:
+        raise InvalidInputError(
+            f"The view's SQL is refused: {(str(error).strip().splitlines() or [sql])[0]}"
+        ) from error
+    if set(frame.columns) != set(schema.names):
+        raise InvalidInputError(
+            f"The view's SQL gives {', '.join(frame.columns)}, and the view has {', '.join(schema.names)}."
+        )
+    require_fit(held.place.target, arrow_schema(frame.schema.toNullable()), schema)
+    return frame.select(*(quoted(name) for name in schema.names))
+
 
 # How a refresh came about.
 NOTHING, ADDED, MERGED, ANEW = "nothing new", "added", "merged", "anew"
@@ -37,14 +182,14 @@ def run(
     holding: Holding,
     *,
     functions: Sequence[str],
-    sql: queries.Sessions,
+    sql: Sessions,
     spark: SparkSession | None,
 ) -> Summary:
     """Refresh the view of a job. Raises what its source does, and InvalidTableStateError where it is no view."""
     held = Held.of(places.table(job))
     view = View.of(held.handle(), held.open().schema)
     if view.sql is not None:
-        return queries.run(places, job, held, view, sql)
+        return run_sql_view(places, job, held, view, sql)
     if view.function is not None:
         allowed.check(view.function, functions)
     source = Held.of(places.beside(job, view.source), reading=True)
@@ -68,10 +213,10 @@ class _Work:
         if known == wanted:
             return summary.ended()
         refresh = Refresh(self.held, view, wanted, self.request.get("max_rows_per_fragment"))
-        if known is not None and self.view.kind != UDTF and changes.is_still_there(self.source, source, known):
-            found = changes.added(self.source, source, known.version)
+        if known is not None and self.view.kind != UDTF and is_still_there(self.source, source, known):
+            found = added(self.source, source, known.version)
             if found is not None:
-                return self._write(refresh, summary, changes.shares_added(self.source, found), anew=False)
+                return self._write(refresh, summary, shares_added(self.source, found), anew=False)
             if self.view.key:
                 merged = self._merge(refresh, summary, self.source.open(known.version), source)
                 if merged is not None:
@@ -89,13 +234,13 @@ class _Work:
         if room is not None:  # what one share takes of it is not left for the next
             spark, threads = None, 1
         plan = refresh.plan(replacing=anew)
-        calls = (threads or parts.THREADS) if self.view.partition else 1
+        calls = (threads or executor.PART_THREADS) if self.view.partition else 1
         writer = Writer(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
         notes: dict[Share, Any] = {}
         summary.parts = len(found)
         try:
-            for share, note in parts.carried_out(
-                writer, found, threads=threads or parts.THREADS, spark=spark, stop=self.holding.stop
+            for share, note in executor.carried_out(
+                writer, found, threads=threads or executor.PART_THREADS, spark=spark, stop=self.holding.stop
             ):
                 notes[share] = note
                 made += stage.read(note["fragments"])
@@ -121,7 +266,7 @@ class _Work:
         """None where there is too much to merge, or keys cannot be compared."""
         import pyarrow as pa
 
-        keyed = changes.Keyed(self.source, self.view, old, new)
+        keyed = Keyed(self.source, self.view, old, new)
         gone = keyed.removed()
         if gone is None:
             return None

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lanceway.lake.runs.job_states import CANCELLED, ENDED, FAILED, QUEUED, RUNNING
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import jobs
 from lanceway.lake.tree.names import checked_text

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, Row, bindparam, or_, select, upda
 
 from lanceway.errors import ConcurrentModificationError
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import pipelines
 from lanceway.lake.tree.names import checked_name, checked_text

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, select, update
 
 from lanceway.lake.runs.limits import Count, Key, Place, Words
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import pipelines, run_reads, run_steps, runs
 from lanceway.lake.tree.names import checked_text
@@ -214,3 +214,70 @@ def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | 
     """The latest version of each source that each output has had, by (output, source, the source's location)."""
     found = connection.execute(_HAD, {"pipeline_row": pipeline})
     return {(row.step, row.source, row.location): row.version for row in found}
+
+
+@dataclass(slots=True)
+class Report:
+    """A run, with its steps and what they read."""
+
+    run: Run
+    steps: list[Step]
+    reads: list[Read] = field(default_factory=list)
+    continued: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.run.state == DONE
+
+    @property
+    def rows(self) -> int:
+        return sum(step.rows or 0 for step in self.steps if step.kind == "output")
+
+    @property
+    def seconds(self) -> float:
+        return ((self.run.ended_at or self.run.began_at) - self.run.began_at) / 1000
+
+    @property
+    def failed(self) -> list[Step]:
+        return [step for step in self.steps if step.state == FAILED]
+
+    @property
+    def committed(self) -> list[Step]:
+        """The steps whose tables have a new version, whatever became of the others."""
+        return committed(self.steps)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing new to do."""
+        return self.ok and all(step.state == SKIPPED for step in self.steps if step.kind == "output")
+
+    def as_record(self) -> dict[str, Any]:
+        run = asdict(self.run)
+        del run["graph"], run["id"]
+        return {
+            **run,
+            "ok": self.ok,
+            "continued": self.continued,
+            "rows": self.rows,
+            "seconds": self.seconds,
+            "committed": [{"table": step.table_name, "version": step.version} for step in self.committed],
+            "steps": [step_record(step) for step in self.steps],
+            "reads": [asdict(read) for read in self.reads],
+        }
+
+
+def committed(steps: Iterable[Step]) -> list[Step]:
+    return [step for step in steps if step.state == DONE and step.version]
+
+
+def of(connection: Connection, run: Run) -> Report:
+    """What is known of a run by now."""
+    return Report(run, list(steps(connection, run.id)), list(reads(connection, run.id)))
+
+
+def step_record(step: Step) -> dict[str, Any]:
+    """A step with what is known of it."""
+    found = {key: value for key, value in asdict(step).items() if value not in (None, {}) and key != "position"}
+    if step.began_at is not None and step.ended_at is not None:
+        found["seconds"] = (step.ended_at - step.began_at) / 1000
+    return found

@@ -18,8 +18,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from lanceway.errors import ServiceUnavailableError
 from lanceway.lake.store import errors, upgrades
 from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.fast_reads import Glances
-from lanceway.lake.store.retries import RetryError
 from lanceway.lake.tree import settings
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.published import Marks

@@ -1,4 +1,4 @@
-"""What the drivers' errors mean, read from their codes."""
+"""The one error that asks for another attempt."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from lanceway.errors import (
     ServiceUnavailableError,
     UnauthenticatedError,
 )
+
+
+class RetryError(ConcurrentModificationError):
+    """Raised by work that met what somebody else had half done: `LakeStore.run` begins it anew."""
+
 
 Error = type[LanceNamespaceError]
 

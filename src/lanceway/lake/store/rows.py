@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, Row, Table, Update, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.words import Words
 from lanceway.lake.tree.names import checked_text
 
 
@@ -151,3 +153,23 @@ def altered(
     new = {key: value for key, value in (changes or {}).items() if value is not None}
     given = {key: checked_text(f"The {key}", value) for key, value in texts.items() if not isinstance(value, Keep)}
     return {**given, "properties": checked_properties(kept | new), "changed_by": checked_text("The user", by)}
+
+
+class Words:
+    """A statement for `Connection.exec_driver_sql`, which spends no time on what is the same each time."""
+
+    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
+        assert isinstance(compiled, SQLCompiler), "it is no DDL"
+        self.text = str(compiled)
+        self._order = compiled.positiontup
+        self._fixed = compiled.params
+        made = {name: each.type.dialect_impl(dialect).bind_processor(dialect) for name, each in compiled.binds.items()}
+        self._made = {name: process for name, process in made.items() if process is not None}
+
+    def given(self, values: Mapping[str, object]) -> dict[str, Any] | tuple[Any, ...]:
+        """Values by their names, as the driver takes them."""
+        bound = self._fixed | dict(values)
+        for name, process in self._made.items():
+            bound[name] = process(bound[name])
+        return bound if self._order is None else tuple(bound[name] for name in self._order)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
 from lanceway.lake.store import errors
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.store.schema import metalakes as metalake_rows

@@ -10,12 +10,15 @@ import os
 import re
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from sqlalchemy import Column, ColumnElement, Connection, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, delete, or_, select
 
 from lanceway.errors import InvalidInputError
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import LOCATIONS, catalogs, locks, objects, removals
 from lanceway.lake.tree.names import LONGEST_INDEXED
 
@@ -217,3 +220,29 @@ def _refuse(wanted: str, whose: str, other: str | None) -> None:
     raise InvalidInputError(
         f"The location {wanted} cannot be used: it {how} the location {other} {whose}. Choose another one."
     )
+
+
+_INSERT = Insert(removals, dropped_at=now())
+_PENDING = select(removals).order_by(removals.c.dropped_at, removals.c.location)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    location: str
+    dropped_by: str
+    dropped_at: int
+
+
+def record(connection: Connection, locations: Sequence[str], *, by: str) -> None:
+    _INSERT.many(connection, [{"location": location, "dropped_by": by} for location in locations])
+
+
+def pending(connection: Connection, *, limit: int = 1000) -> Sequence[Removal]:
+    """What is still to be removed, the oldest first."""
+    found = connection.execute(_PENDING.limit(limit))
+    return [Removal(row.location, row.dropped_by, row.dropped_at) for row in found]
+
+
+def done(connection: Connection, location: str) -> None:
+    """The data is gone; the location may be used again."""
+    connection.execute(delete(removals).where(removals.c.location == location))

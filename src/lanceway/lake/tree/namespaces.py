@@ -21,7 +21,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.store import errors
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.tree import names, settings

@@ -11,10 +11,11 @@ from sqlalchemy.exc import IntegrityError
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
 from lanceway.identifiers import ROOT, HierarchicalName, Identifier
 from lanceway.lake.store import errors
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import change
 from lanceway.lake.store.schema import catalogs, objects
-from lanceway.lake.tree import names, namespaces, removals, settings
+from lanceway.lake.tree import locations as removals
+from lanceway.lake.tree import names, namespaces, settings
 from lanceway.lake.tree.namespaces import Namespace
 
 # Alone with the catalog: those who make namespaces in it wait, and check names and parents after us.

@@ -14,10 +14,10 @@ from sqlalchemy.exc import IntegrityError
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.store import errors
-from lanceway.lake.store.retries import RetryError
+from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import KINDS, NAMESPACE, TABLE, VIEW, catalogs, objects
-from lanceway.lake.tree import locations, lookups, names, namespaces, removals
+from lanceway.lake.tree import locations, lookups, names, namespaces
 from lanceway.lake.tree.lookups import Table
 
 _INSERT = insert_audited(objects)
@@ -124,7 +124,7 @@ def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, ki
     """Forget a table and its versions, and record its location among the removals. Raises TableNotFoundError."""
     found = deregister(connection, catalog, table, kind=kind)
     if found.location is not None:
-        removals.record(connection, [found.location], by=by)
+        locations.record(connection, [found.location], by=by)
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from lanceway.errors import LanceNamespaceError
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.load import load
-from lanceway.pipelines.file.problems import InvalidPipelineError, Problem, Problems
+from lanceway.pipelines.file.yaml import InvalidPipelineError, Problem, Problems
 from lanceway.pipelines.model import BATCHES, PYTHON, TABLE, Pipeline
 from lanceway.pipelines.transforms import functions
 

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
-from lanceway.lake.runs.report import committed
-from lanceway.lake.runs.runs import FAILED, Step
+from lanceway.lake.runs.runs import FAILED, Step, committed
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]

@@ -22,8 +22,7 @@ from lanceway.errors import (
 from lanceway.lake.runs.events import Record
 from lanceway.lake.runs.leases import Pipeline
 from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.report import Report
-from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.runs import Read, Report, Run, Step
 from lanceway.lake.runs.source_files import File
 from lanceway.pipelines.runs.ledger import Had
 from lanceway.wire import http, lance

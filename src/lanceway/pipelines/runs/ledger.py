@@ -8,8 +8,7 @@ from typing import Any, Protocol, TypeVar
 from lanceway.lake.runs.events import Record
 from lanceway.lake.runs.leases import Pipeline
 from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.report import Report
-from lanceway.lake.runs.runs import Run
+from lanceway.lake.runs.runs import Report, Run
 from lanceway.lake.runs.source_files import File
 
 Answer = TypeVar("Answer")

@@ -1,4 +1,4 @@
-"""Where runs are kept: a database of the lake's kind, or a server; the home's database, unless another is named."""
+"""Runs that are kept in a database at hand."""
 
 from __future__ import annotations
 
@@ -7,23 +7,103 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import login
-from lanceway.errors import LanceNamespaceError
+from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake import home
+from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
+from lanceway.lake.runs import runs as reports
 from lanceway.lake.runs.events import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
+from lanceway.lake.runs.leases import Pipeline
 from lanceway.lake.runs.limits import kept
-from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.runs import Read, Report, Run, Step
 from lanceway.lake.runs.source_files import File
-from lanceway.lake.store.database import open_store
+from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.pipelines.runs.http import SCHEMES, ServedLedger, Server
-from lanceway.pipelines.runs.ledger import Answer, Ledger
-from lanceway.pipelines.runs.sql import StoredLedger
+from lanceway.pipelines.runs.ledger import Answer, Had, Ledger
+
+
+@dataclass(frozen=True)
+class StoredLedger:
+    """A book of runs in a database."""
+
+    store: LakeStore
+
+    def close(self) -> None:
+        self.store.close()
+
+    def find(self, name: str) -> Pipeline | None:
+        return self.store.read(lambda connection: leases.find(connection, name))
+
+    def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
+        lifetime = int(seconds * 1000)
+        self.store.run(lambda connection: recorder.take(connection, name, key, by=by, lifetime=lifetime, ended=ended))
+
+    def renew(self, name: str, key: str, *, seconds: float) -> bool:
+        lifetime = int(seconds * 1000)
+        return self.store.run(
+            lambda connection: leases.renew(connection, _row(connection, name), key, lifetime=lifetime)
+        )
+
+    def release(self, name: str, key: str) -> None:
+        self.store.run(lambda connection: leases.release(connection, _row(connection, name), key))
+
+    def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
+        found = self.store.run(lambda connection: recorder.record(connection, name, lease, run, told, by=by))
+        return cast("Answer", found)
+
+    def had(self, run: Run) -> Had:
+        return self.store.read(lambda connection: runs.had(connection, _row(connection, run.pipeline)))
+
+    def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
+        return self.store.read(
+            lambda connection: source_files.between(
+                connection, _row(connection, run.pipeline), source, after=after, until=until
+            )
+        )
+
+    def has_changed(self, run: Run, source: str, *, after: int, until: int) -> bool:
+        return self.store.read(
+            lambda connection: source_files.has_changed(
+                connection, _row(connection, run.pipeline), source, after=after, until=until
+            )
+        )
+
+    def newest(self, name: str) -> Run | None:
+        return next(iter(self.store.look(lambda connection: listing.page(connection, pipeline=name, limit=1))), None)
+
+    def report(self, run: str) -> Report:
+        def ask(connection: Connection) -> Report:
+            found = listing.find(connection, run)
+            if found is None:
+                raise InvalidInputError(f"There is no run {run}.")
+            return reports.of(connection, found)
+
+        return self.store.look(ask)
+
+    def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
+        return self.store.look(
+            lambda connection: listing.summaries(connection, listing.page(connection, pipeline=name, limit=limit))
+        )
+
+    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:
+        return self.store.look(lambda connection: lineage.around(connection, places, depth=depth, every=every))
+
+
+def _row(connection: Connection, name: str) -> int:
+    found = leases.find(connection, name)
+    if found is None:
+        raise InvalidInputError(f"The pipeline {name} was never run.")
+    return found.id
+
 
 State = str | Server | None
 Ending = Literal["done", "failed", "stopped", "given up"]

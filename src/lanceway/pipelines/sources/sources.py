@@ -1,27 +1,216 @@
-"""Sources: what there is of each when a run begins, and the rows that an output has not had yet."""
+"""The files of a source: what is there now, each with its time and its size."""
 
 from __future__ import annotations
 
+import glob
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
-from lanceway.jobs.running import Stop, never
+from lanceway.errors import InvalidInputError, InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
+from lanceway.jobs.executor import Stop, never
 from lanceway.lake.runs.runs import Run
 from lanceway.lake.runs.source_files import File
-from lanceway.pipelines import targets
-from lanceway.pipelines.file.problems import at
+from lanceway.pipelines import outputs, targets
+from lanceway.pipelines.file.yaml import at
 from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, Source
 from lanceway.pipelines.runs import failures
 from lanceway.pipelines.runs.failures import Named, said
 from lanceway.pipelines.runs.store import Held
-from lanceway.pipelines.sources import files, incremental, streams
 from lanceway.pipelines.transforms import functions
+from lanceway.spark.errors import plainly
+from lanceway.spark.types import arrow_schema, spark_schema
+from lanceway.spark.write.changes import CHANGE, read_changes
+from lanceway.spark.write.rewrite import DELETE
+from lanceway.tables.errors import translated
+from lanceway.tables.storage.store import local_path
+from lanceway.writes import columns as carried
+from lanceway.writes.additions import Additions
+from lanceway.writes.casting import to_spark
 
 if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lanceway.writes.table_ref import Target
+
+_GLOB = re.compile(r"([\[\]{}*?\\])")
+
+
+def find_files(patterns: tuple[str, ...], spark: Callable[[], SparkSession]) -> list[File]:
+    """Every file of some paths and globs. This machine's own are looked for without Spark."""
+    files: list[File] = []
+    for pattern in patterns:
+        path = local_path(pattern)
+        # Spark has alternatives in braces, which nobody else has.
+        if path is None or "{" in pattern or "\\" in pattern:
+            files += _by_spark(pattern, spark())
+        else:
+            files += _here(path)
+    return sorted(set(files), key=lambda file: file.path)
+
+
+def _here(path: Path) -> Iterator[File]:
+    text = str(path.absolute())
+    if not glob.has_magic(text) and not path.exists():
+        raise InvalidInputError(f"There is no file or folder {text}.")
+    for name in glob.glob(text) if glob.has_magic(text) else [text]:
+        for file in _below(Path(name)):
+            told = file.stat()
+            yield File(str(file), told.st_mtime_ns // 1_000_000, told.st_size)
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """As Spark does it: a folder's own files, and those of folders such as day=2026-01-31; nothing hidden."""
+    if path.is_file():
+        yield path
+        return
+    for child in sorted(path.iterdir()):
+        if not child.name.startswith((".", "_")) and (child.is_file() or "=" in child.name):
+            yield from _below(child)
+
+
+def _by_spark(pattern: str, spark: SparkSession) -> Iterator[File]:
+    from pyspark.errors import AnalysisException
+
+    try:
+        listed = spark.read.format("binaryFile").load(pattern)
+    except AnalysisException as error:
+        raise InvalidInputError(f"There is no file {pattern}: {error.getMessage()}") from error
+    for row in listed.selectExpr("path", "unix_millis(modificationTime) AS modified", "length").collect():
+        yield File(row["path"], row["modified"], row["length"])
+
+
+def literal(path: str) -> str:
+    """A path that Spark takes as it is, and not as a glob."""
+    return _GLOB.sub(r"\\\1", path)
+
+
+def base_path(patterns: tuple[str, ...]) -> str | None:
+    """The folder from which on the names of folders may be columns, where there is one."""
+    if len(patterns) != 1 or glob.has_magic(patterns[0]):
+        return None
+    path = local_path(patterns[0])
+    if path is None:
+        return patterns[0]
+    return str(path.absolute()) if path.is_dir() else None
+
+
+def rows_since(spark: SparkSession, target: Target, after: int, version: int) -> DataFrame:
+    """Rows that were added; where rows were changed meanwhile, these too, as they are at the end.
+
+    Raises InvalidTableStateError where that cannot be told, and TableVersionNotFoundError.
+    """
+    if version < after:
+        raise InvalidTableStateError(f"{target.name} has only {version} versions: it was made anew.")
+    added = _only_added(target, after, version)
+    if added is not None:
+        return _fragments(spark, target, version, added)
+    changes = read_changes(spark, target, after, version)
+    return changes.where(changes[CHANGE] != DELETE).drop(CHANGE)
+
+
+def _only_added(target: Target, after: int, version: int) -> list[tuple[int, int]] | None:
+    """The fragments that were added, with the versions that did it; None where rows may have been changed as well."""
+    try:
+        added = [(one.version, one.fragment) for one in Additions(target).between(after + 1, version)]
+    except InvalidTableStateError:
+        return None
+    # A column that was dropped, and added by another version, is new to each version by itself.
+    return None if carried.made_anew(_first(target, after), target.open(version=version)) else added
+
+
+def _first(target: Target, after: int) -> lance.LanceDataset:
+    """The version from which on rows are new; the next one where that was cleaned up, which nobody needs else."""
+    try:
+        return target.open(version=after)
+    except TableVersionNotFoundError:
+        return target.open(version=after + 1)
+
+
+def _fragments(spark: SparkSession, target: Target, version: int, added: list[tuple[int, int]]) -> DataFrame:
+    """The rows of fragments, each as the version had it that added it."""
+    schema = spark_schema(target.open(version=version).schema)
+    shares = spark.createDataFrame([(json.dumps(one),) for one in added], "fragment string")
+    shares = shares.repartition(max(1, min(len(added), 64)))
+    return shares.mapInArrow(partial(_read, target, schema), schema)
+
+
+def _read(target: Target, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    wanted = arrow_schema(schema)
+    with plainly():
+        for version, fragment in (json.loads(one) for batch in batches for one in batch.column(0).to_pylist()):
+            dataset = target.open(version=version)
+            found = dataset.get_fragment(fragment)
+            assert found is not None, "a version keeps its fragments"
+            names = [name for name in schema.names if name in dataset.schema.names]
+            with translated(target.table(), "Reading what was added"):
+                for batch in found.scanner(columns=names, blob_handling="all_binary").to_batches():
+                    # A column that the table has got since is null.
+                    columns = [
+                        batch.column(name) if name in names else pa.nulls(batch.num_rows) for name in schema.names
+                    ]
+                    yield to_spark(pa.RecordBatch.from_arrays(columns, schema.names), wanted)
+
+
+# Beside what tasks note of their writes, and gone with the table's folder as well.
+_FOLDER = ".lanceway/streams"
+_LOOK = 0.2  # seconds between two looks whether to stop
+
+
+def take_over(
+    spark: SparkSession, pipeline: Pipeline, source: Source, config: str | Path | None, stop: Stop, *, run: str
+) -> None:
+    """Bring all that a stream has by now into its table, which is made if need be.
+
+    Asked to stop, it ends with the batch that is under way; the next run goes on from there. Raises
+    InvalidInputError where Spark has no place to note how far it is, and what Spark raises.
+    """
+    target, frame = targets.find(source.table, config), _frame(spark, source)
+    if not outputs.version_of(target):
+        _make(spark, frame, target, job=f"{run}/{source.name}")
+    writer = frame.writeStream.format("lance").options(**target.to_options()).outputMode("append")
+    writer = writer.option("checkpointLocation", _checkpoint(pipeline, source, target))
+    query = writer.trigger(availableNow=True).start()
+    try:
+        while not query.awaitTermination(_LOOK):  # type: ignore[arg-type]
+            if stop():
+                break
+    finally:
+        query.stop()
+
+
+def _frame(spark: SparkSession, source: Source) -> DataFrame:
+    reader = spark.readStream.format(source.where[0]).options(**source.options)
+    return (reader.schema(source.schema) if source.schema else reader).load()
+
+
+def _make(spark: SparkSession, frame: DataFrame, target: Target, *, job: str) -> None:
+    """The table without a row: it has a place then, whether or not anything has come yet."""
+    with outputs.Rooms() as rooms, rooms.above(target):
+        nothing = spark.createDataFrame([], frame.schema)
+        outputs.write_in_two_phases(spark, nothing, target, {}, unique=(), overwrite=False, job=job)
+
+
+def _checkpoint(pipeline: Pipeline, source: Source, target: Target) -> str:
+    if source.checkpoint is not None:
+        return str(local_path(source.checkpoint) or source.checkpoint)
+    folder = local_path(target.table().location)
+    if folder is None:
+        raise InvalidInputError(
+            f"{source.table} lies where Spark may not be able to write. Give checkpoint: a folder in which Spark can "
+            "note how far it has read."
+        )
+    return str(folder / _FOLDER / pipeline.name / source.name)
+
 
 # As of what a source is read: a table's version, the number of the run for files, 0 for all that has none.
 Pins = Mapping[str, Mapping[str, Any]]
@@ -42,7 +231,7 @@ class Sources:
 
     def pin(self, number: int) -> tuple[Pins, Mapping[str, Sequence[File]]]:
         """What there is of each source now, and the files that are to be recorded together with that."""
-        found = {source.name: files.found(source.where, self.spark) for source in self._of(FILES)}
+        found = {source.name: find_files(source.where, self.spark) for source in self._of(FILES)}
         pins: dict[str, dict[str, Any]] = {name: {"version": number} for name in found}
         for source in self._of(TABLE):
             pins[source.name] = self._table(source)
@@ -71,7 +260,7 @@ class Sources:
 
         spark = self.spark()
         try:
-            streams.take_over(spark, self.pipeline, source, self.config, self.stop, run=self.run.key)
+            take_over(spark, self.pipeline, source, self.config, self.stop, run=self.run.key)
         except (AnalysisException, ParseException, Py4JJavaError) as error:
             raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
         except PySparkException as error:
@@ -116,10 +305,10 @@ class Sources:
     def _files(self, source: Source, after: int, version: int) -> DataFrame:
         new, every = self._listed(source, after, version), self._listed(source, 0, version)
         reader = self._reader(source).format(str(source.format))
-        base = files.base(source.where)
+        base = base_path(source.where)
         reader = reader.option("basePath", base) if base else reader
         if new:
-            return reader.load([files.literal(file.path) for file in new])
+            return reader.load([literal(file.path) for file in new])
         if source.schema:
             return self.spark().createDataFrame([], source.schema)
         if not every:
@@ -128,7 +317,7 @@ class Sources:
                 source.line,
                 f"The source {source.name!r} has no files yet. Give it a schema, and it may be empty.",
             )
-        return reader.load([files.literal(every[0].path)]).limit(0)
+        return reader.load([literal(every[0].path)]).limit(0)
 
     def _listed(self, source: Source, after: int, version: int) -> list[File]:
         return list(self.held.ledger.files(self.run, source.name, after=after, until=version))
@@ -142,7 +331,7 @@ class Sources:
         if after == version:
             return self.spark().read.format("lance").options(**options).load().limit(0)
         try:
-            return incremental.rows(self.spark(), target, after, version)
+            return rows_since(self.spark(), target, after, version)
         except (InvalidTableStateError, TableVersionNotFoundError) as error:
             raise at(
                 self.pipeline.file,

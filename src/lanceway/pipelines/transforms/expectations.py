@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.pipelines.file.problems import at
+from lanceway.pipelines.file.yaml import at
 from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
 from lanceway.pipelines.runs.failures import said
 from lanceway.tables.schema.fields import quoted

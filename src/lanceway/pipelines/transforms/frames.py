@@ -8,12 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.pipelines import graph
-from lanceway.pipelines.file.problems import at
+from lanceway.pipelines import model
+from lanceway.pipelines.file.yaml import at
 from lanceway.pipelines.model import BATCHES, SQL, Pipeline, Source, Transform
 from lanceway.pipelines.runs.failures import Named, said
 from lanceway.pipelines.sources.sources import Pins, Sources
-from lanceway.pipelines.transforms import batches, expectations, functions
+from lanceway.pipelines.transforms import expectations, functions
 from lanceway.pipelines.transforms.expectations import Checked
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Frames:
     def results(self, name: str, after: After) -> dict[str, Any]:
         """What expectations came to on the way to a step."""
         found = {}
-        for step in graph.above(self.pipeline, name):
+        for step in model.above(self.pipeline, name):
             results = self._made[self._key(step, after)].results()
             if results is not None:
                 found[step] = results
@@ -59,7 +59,7 @@ class Frames:
         self._kept.clear()
 
     def _key(self, name: str, after: After) -> _Key:
-        return name, tuple((source.name, after[source.name]) for source in graph.sources_of(self.pipeline, name))
+        return name, tuple((source.name, after[source.name]) for source in model.sources_of(self.pipeline, name))
 
     def _checked(self, name: str, after: After) -> Checked:
         key = self._key(name, after)
@@ -74,7 +74,7 @@ class Frames:
 
     def _is_shared(self, node: Transform) -> bool:
         aside = any(rule.into for rule in node.expect)
-        return len(graph.consumers(self.pipeline, node.name)) + aside > 1
+        return len(model.consumers(self.pipeline, node.name)) + aside > 1
 
     def _source(self, node: Source, after: After) -> DataFrame:
         return self.sources.rows(node, after[node.name], self.pins[node.name]["version"])
@@ -110,7 +110,7 @@ class Frames:
 
     def _batches(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
         function, (frame,) = functions.find(node.body), inputs.values()
-        work = partial(batches.apply, node.name, node.body, function, node.arguments)
+        work = partial(functions.apply, node.name, node.body, function, node.arguments)
         with functions.travelling(function, self.pipeline.folder):
             return frame.mapInArrow(work, str(node.schema))
 

@@ -24,7 +24,8 @@ from lanceway import drawing
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
-from lanceway.lake.runs import leases, lineage, listing, recorder, report, runs, source_files
+from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
+from lanceway.lake.runs import runs as report
 from lanceway.lake.runs.runs import Run
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree.names import checked_text

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from starlette.types import Send
 
 from lanceway.errors import InternalError
-from lanceway.server.lance import context
+from lanceway.server.lance import fields
 from lanceway.server.lance.safe_options import without_secrets
 from lanceway.wire import lance
 from lanceway.wire.lance import Route
@@ -39,8 +39,8 @@ async def send_answer(send: Send, answer: Answer) -> None:
 def written(route: Route, response: Any) -> Answer:
     """A catalog's response as the route's answer. Run where the response was made: it may be large."""
     if route.answer is lance.Answer.EMPTY:
-        return Answer(route.status, b"", context.to_headers(_context(response)))
-    return Answer(route.status, _BODIES[route.answer](response), [JSON, *context.to_headers(_context(response))])
+        return Answer(route.status, b"", fields.to_headers(_context(response)))
+    return Answer(route.status, _BODIES[route.answer](response), [JSON, *fields.to_headers(_context(response))])
 
 
 def _model(response: Any) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.server.lance import context
 from lanceway.tables.storage import options
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, Match, Route
@@ -78,7 +79,7 @@ def collect(
         if fields.get("index_name") not in (None, match.index_name):
             raise InvalidInputError("The index_name in the body is not the one in the path.")
         fields["index_name"] = match.index_name
-    told = context.merged(fields.get("context"), headers)
+    told = merged(fields.get("context"), headers)
     if told is not None:
         fields["context"] = told
     return fields
@@ -100,3 +101,96 @@ def _kind(body: object) -> str:
     if isinstance(body, list):
         return "an array"
     return "a string" if isinstance(body, str) else "a number, true or false"
+
+
+PREFIX = "header."
+# What every client sends, what a proxy adds, what is a credential, what describes one body.
+_KEPT_HERE = frozenset(
+    {
+        "accept",
+        "authorization",
+        "cache-control",
+        "connection",
+        "cookie",
+        "date",
+        "dnt",
+        "expect",
+        "forwarded",
+        "from",
+        "host",
+        "keep-alive",
+        "origin",
+        "pragma",
+        "priority",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "range",
+        "referer",
+        "server",
+        "set-cookie",
+        "te",
+        "trailer",
+        "traceparent",
+        "tracestate",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "vary",
+        "via",
+        "www-authenticate",
+        "x-api-key",
+        "x-real-ip",
+        "x-request-id",
+    }
+)
+_KEPT_FAMILIES = ("accept-", "access-control-", "content-", "if-", "proxy-", "sec-", "x-forwarded-")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,4096}")
+_MOST = 64
+
+
+def _passes(name: str) -> bool:
+    return name not in _KEPT_HERE and not name.startswith(_KEPT_FAMILIES)
+
+
+def from_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """What of a request's headers is for the catalog."""
+    found: dict[str, str] = {}
+    for raw, value in headers:
+        key = _key_of(raw)
+        if key is not None:
+            found[key] = value.decode("latin-1")
+    return found
+
+
+@lru_cache(1024)  # every request of a client has the same names
+def _key_of(raw: bytes) -> str | None:
+    """The entry that a header is kept as; None for one that ends here."""
+    name = raw.decode("latin-1")
+    return PREFIX + name if _passes(name) else None
+
+
+def merged(given: object, headers: Iterable[tuple[bytes, bytes]]) -> Any:
+    """The request's context. A header that was sent beats an entry that says so, and no entry names a credential."""
+    sent = from_headers(headers)
+    if not isinstance(given, Mapping):
+        return given if given is not None else sent or None
+    kept = {key: value for key, value in given.items() if not _is_header(key) or _passes(key[len(PREFIX) :].lower())}
+    return {**kept, **sent}
+
+
+def to_headers(context: Mapping[str, str] | None) -> list[tuple[bytes, bytes]]:
+    """The headers that an answer's context asks for; one that cannot be sent stays in the body alone."""
+    if not context:
+        return []
+    named = ((key[len(PREFIX) :].lower(), value) for key, value in context.items() if _is_header(key))
+    fit = (
+        (name.encode(), value.encode("latin-1"))
+        for name, value in named
+        if _passes(name) and _NAME.fullmatch(name) and _VALUE.fullmatch(value)
+    )
+    return list(fit)[:_MOST]
+
+
+def _is_header(key: object) -> bool:
+    return isinstance(key, str) and key.startswith(PREFIX)

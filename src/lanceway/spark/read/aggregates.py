@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from lanceway.spark.types import arrow_schema
-from lanceway.writes.batching import chunks
+from lanceway.writes.stage import chunks
 
 if TYPE_CHECKING:
     import pyarrow as pa

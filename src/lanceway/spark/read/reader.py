@@ -1,13 +1,12 @@
-"""Reading a Lance table in Spark: planned in the driver at one version, read in tasks through pylance.
-
-What a reader holds travels to every task, so it is small and can be pickled; an open dataset is neither.
-"""
+"""What is read of a table: one version of it, and which columns. Looked up in the driver, before any task runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -15,12 +14,14 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
+    TableColumnNotFoundError,
     TableNotFoundError,
     TableVersionNotFoundError,
 )
 from lanceway.spark.errors import plainly
-from lanceway.spark.read import filters, indexed, partitions, search, snapshot
+from lanceway.spark.read import filters, search
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
+from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
 from lanceway.writes.options import OWNER, ReadOptions
 
@@ -30,7 +31,117 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import DataType, StructType
 
+    from lanceway.writes.options import ReadOptions
     from lanceway.writes.table_ref import Target
+
+
+def pin(target: Target, read: ReadOptions) -> tuple[ReadOptions, lance.LanceDataset]:
+    """What to read, by the number of its version, whatever way the version was asked for."""
+    dataset = target.open(version=read.version, tag=read.tag, branch=read.branch, asof=read.asof)
+    branch = read.branch
+    if read.tag is not None:
+        with translated(named(target), "Listing the tags"):
+            branch = dataset.tags.list()[read.tag].get("branch")
+    if read.filter is not None and not read.searches:
+        with translated(named(target), "The option filter"):
+            dataset.scanner(columns=[], with_row_id=True, filter=read.filter).explain_plan()
+    return replace(read, version=int(dataset.version), branch=branch, tag=None, asof=None), dataset
+
+
+def schema_of(target: Target, read: ReadOptions, dataset: lance.LanceDataset) -> pa.Schema:
+    """The columns of what is read, in Lance's types. Raises TableColumnNotFoundError."""
+    import pyarrow as pa
+
+    if read.searches:
+        return search.search(target, read).schema
+    own = dataset.schema
+    fields = list(own) if read.columns is None else [field_of(target, own, name) for name in read.columns]
+    wanted = ((ROW_ID, read.with_row_id), (ROW_ADDRESS, read.with_row_address))
+    return pa.schema([*fields, *(pa.field(name, pa.uint64(), nullable=False) for name, asked in wanted if asked)])
+
+
+def field_of(target: Target, schema: pa.Schema, name: str) -> pa.Field:
+    """A column by its name. Raises TableColumnNotFoundError, naming those there are."""
+    if name not in schema.names:
+        raise TableColumnNotFoundError(f"{target.name} has no column {name!r}. It has: {', '.join(schema.names)}.")
+    return schema.field(name)
+
+
+def named(target: Target) -> Table:
+    """For messages alone: to know where a table lies, its catalog would have to be asked."""
+    return Table(target.name, "")
+
+
+# A task costs some tenths of a second however little it reads, and a failed one is read again as a whole.
+_SMALLEST, _LARGEST = 8 * 2**20, 256 * 2**20
+_TASKS_PER_CORE = 2
+
+
+def shares(dataset: lance.LanceDataset, count: int | None) -> list[tuple[int, ...]]:
+    """The ids of the fragments that each task reads, in the table's order: about `count` tasks, at least one."""
+    weights = _weights(dataset)
+    wanted = count or _tasks(sum(size for _, size in weights))
+    return split(weights, wanted)
+
+
+def split(weights: Sequence[tuple[int, int]], count: int) -> list[tuple[int, ...]]:
+    """Neighbours stay together; each part has about the same weight, and none is empty but where there is nothing."""
+    total = sum(weight for _, weight in weights)
+    parts: dict[int, list[int]] = {}
+    for (id_, weight), end in zip(weights, accumulate(weight for _, weight in weights), strict=True):
+        middle = end - weight / 2
+        parts.setdefault(int(middle * count / total) if total else 0, []).append(id_)
+    return [tuple(parts[part]) for part in sorted(parts)] or [()]
+
+
+def _weights(dataset: lance.LanceDataset) -> list[tuple[int, int]]:
+    """Each fragment's id and size: in bytes, or in rows where an older writer has not noted them."""
+    found = [fragment.metadata for fragment in dataset.get_fragments()]
+    sizes = [[file.file_size_bytes or 0 for file in fragment.files] for fragment in found]
+    if all(min(files, default=0) for files in sizes):
+        return [(fragment.id, sum(files)) for fragment, files in zip(found, sizes, strict=True)]
+    return [(fragment.id, int(fragment.physical_rows)) for fragment in found]
+
+
+def _tasks(size: int) -> int:
+    """Two for each core of this machine, but no task without some work, nor one with very much."""
+    cores = os.cpu_count() or 1
+    by_cores = min(_TASKS_PER_CORE * cores, -(-size // _SMALLEST))
+    return max(1, by_cores, -(-size // _LARGEST))
+
+
+# More rows than that are worth more tasks, and are not looked for twice.
+_FEW = 10_000
+# So many rows that no index has yet may be searched while a scan is planned.
+_UNINDEXED = 100_000
+# Those that know rows one by one. Others know where rows may be, which then have to be read.
+_EXACT = ("BTreeIndexDetails", "BitmapIndexDetails", "LabelListIndexDetails")
+
+
+def indexed_fragments(dataset: lance.LanceDataset, condition: str | None, few: int = _FEW) -> tuple[int, ...] | None:
+    """The fragments with the rows of a condition. None where no index answers it alone, or where they are many."""
+    if condition is None or not _is_answered(dataset, condition):
+        return None
+    rows = dataset.scanner(columns=[], filter=condition, with_row_address=True, limit=few).to_table()
+    if rows.num_rows == few:
+        return None
+    return tuple(sorted({address >> 32 for address in rows["_rowaddr"].to_pylist()}))
+
+
+def _is_answered(dataset: lance.LanceDataset, condition: str) -> bool:
+    indices = dataset.describe_indices()
+    if not indices:
+        return False
+    # pylance tells by its plan alone which indices it asks, and whether rows are left to be looked at.
+    plan = dataset.scanner(columns=[], filter=condition, with_row_address=True).explain_plan()
+    asked = [index for index in indices if f"@{index.name}(" in plan]
+    total = dataset.count_rows()
+    return (
+        bool(asked)
+        and "refine_filter=--" in plan
+        and all(index.type_url.endswith(_EXACT) and total - index.num_rows_indexed <= _UNINDEXED for index in asked)
+    )
+
 
 # How much pylance may read ahead in one task; its own default would be gigabytes for each of them.
 _READ_AHEAD = 256 * 2**20
@@ -96,11 +207,11 @@ class LanceReader(DataSourceReader):
         if read.searches or read.limit is not None:
             return [Share(read, None)]
         if read.partitions is None:
-            with translated(snapshot.named(self._target), "Looking for rows by an index"):
-                few = indexed.fragments(dataset, filters.both(read.filter, *self._pushed))
+            with translated(named(self._target), "Looking for rows by an index"):
+                few = indexed_fragments(dataset, filters.both(read.filter, *self._pushed))
             if few is not None:
                 return [Share(read, few)]
-        return [Share(read, ids) for ids in partitions.shares(dataset, read.partitions)]
+        return [Share(read, ids) for ids in shares(dataset, read.partitions)]
 
     @plainly()
     def found(self) -> Iterator[pa.RecordBatch] | None:
@@ -108,15 +219,15 @@ class LanceReader(DataSourceReader):
         read, dataset = self._plan()
         if read.searches or read.limit is not None or read.partitions is not None:
             return None
-        with translated(snapshot.named(self._target), "Looking for rows by an index"):
-            few = indexed.fragments(dataset, filters.both(read.filter, *self._pushed), _AT_ONCE)
+        with translated(named(self._target), "Looking for rows by an index"):
+            few = indexed_fragments(dataset, filters.both(read.filter, *self._pushed), _AT_ONCE)
         return None if few is None else self.read(Share(read, few))
 
     def _plan(self) -> tuple[ReadOptions, lance.LanceDataset]:
         if self._planned is None:
-            read, dataset = snapshot.pin(self._target, self._read)
+            read, dataset = pin(self._target, self._read)
             whole = replace(read, columns=None, with_row_id=True, with_row_address=not read.searches)
-            self._check(snapshot.schema_of(self._target, whole, dataset))
+            self._check(schema_of(self._target, whole, dataset))
             self._planned = read, dataset
         return self._planned
 
@@ -126,7 +237,7 @@ class LanceReader(DataSourceReader):
         from pyspark.sql.types import StructType
 
         for field in self._schema:
-            found = spark_schema(pa.schema([snapshot.field(self._target, own, field.name)]))[0].dataType
+            found = spark_schema(pa.schema([field_of(self._target, own, field.name)]))[0].dataType
             # Of a struct, Spark may ask for some fields alone.
             both_structs = isinstance(found, StructType) and isinstance(field.dataType, StructType)
             if not both_structs and found.simpleString() != field.dataType.simpleString():
@@ -160,7 +271,7 @@ class LanceReader(DataSourceReader):
         fragments = None if share.fragments is None else _chosen(dataset, share.fragments)
         if fragments == []:
             return
-        with translated(snapshot.named(self._target), "Reading"):
+        with translated(named(self._target), "Reading"):
             yield from dataset.scanner(
                 columns=[name for name in self._schema.names if name not in (ROW_ID, ROW_ADDRESS)],
                 filter=filters.both(read.filter, *self._pushed),

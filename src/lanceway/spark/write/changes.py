@@ -1,29 +1,73 @@
-"""What became of a table's rows between two versions, as a data frame."""
+"""Rows compared by value, whatever their columns are: Spark itself compares no maps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
-from lanceway.spark.write.changed_rows import DELETE, INSERT, UPDATE
-from lanceway.spark.write.comparing import differ
+from lanceway.spark.write.rewrite import DELETE, INSERT, UPDATE
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import columns as carried
-from lanceway.writes import named
+from lanceway.writes import table_ref
 from lanceway.writes.casting import to_spark
 
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructField, StructType
 
     from lanceway.writes.table_ref import Target
+
+
+def differ(fields: Sequence[StructField], one: str, other: str) -> Column:
+    """Whether rows of two aliased frames have another value in any of the fields; nulls are alike."""
+    from pyspark.sql import functions as f
+
+    found = [
+        ~_comparable(f.col(f"{one}.{quoted(field.name)}"), field.dataType).eqNullSafe(
+            _comparable(f.col(f"{other}.{quoted(field.name)}"), field.dataType)
+        )
+        for field in fields
+    ]
+    return reduce(or_, found, f.lit(False))
+
+
+def _comparable(column: Column, type_: DataType) -> Column:
+    """The same with the entries of maps in their place."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if not _has_map(type_):
+        return column
+    if isinstance(type_, MapType):
+        value = type_.valueType
+        return f.transform(
+            f.map_entries(column), lambda entry: f.struct(entry["key"], _comparable(entry["value"], value))
+        )
+    if isinstance(type_, ArrayType):
+        element = type_.elementType
+        return f.transform(column, lambda one: _comparable(one, element))
+    assert isinstance(type_, StructType)
+    inside = f.struct(*(_comparable(column[field.name], field.dataType) for field in type_))
+    return f.when(column.isNotNull(), inside)
+
+
+def _has_map(type_: DataType) -> bool:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(type_, ArrayType):
+        return _has_map(type_.elementType)
+    if isinstance(type_, StructType):
+        return any(_has_map(field.dataType) for field in type_)
+    return isinstance(type_, MapType)
+
 
 CHANGE = "_change"
 _KEY = "_lanceway_key"
@@ -32,7 +76,7 @@ _MOVES, _REPLACES = "Rewrite", "Overwrite"
 
 
 def read_changes(
-    spark: SparkSession, target: named.Named, from_version: int, to_version: int | None = None
+    spark: SparkSession, target: table_ref.Named, from_version: int, to_version: int | None = None
 ) -> DataFrame:
     """The rows that were inserted, updated or deleted after `from_version`, up to `to_version` or the latest.
 
@@ -44,7 +88,7 @@ def read_changes(
     """
     from pyspark.sql import functions as f
 
-    found = named.target(target)
+    found = table_ref.target(target)
     new = found.open(version=to_version)
     last = int(new.version)
     if not 0 <= from_version <= last:

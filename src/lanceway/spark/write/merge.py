@@ -1,23 +1,124 @@
-"""Rows of a data frame merged into a table by their keys, in one transaction."""
+"""Rows beside those of a table that have the same keys, looked up by the tasks that have them.
+
+A join brings every key of the table to the task of the rows that may match, and sorts them there. Each task may as
+well read the keys of the whole table itself: they are few bytes of each row, and none of them goes through Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
-from lanceway.spark.write import lookups
-from lanceway.spark.write.changed_rows import ACTION, DELETE, INSERT, TWIN, UPDATE
-from lanceway.spark.write.rewriting import Base, Changed, rewrite
+from lanceway.spark.errors import plainly
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
+from lanceway.spark.write.rewrite import ACTION, DELETE, INSERT, TWIN, UPDATE, Base, Changed, rewrite
 from lanceway.spark.write.stream import QUERY
+from lanceway.tables import dataset
+from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
-from lanceway.writes import named, write_id
+from lanceway.writes import table_ref, write_id
+from lanceway.writes.casting import to_spark
+from lanceway.writes.destination import Destination
+from lanceway.writes.stage import chunks
 from lanceway.writes.write_id import Mark
 
 if TYPE_CHECKING:
+    import lance
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from lanceway.spark.write.rewrite import Base
+
+# Keys that are read in all, if every task reads them once: beyond that, a join is the better way.
+_MOST = 100_000_000
+# What a task looks up at a time: rows, or bytes of them.
+_ROWS, _BYTES = 250_000, 64 * 2**20
+_BATCH = 2**20  # rows of the table
+_AT = "_lanceway_at"
+
+
+def suits(spark: SparkSession, frame: DataFrame, base: Base, keys: Sequence[str]) -> bool:
+    """Whether keys are whole numbers or texts, of one type on both sides, and the table is not too large."""
+    from pyspark.sql.types import IntegralType, StringType
+
+    own = spark_schema(base.schema)
+    for key in keys:
+        type_ = own[key].dataType
+        if frame.schema[key].dataType != type_ or not isinstance(type_, IntegralType | StringType):
+            return False
+    tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    rows = int(dataset.open_at(base.place.reading, version=base.version).count_rows())
+    return rows * tasks <= _MOST
+
+
+def look_up(frame: DataFrame, base: Base, keys: Sequence[str]) -> DataFrame:
+    """The rows with the addresses of those that match, and their ids where they keep them; null where none does.
+
+    A row that matches several is there as often. A null matches nothing.
+    """
+    from pyspark.sql.types import LongType, StructType
+
+    schema = StructType(list(frame.schema))
+    for name in _beside(base.stable):
+        schema = schema.add(name, LongType())
+    return frame.mapInArrow(partial(_look_up, base.place, base.version, base.stable, list(keys), schema), schema)
+
+
+def _beside(stable: bool) -> list[str]:
+    return [ROW_ADDRESS, ROW_ID] if stable else [ROW_ADDRESS]
+
+
+def _look_up(
+    place: Destination,
+    version: int,
+    stable: bool,
+    keys: list[str],
+    schema: StructType,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    opened: lance.LanceDataset | None = None
+    told = arrow_schema(schema)
+    read = pa.schema([told.field(name) for name in (*keys, *_beside(stable))])
+    with plainly():
+        for rows in (chunk.combine_chunks() for chunk in chunks(batches, rows=_ROWS, bytes_=_BYTES)):
+            if opened is None:
+                opened = dataset.open_at(place.current().reading, version=version)
+            with translated(place.table, "Looking up keys"):
+                matches = _matches(opened, rows, keys, read, stable=stable)
+            yield from _joined(rows, matches, _beside(stable))
+
+
+def _matches(opened: lance.LanceDataset, rows: pa.Table, keys: list[str], read: pa.Schema, *, stable: bool) -> pa.Table:
+    """Where rows stand whose keys the table has, beside the addresses there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    scanner = opened.scanner(columns=keys, with_row_address=True, with_row_id=stable, batch_size=_BATCH)
+    wanted = pc.unique(rows.column(keys[0]))
+    found = []
+    for batch in (to_spark(batch, read) for batch in scanner.to_batches()):
+        found.append(batch.filter(pc.is_in(batch.column(keys[0]), value_set=wanted, skip_nulls=True)))
+    numbered = rows.select(keys).append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
+    return numbered.join(pa.Table.from_batches(found, read), keys, join_type="inner")
+
+
+def _joined(rows: pa.Table, matches: pa.Table, beside: list[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    at = matches.column(_AT)
+    others = pc.indices_nonzero(pc.invert(pc.is_in(pa.array(range(rows.num_rows), pa.int64()), value_set=at)))
+    for taken, told in ((at, matches), (others, None)):
+        some = rows.take(taken)
+        for name in beside:
+            some = some.append_column(name, pa.nulls(some.num_rows, pa.int64()) if told is None else told.column(name))
+        yield from some.combine_chunks().to_batches()
+
 
 SOURCE, TARGET = "source", "target"
 _TWINS = "_lanceway_twins"
@@ -26,7 +127,7 @@ _TWINS = "_lanceway_twins"
 def merge(
     spark: SparkSession,
     frame: DataFrame,
-    target: named.Named,
+    target: table_ref.Named,
     *,
     on: str | Sequence[str],
     when_matched_update: bool | Mapping[str, str] = False,
@@ -46,11 +147,13 @@ def merge(
     where others change the table faster than it can be read.
     """
     clauses = _Clauses(_names(on), when_matched_update, when_matched_delete, when_not_matched_insert)
-    return rewrite(spark, named.target(target), lambda base: _changes(spark, frame, base, clauses), Mark.of_job(job))
+    return rewrite(
+        spark, table_ref.target(target), lambda base: _changes(spark, frame, base, clauses), Mark.of_job(job)
+    )
 
 
 def merge_batches(
-    target: named.Named,
+    target: table_ref.Named,
     *,
     on: str | Sequence[str],
     when_matched_update: bool | Mapping[str, str] = False,
@@ -62,7 +165,7 @@ def merge_batches(
 
     def merge_batch(frame: DataFrame, batch: int) -> None:
         spark = frame.sparkSession
-        mark, found = Mark(query=_query(spark), batch=batch), named.target(target)
+        mark, found = Mark(query=_query(spark), batch=batch), table_ref.target(target)
         if not write_id.is_replayed(found.table(), mark):
             rewrite(spark, found, lambda base: _changes(spark, frame, base, clauses), mark)
 
@@ -112,7 +215,7 @@ def _changes(spark: SparkSession, frame: DataFrame, base: Base, clauses: _Clause
     from pyspark.sql import functions as f
 
     _check(frame, base, clauses)
-    if clauses.replaces(frame, base) and lookups.suits(spark, frame, base, clauses.on):
+    if clauses.replaces(frame, base) and suits(spark, frame, base, clauses.on):
         return _replacing(frame, base, clauses)
     source = _with_twins(frame, clauses.on).alias(SOURCE)
     rows = base.rows(spark, _needed(frame, base, clauses)).alias(TARGET)
@@ -145,7 +248,7 @@ def _replacing(frame: DataFrame, base: Base, clauses: _Clauses) -> DataFrame:
     columns = [f.col(quoted(field.name)).cast(field.dataType).alias(field.name) for field in spark_schema(base.schema)]
     rows = _with_twins(frame, clauses.on).select(*columns, f.col(_TWINS).alias(TWIN))
     action = f.when(f.col(ROW_ADDRESS).isNull(), f.lit(INSERT)).otherwise(f.lit(UPDATE))
-    return lookups.look_up(rows, base, clauses.on).withColumn(ACTION, action)
+    return look_up(rows, base, clauses.on).withColumn(ACTION, action)
 
 
 def _check(frame: DataFrame, base: Base, clauses: _Clauses) -> None:
@@ -208,3 +311,44 @@ def _of(side: str, column: str) -> Column:
     from pyspark.sql import functions as f
 
     return f.col(f"{side}.{quoted(column)}")
+
+
+def update(
+    spark: SparkSession, target: table_ref.Named, values: Mapping[str, str], *, where: str | None = None
+) -> Changed:
+    """Give columns new values in the rows that meet a condition, or in all. Both are Spark SQL over the columns."""
+    if not values:
+        raise InvalidInputError("update has nothing to do: give columns and their new values.")
+
+    def changes(base: Base) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        unknown = [name for name in values if name not in base.schema.names]
+        if unknown:
+            raise InvalidInputError(
+                f"update: {base.target.name} has no column {unknown[0]!r}. It has: {', '.join(base.schema.names)}."
+            )
+        rows = base.rows(spark)
+        chosen = rows if where is None else rows.where(where)
+        columns = [
+            f.expr(values[field.name]).cast(field.dataType).alias(field.name)
+            if field.name in values
+            else chosen[quoted(field.name)]
+            for field in spark_schema(base.schema)
+        ]
+        ids = [chosen[ROW_ID]] if base.stable else []
+        return chosen.select(*columns, chosen[ROW_ADDRESS], *ids, f.lit(UPDATE).alias(ACTION))
+
+    return rewrite(spark, table_ref.target(target), changes, None)
+
+
+def delete(spark: SparkSession, target: table_ref.Named, *, where: str) -> Changed:
+    """Delete the rows that meet a condition in Spark SQL over the columns. `true` means all."""
+
+    def changes(base: Base) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        chosen = base.rows(spark).where(where)
+        return chosen.select(chosen[ROW_ADDRESS], f.lit(DELETE).alias(ACTION))
+
+    return rewrite(spark, table_ref.target(target), changes, None)

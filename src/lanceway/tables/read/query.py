@@ -25,7 +25,9 @@ from lanceway.errors import InvalidInputError
 from lanceway.tables.cache import read_at
 from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
-from lanceway.tables.read import fulltext, hybrid, vectors
+from lanceway.tables.read import search as fulltext
+from lanceway.tables.read import search as hybrid
+from lanceway.tables.read import search as vectors
 from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:

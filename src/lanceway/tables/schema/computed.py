@@ -17,7 +17,7 @@ from lance_namespace_urllib3_client.models.add_virtual_column_entry import AddVi
 from lanceway.errors import InvalidInputError
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.errors import translated
-from lanceway.tables.schema import arrow_json, fields, function_refs
+from lanceway.tables.schema import arrow_json, fields, views
 
 if TYPE_CHECKING:
     import lance
@@ -80,7 +80,7 @@ def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: 
 def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVirtualColumnEntry) -> list[pa.Field]:
     import pyarrow as pa
 
-    function = function_refs.read(f"{_ADD}: the function of {name!r} of {table.name}", entry.udf, entry.udf_backend)
+    function = views.read_function(f"{_ADD}: the function of {name!r} of {table.name}", entry.udf, entry.udf_backend)
     inputs = [fields.require_top(table, dataset.schema, path, _ADD) for path in entry.input_columns]
     if not entry.outputs:
         raise InvalidInputError(f"{_ADD}: the virtual column {name!r} of {table.name} has no outputs.")

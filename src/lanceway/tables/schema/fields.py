@@ -109,3 +109,15 @@ def _children(type_: pa.DataType) -> Iterable[pa.Field]:
     if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_):
         return [type_.value_field, *_children(type_.value_type)]
     return []
+
+
+EXTENSION = "lance.blob.v2"
+ENCODING = b"lance-encoding:blob"
+
+
+def is_blob_type(type_: pa.DataType) -> bool:
+    return getattr(type_, "extension_name", None) == EXTENSION
+
+
+def is_blob(field: pa.Field) -> bool:
+    return is_blob_type(field.type) or ENCODING in (field.metadata or {})

@@ -1,17 +1,23 @@
-"""Materialized views: tables that say in their schema's metadata how their rows come about.
+"""Python functions as clients name them: by their import path, in a small JSON envelope.
 
-A view's source query is JSON text: `{"source": ["team", "orders"], "columns": {"total": "price * amount"}, "where":
-"price > 0", "key": ["id"]}` for rows that come from rows of one table, or `{"sql": "SELECT …"}`.
+The contract has pickles in this place. To load a pickle is to run whatever its sender wants, so none ever is.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import InvalidInputError, InvalidTableStateError
+from lance_namespace import CreateMaterializedViewRequest
+
+from lanceway.config.settings import unknown
+from lanceway.errors import InvalidInputError, InvalidTableStateError, UnsupportedOperationError
 from lanceway.tables.dataset import VIEW, Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields
@@ -19,6 +25,48 @@ from lanceway.tables.schema import fields
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
+
+BACKEND = "lanceway.import.v1"
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_FUNCTION = "function"
+_HOW = (
+    f'Send base64 of {{"{_FUNCTION}": "package.module:name"}} with the backend {BACKEND!r}; the function must be '
+    "installed where the worker runs, and allowed there."
+)
+
+
+def write(function: str) -> str:
+    """The envelope of a function, as requests carry it."""
+    return base64.b64encode(json.dumps({_FUNCTION: function}).encode()).decode()
+
+
+def read_function(what: str, envelope: str, backend: str | None = None) -> str:
+    """The import path in an envelope. `what` begins the sentence of a refusal.
+
+    Raises UnsupportedOperationError for anything but an envelope, and InvalidInputError for one that is not right.
+    """
+    if backend not in (None, "", BACKEND):
+        raise UnsupportedOperationError(f"{what}: the backend {backend!r} is not known here. {_HOW}")
+    try:
+        found = json.loads(base64.b64decode(envelope, validate=True))
+    except (binascii.Error, ValueError):
+        raise UnsupportedOperationError(
+            f"{what}: it is no JSON envelope. A pickled function is not loaded, since that runs whatever its sender "
+            f"wants. {_HOW}"
+        ) from None
+    if not isinstance(found, dict) or set(found) != {_FUNCTION} or not isinstance(found[_FUNCTION], str):
+        raise InvalidInputError(f"{what}: the envelope must hold one text, {_FUNCTION!r}. {_HOW}")
+    if not _PATH.fullmatch(found[_FUNCTION]):
+        raise InvalidInputError(f"{what}: {found[_FUNCTION]!r} is no import path. Write package.module:name.")
+    return str(found[_FUNCTION])
+
+
+def check_sha(what: str, envelope: str, sha: str) -> None:
+    """Raises InvalidInputError where the checksum is neither the envelope's nor that of what it holds."""
+    known = {hashlib.sha256(part).hexdigest() for part in (envelope.encode(), base64.b64decode(envelope))}
+    if sha.strip().lower() not in known:
+        raise InvalidInputError(f"{what}: the checksum is not the SHA-256 of the envelope. Send it whole again.")
+
 
 QUERY, UDTF, CHUNKER = KINDS = ("query", "udtf", "chunker")
 _CREATE = "create_materialized_view"
@@ -119,3 +167,135 @@ def _require_cast(given: pa.Field, wanted: pa.Field) -> None:
 def scan(view: View, dataset: lance.LanceDataset, fragments: list[Any] | None = None) -> lance.LanceScanner:
     """The rows that a view takes from its source, or from some fragments of it."""
     return dataset.scanner(columns=view.reads, filter=view.where, fragments=fragments)
+
+
+_CREATE_VIEW = "create_materialized_view"
+_KNOWN = ("source", "columns", "where", "key", "sql")
+
+
+def moved(source_query: str, change: Callable[[list[str] | None], list[str] | None]) -> str:
+    """A source query whose table has another identifier. One that is not right stays, and is refused later."""
+    try:
+        query = json.loads(source_query)
+    except ValueError:
+        return source_query
+    if not isinstance(query, dict) or not _is_names(query.get("source")):
+        return source_query
+    return json.dumps({**query, "source": change(query["source"])})
+
+
+def read_view_request(request: CreateMaterializedViewRequest) -> View:
+    """The view that is asked for, complete as far as can be told without its source. Raises InvalidInputError."""
+    if request.kind not in KINDS:
+        raise InvalidInputError(f"{_CREATE_VIEW}: kind is {request.kind!r}, but must be one of {', '.join(KINDS)}.")
+    query = _query(request.source_query)
+    view = View(
+        kind=request.kind,
+        source=tuple(query.get("source") or ()),
+        columns=_columns(query.get("columns")),
+        where=_text(query, "where"),
+        key=tuple(_names(query, "key")),
+        sql=_text(query, "sql"),
+        auto_refresh=bool(request.auto_refresh),
+    )
+    if view.kind == QUERY:
+        if request.udtf_spec is not None:
+            raise InvalidInputError(f"{_CREATE_VIEW}: udtf_spec is for the kinds udtf and chunker. Leave it out.")
+        return view
+    return _with_function(view, request)
+
+
+def _with_function(view: View, request: CreateMaterializedViewRequest) -> View:
+    spec = request.udtf_spec
+    if spec is None or spec.kind != view.kind:
+        raise InvalidInputError(f"{_CREATE_VIEW}: the kind {view.kind} needs a udtf_spec of the same kind.")
+    if view.sql or view.key or view.columns:
+        raise InvalidInputError(
+            f"{_CREATE_VIEW}: a view of the kind {view.kind} has source and where alone in its source_query; what its "
+            "function reads is udtf_spec.input_columns."
+        )
+    if spec.partition_by_indexed_column:
+        raise UnsupportedOperationError(
+            f"{_CREATE_VIEW}: partition_by_indexed_column is not supported: rows that came after an index was built "
+            "are in none of its partitions. Use partition_by with a column that says where a row belongs."
+        )
+    partition = _partition(spec.partition_by, view.kind) if spec.partition_by else None
+    what = f"{_CREATE_VIEW}: the function {spec.udtf_name!r}"
+    function = read_function(what, spec.udtf)
+    check_sha(what, spec.udtf, spec.udtf_sha)
+    return replace(view, function=function, inputs=tuple(spec.input_columns or ()), partition=partition)
+
+
+def _partition(path: str, kind: str) -> str:
+    if kind != UDTF:
+        raise InvalidInputError(f"{_CREATE_VIEW}: partition_by is for the kind {UDTF}, and this is {kind}.")
+    name, *inside = fields.parse(path)
+    if inside:
+        raise InvalidInputError(
+            f"{_CREATE_VIEW}: partition_by is {path}, which lies inside {name}. Name a whole column."
+        )
+    return name
+
+
+def _query(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{_CREATE_VIEW}: source_query is no JSON: {error}. Write {_example()}") from None
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{_CREATE_VIEW}: source_query must be a JSON object. Write {_example()}")
+    for key in found:
+        if key not in _KNOWN:
+            raise InvalidInputError(unknown(f"{_CREATE_VIEW}: source_query", _KNOWN, key, "key"))
+    if ("sql" in found) == ("source" in found):
+        raise InvalidInputError(f"{_CREATE_VIEW}: source_query needs source or sql, one of the two. Write {_example()}")
+    if "sql" in found and len(found) > 1:
+        raise InvalidInputError(f"{_CREATE_VIEW}: with sql, source_query has nothing else: say all in the SQL.")
+    if "source" in found and not (_is_names(found["source"]) and found["source"]):
+        raise InvalidInputError(f"{_CREATE_VIEW}: source must be a table's identifier, a list of its names.")
+    return found
+
+
+def _example() -> str:
+    return '{"source": ["team", "orders"], "columns": ["id", "price"], "where": "price > 0"} or {"sql": "SELECT …"}.'
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _names(query: Mapping[str, Any], key: str) -> list[str]:
+    value = query.get(key)
+    if value is not None and not _is_names(value):
+        raise InvalidInputError(f"{_CREATE_VIEW}: {key} must be a list of columns.")
+    return list(value or ())
+
+
+def _text(query: Mapping[str, Any], key: str) -> str | None:
+    value = query.get(key)
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InvalidInputError(f"{_CREATE_VIEW}: {key} must be SQL, a text.")
+    return value
+
+
+def _columns(value: object) -> dict[str, str] | None:
+    if value is None:
+        return None
+    if isinstance(value, list) and _is_names(value) and value:
+        return {name: fields.quoted(name) for name in value}
+    if isinstance(value, dict) and value and all(isinstance(sql, str) for sql in value.values()):
+        return value
+    raise InvalidInputError(f"{_CREATE_VIEW}: columns must be a list of names, or names with the SQL of each.")
+
+
+def output_schema(request: CreateMaterializedViewRequest) -> pa.Schema:
+    """The schema that the view is to have. Raises InvalidInputError."""
+    import pyarrow as pa
+
+    try:
+        found = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.output_schema, validate=True)))
+    except (binascii.Error, ValueError, OSError, pa.ArrowException) as error:
+        raise InvalidInputError(f"{_CREATE_VIEW}: output_schema is no Arrow schema in base64: {error}.") from error
+    if not found.names:
+        raise InvalidInputError(f"{_CREATE_VIEW}: output_schema has no columns.")
+    return found

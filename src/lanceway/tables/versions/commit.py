@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from lance.dataset import Transaction
 
     from lanceway.tables.dataset import Table
+    from lanceway.tables.storage.store import Store
 
 
 def commit(table: Table, transaction: Transaction, *, retries: int, branch: lance.LanceDataset | None = None) -> int:
@@ -30,3 +32,15 @@ def commit(table: Table, transaction: Transaction, *, retries: int, branch: lanc
         namespace_client_managed_versioning=table.client is not None,
     )
     return int(made.version)
+
+
+_SUFFIX = ".lance"
+
+
+def remove(store: Store, files: Iterable[str]) -> None:
+    """Remove files by their paths in the table's folder; large blobs lie in a folder with the name of their file."""
+    gone = list(files)
+    for folder in (file.removesuffix(_SUFFIX) for file in gone if file.endswith(_SUFFIX)):
+        store.delete(*store.keys(folder))
+        store.remove_empty_folders(folder)
+    store.delete(*gone)

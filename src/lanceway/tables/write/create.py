@@ -29,7 +29,6 @@ from lanceway.tables.dataset import RESERVED, Table, has_data
 from lanceway.tables.errors import translated
 from lanceway.tables.storage import options
 from lanceway.tables.versions import commit, manifests
-from lanceway.tables.write import datafiles
 from lanceway.tables.write.reader import Source
 
 if TYPE_CHECKING:
@@ -282,7 +281,7 @@ def discard(written: Written) -> None:
     if written.table.client is not None:
         store.delete(*_staged(store, written.transaction))
     store.delete(f"_transactions/0-{written.transaction}.txn")
-    datafiles.remove(store, written.files)
+    commit.remove(store, written.files)
     # Not where a name is declared: another writer may be about to put a file into a folder that is empty now.
     store.remove_empty_folders(unless=RESERVED)
 

@@ -1,4 +1,4 @@
-"""The parts of a job on one table, side by side: in threads of this process, or by the workers of a Spark session."""
+"""The same work for many tables: some at a time, each outcome as it comes, and an end when that is asked for."""
 
 from __future__ import annotations
 
@@ -6,22 +6,119 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from lanceway.errors import InternalError, LanceNamespaceError
-from lanceway.jobs.running import Stop, never
+from lanceway.errors import (
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    UnsupportedOperationError,
+)
+from lanceway.identifiers import Identifier
+from lanceway.jobs.report import COLLISION, FAILED, REFUSED, Outcome, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+Item = TypeVar("Item")
+Listener = Callable[[Outcome], None]
+Stop = Callable[[], bool]
+# Told of rows and bytes while they pass.
+Flow = Callable[[int, int], None]
+
+THREADS = 8
+# How many items wait for a thread, for each that has one.
+_AHEAD = 4
+# After so many tables in a row for which a service did not answer, the others are not tried.
+_PATIENCE = 20
+
+
+def never() -> bool:
+    return False
+
+
+def unseen(rows: int, bytes_: int) -> None:
+    """Rows that nobody watches."""
+
+
+def check_threads(threads: int) -> None:
+    if threads < 1:
+        raise InvalidInputError(f"threads is {threads}, but at least 1 is needed.")
+
+
+def outcomes(
+    work: Callable[[Item], Outcome | None], items: Iterable[Item], *, threads: int = THREADS, stop: Stop = never
+) -> Iterator[Outcome]:
+    """What `work` says of each item; None of it is passed over. Items are taken as they are needed."""
+    remaining = iter(items)
+    with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-job") as pool:
+        running: set[Future[Outcome | None]] = set()
+        try:
+            while True:
+                room = 0 if stop() else threads * _AHEAD - len(running)
+                running |= {pool.submit(work, item) for item in islice(remaining, room)}
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    outcome = future.result()
+                    if outcome is not None:
+                        yield outcome
+                if stop():
+                    running = {future for future in running if not future.cancel()}
+        finally:
+            for future in running:
+                future.cancel()
+
+
+def failure(table: str, target: Identifier | None, error: LanceNamespaceError, location: str | None = None) -> Outcome:
+    """A table that could not be brought over, by what its error means."""
+    state = FAILED
+    if isinstance(error, TableAlreadyExistsError):
+        state = COLLISION
+    elif isinstance(error, InvalidInputError | UnsupportedOperationError):
+        state = REFUSED
+    lost = isinstance(error, ServiceUnavailableError)
+    return Outcome(
+        state,
+        table,
+        None if target is None else str(target),
+        location,
+        reason=" ".join(str(error).split()),
+        unavailable=lost,
+    )
+
+
+def collect(report: Report, found: Iterator[Outcome], listen: Listener | None, stop: Stop) -> Report:
+    """Count every outcome and tell the listener. Raises ServiceUnavailableError where a service has gone away."""
+    lost = 0
+    with closing(found) as each:  # type: ignore[type-var]
+        for outcome in each:
+            report.add(outcome)
+            if listen is not None:
+                listen(outcome)
+            lost = lost + 1 if outcome.unavailable else 0
+            if lost >= _PATIENCE:
+                raise ServiceUnavailableError(
+                    f"The job ends after {report.tables:,} tables: the last {lost} could not be reached. "
+                    f"{outcome.reason} Run the same job again to go on."
+                )
+    report.stopped = stop()
+    report.seconds = time.monotonic() - report.began
+    return report
+
+
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 # How many parts are worked on at a time. Each reads and writes with threads of its own.
-THREADS = 4
+PART_THREADS = 4
 # A job of Spark costs a tenth of a second or two, whatever it does: short parts are given to it together.
 _WORTH = 2.0  # seconds of work
 _LEAST = 4  # so many times less than that is not worth it even at the end
@@ -40,7 +137,7 @@ def carried_out(
     work: Callable[[Part], Done],
     parts: Iterable[Part],
     *,
-    threads: int = THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
     stop: Stop = never,
 ) -> Iterator[tuple[Part, Done]]:
