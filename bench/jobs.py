@@ -45,25 +45,25 @@ def lake(folder: Path, name: str) -> Any:
     return lanceway.connect("lake", uri=f"sqlite:///{folder}/{name}.db", root=str(folder / name))
 
 
-def crawl(folder: Path, only: Sequence[str]) -> jobs.Report:
+def crawl(folder: Path, only: Sequence[str]) -> jobs.JobReport:
     return jobs.crawl(str(folder / "bucket"), lake(folder, "first"))
 
 
-def sync(folder: Path, only: Sequence[str]) -> jobs.Report:
+def sync(folder: Path, only: Sequence[str]) -> jobs.JobReport:
     return jobs.sync(lake(folder, "first"), lake(folder, "second"))
 
 
-def migrate(folder: Path, only: Sequence[str]) -> jobs.Report:
+def migrate(folder: Path, only: Sequence[str]) -> jobs.JobReport:
     return jobs.migrate(lake(folder, "first"), lake(folder, "third"), only=only, state=folder / "journal")
 
 
-def sync_into_manifest(folder: Path, only: Sequence[str]) -> jobs.Report:
+def sync_into_manifest(folder: Path, only: Sequence[str]) -> jobs.JobReport:
     manifest = lanceway.connect("dir", path=str(folder), layout="manifest")
     return jobs.sync(lake(folder, "first"), manifest, only=only)
 
 
 # Each with those that it builds on; the second time, a job finds all done.
-JOBS: dict[str, tuple[Callable[[Path, Sequence[str]], jobs.Report], tuple[str, ...]]] = {
+JOBS: dict[str, tuple[Callable[[Path, Sequence[str]], jobs.JobReport], tuple[str, ...]]] = {
     "crawl": (crawl, ()),
     "crawl again": (crawl, ("crawl",)),
     "sync": (sync, ("crawl",)),

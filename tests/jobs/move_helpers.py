@@ -13,7 +13,7 @@ from lance_namespace import LanceNamespace
 import lanceway
 from lanceway.catalogs import DirectoryCatalog, LakeCatalog
 from lanceway.identifiers import Identifier
-from lanceway.jobs import Outcome, Report
+from lanceway.jobs import JobReport, TableOutcome
 from lanceway.jobs.between import register
 
 Id = list[str]
@@ -99,14 +99,14 @@ def inside(catalog: LanceNamespace, *at: str) -> LanceNamespace:
     return Subtree(catalog, Identifier(at))
 
 
-def states(report: Report) -> dict[str, int]:
+def states(report: JobReport) -> dict[str, int]:
     return {state: count for state, count in report.counts.items() if count}
 
 
-class Heard(dict[str, Outcome]):
+class Heard(dict[str, TableOutcome]):
     """A listener that keeps what it heard, by the table's name."""
 
-    def __call__(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: TableOutcome) -> None:
         assert outcome.table not in self, f"{outcome.table} was told twice"
         self[outcome.table] = outcome
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.jobs import Step
+from lanceway.jobs import JobProgress
 from lanceway.tables import dataset
 from tests.jobs import move_helpers as moves
 
@@ -101,13 +101,13 @@ def make(folder: Path, fragments: int = 6, each: int = 50) -> Kept:
     return made
 
 
-class Watched(list[Step]):
+class Watched(list[JobProgress]):
     """A watcher that keeps what it was told, and does something at one step."""
 
     def __init__(self, at: int | None = None, act: Any = None) -> None:
         self._at, self._act = at, act
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: JobProgress) -> None:
         self.append(step)
         if self._act is not None and self._at in (None, len(self) - 1):
             self._act()

@@ -11,7 +11,7 @@ import pytest
 
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.tree import catalogs, metalakes
-from lanceway.lake.tree.catalogs import Catalog
+from lanceway.lake.tree.catalogs import CatalogRow
 from tests.new_lakes import new_database, new_lake
 from tests.servers.postgres import Postgres
 
@@ -23,7 +23,7 @@ class Lake:
     """A catalog in a store. `do` and `see` call a function of the lake in a transaction of its own."""
 
     store: LakeStore
-    catalog: Catalog
+    catalog: CatalogRow
 
     def do(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
         return self.store.run(lambda connection: function(connection, self.catalog.id, *arguments, **options))

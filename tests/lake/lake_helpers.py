@@ -13,7 +13,7 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, metadata
 from lanceway.lake.tree import locations, lookups, namespaces, tables
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import Claim
+from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake
 
 SPACES = 12
@@ -37,9 +37,9 @@ def fill(lake: Lake) -> None:
 def _versions(connection: Connection, catalog: int) -> None:
     table = lookups.hold(connection, catalog, parse("young.first"))
     for number in range(1, 6):
-        made = versions.claim(connection, table, Claim(number, f"s{number}", f"f{number}"), by="me")
+        made = versions.claim(connection, table, VersionClaim(number, f"s{number}", f"f{number}"), by="me")
         versions.mark_copied(connection, made)
-    versions.claim(connection, table, Claim(4, "b4", "f4", branch="try", metadata={"a": "b"}), by="me")
+    versions.claim(connection, table, VersionClaim(4, "b4", "f4", branch="try", metadata={"a": "b"}), by="me")
     orphans.record(connection, table.id, "", 9, path="p", kept_path="k")
     locations.record(connection, ["/warehouse/gone"], by="me")
 

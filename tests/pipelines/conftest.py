@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway import pipelines
-from lanceway.pipelines import Report
+from lanceway.pipelines import RunReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +47,7 @@ class Desk:
         (self.root / "data").mkdir(exist_ok=True)
         (self.root / "data" / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
-    def run(self, **options: Any) -> Report:
+    def run(self, **options: Any) -> RunReport:
         given = {"state": self.state, "config": self.config, "spark": self.spark, "threads": 1}
         return pipelines.run(self.file, **{**given, **options})
 

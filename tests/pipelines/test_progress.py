@@ -7,14 +7,14 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from lanceway.pipelines.progress import Progress, Watch
+from lanceway.pipelines.progress import Progress, SparkJobWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def test_the_jobs_of_a_group_are_counted_with_their_rows(spark: SparkSession) -> None:
-    watch = Watch(spark, f"{uuid.uuid4()}/step")
+    watch = SparkJobWatch(spark, f"{uuid.uuid4()}/step")
 
     def work() -> None:
         watch.begin()
@@ -30,4 +30,4 @@ def test_the_jobs_of_a_group_are_counted_with_their_rows(spark: SparkSession) ->
         time.sleep(0.05)
     assert (found.rows, found.tasks >= 2 * 3) == (2000, True)
     assert watch.progress() == found
-    assert Watch(spark, str(uuid.uuid4())).progress() == Progress()
+    assert SparkJobWatch(spark, str(uuid.uuid4())).progress() == Progress()

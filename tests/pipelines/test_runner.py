@@ -11,7 +11,7 @@ import lanceway
 from lanceway import jobs, pipelines
 from lanceway.cli.app import app
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, InvalidTableStateError
-from lanceway.pipelines import InvalidPipelineError, Report
+from lanceway.pipelines import InvalidPipelineError, RunReport
 from lanceway.pipelines.runs import store as states
 from lanceway.spark.write import merge
 from tests.pipelines.conftest import Desk
@@ -33,7 +33,7 @@ outputs:
 """
 
 
-def states_of(report: Report) -> dict[str, str]:
+def states_of(report: RunReport) -> dict[str, str]:
     return {step.name: step.state for step in report.steps}
 
 

@@ -21,14 +21,14 @@ from lanceway.errors import (
     UnauthenticatedError,
 )
 from lanceway.lake.runs import leases
-from lanceway.lake.runs.runs import Read, Run, Step
+from lanceway.lake.runs.runs import Read, Run, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import pipelines
 from lanceway.pipelines.runs import store as states
 from lanceway.pipelines.runs.http import Server
 from lanceway.pipelines.runs.ledger import Ledger
-from lanceway.pipelines.runs.store import Held, State
+from lanceway.pipelines.runs.store import HeldPipeline, State
 from tests.processes import WARM
 from tests.servers.cutting import Cutting
 from tests.servers.lanceway import Lanceway
@@ -60,7 +60,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     store.close()
 
 
-def begin(held: Held, *, full: bool = False) -> Run:
+def begin(held: HeldPipeline, *, full: bool = False) -> Run:
     return held.begin(str(uuid.uuid4()), full=full, graph={"nodes": []})
 
 
@@ -125,10 +125,10 @@ def test_a_run_is_recorded_from_its_beginning_to_its_end(place: Place) -> None:
         assert held.begin(run.key, full=True, graph={}) == run  # asked again, nothing more happens
         for _ in range(2):
             held.pin(run, {"raw": {"version": 1}}, {"raw": files})
-        assert held.plan(run, [Step("out", "output")])[0].state == "waiting"
+        assert held.plan(run, [StepRow("out", "output")])[0].state == "waiting"
         begun = held.begin_step(run, "out", base=0, table_name="here.out")
         assert (begun.state, begun.base, begun.table_name) == ("running", 0, "here.out")
-        assert held.plan(run, [Step("out", "output")]) == [begun]
+        assert held.plan(run, [StepRow("out", "output")]) == [begun]
         assert place.ledger.had(run) == {}
         details = {"mode": "append", "expectations": {"raw": {"rows": 2}}}
         for _ in range(2):
@@ -222,7 +222,7 @@ def test_answers_that_are_lost_are_asked_for_again(server: Lanceway) -> None:
             run = begin(held)
             run = held.resume(run, {})
             held.pin(run, {"raw": {"version": 1}}, {"raw": [File("a", 1, 10)]})
-            held.plan(run, [Step("out", "output")])
+            held.plan(run, [StepRow("out", "output")])
             held.begin_step(run, "out", base=0)
             held.end_step(run, "out", "done", [read], version=1, rows=2)
             held.end(run, "done")

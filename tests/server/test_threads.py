@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
-from lanceway.server.threads import Lane, Work
+from lanceway.server.threads import CatalogThreads, ThreadLane
 
 
-def run(test: Callable[[Work], Awaitable[None]], threads: int = 2, deadline: float = 30.0) -> None:
+def run(test: Callable[[CatalogThreads], Awaitable[None]], threads: int = 2, deadline: float = 30.0) -> None:
     async def all_of_it() -> None:
-        work = Work(Lane("lake", threads, deadline), {"slow": Lane("slow", threads, deadline)})
+        work = CatalogThreads(ThreadLane("lake", threads, deadline), {"slow": ThreadLane("slow", threads, deadline)})
         try:
             await test(work)
         finally:
@@ -24,7 +24,7 @@ def run(test: Callable[[Work], Awaitable[None]], threads: int = 2, deadline: flo
 
 
 def test_a_call_is_answered_from_another_thread() -> None:
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         assert await work.run(None, threading.get_ident) != threading.get_ident()
         assert await work.run("unknown", lambda a, b: a + b, 1, 2) == 3
 
@@ -35,7 +35,7 @@ def test_an_error_is_the_callers() -> None:
     def fail() -> None:
         raise InvalidInputError("no")
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         with pytest.raises(InvalidInputError):
             await work.run(None, fail)
         assert await work.run(None, int) == 0, "the thread goes on"
@@ -47,7 +47,7 @@ def test_as_many_at_once_as_there_are_threads() -> None:
     """All of them meet, though each call waits for the others."""
     together = threading.Barrier(8, timeout=30)
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         assert sorted(await asyncio.gather(*(work.run(None, together.wait) for _ in range(8)))) == list(range(8))
 
     run(test, threads=8)
@@ -65,7 +65,7 @@ def test_never_more_at_once() -> None:
         with lock:
             running -= 1
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         await asyncio.gather(*(work.run(None, call) for _ in range(40)))
         assert most == 3
 
@@ -73,7 +73,7 @@ def test_never_more_at_once() -> None:
 
 
 def test_every_call_of_many_is_answered() -> None:
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         async def one(number: int) -> None:
             for step in range(50):
                 assert await work.run(None, lambda a, b: (a, b), number, step) == (number, step)
@@ -86,7 +86,7 @@ def test_every_call_of_many_is_answered() -> None:
 def test_one_that_does_not_answer_is_given_up_and_named() -> None:
     release = threading.Event()
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         with pytest.raises(ServiceUnavailableError, match=r"slow did not answer within 0\.05"):
             await work.run("slow", release.wait, 30)
         release.set()
@@ -97,7 +97,7 @@ def test_one_that_does_not_answer_is_given_up_and_named() -> None:
 def test_a_lane_that_is_full_refuses_and_others_do_not_notice() -> None:
     release = threading.Event()
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         waiting = [asyncio.ensure_future(work.run("slow", release.wait, 60)) for _ in range(34)]
         await asyncio.sleep(0)
         with pytest.raises(ServiceUnavailableError, match="slow is busy"):
@@ -118,7 +118,7 @@ async def _soon() -> None:
 def test_a_call_that_nobody_waits_for_is_not_begun() -> None:
     release, begun = threading.Event(), []
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         blocked = [asyncio.ensure_future(work.run(None, release.wait, 60)) for _ in range(2)]
         late = asyncio.ensure_future(work.run(None, begun.append, 1))
         await asyncio.sleep(0.05)
@@ -135,7 +135,7 @@ def test_a_call_that_nobody_waits_for_is_not_begun() -> None:
 def test_uploads_have_threads_of_their_own() -> None:
     release = threading.Event()
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         uploads = [work.upload(None, release.wait, 60) for _ in range(2)]
         assert await work.run(None, int) == 0
         release.set()
@@ -147,7 +147,7 @@ def test_uploads_have_threads_of_their_own() -> None:
 def test_closing_waits_for_what_runs_but_not_for_ever() -> None:
     release = threading.Event()
 
-    async def test(work: Work) -> None:
+    async def test(work: CatalogThreads) -> None:
         task = asyncio.ensure_future(work.run(None, release.wait, 60))
         await asyncio.sleep(0.02)
         await work.close(0.05)

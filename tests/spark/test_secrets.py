@@ -11,7 +11,7 @@ import httpx
 import lance
 import pyarrow as pa
 
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 from tests.spark_fixtures import Place
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def test_a_planted_secret_is_found_nowhere(spark: SparkSession, place: Place, fo
     lance.write_dataset(pa.table({"x": [1, 2, 3]}), folder / "t.lance")
     options = {"table": "t", "namespace.type": "dir", "namespace.path": str(folder), **dict.fromkeys(SECRETS, PLANTED)}
     shown = []
-    for given in (options, Target.of(options).to_options()):
+    for given in (options, TableRef.of(options).to_options()):
         frame = spark.read.format("lance").options(**given).load().where("x > 1")
         assert frame.count() == 2
         shown.append(frame._jdf.queryExecution().explainString(modes(spark, "extended")))

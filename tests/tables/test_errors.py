@@ -18,7 +18,7 @@ from lance.namespace import DirectoryNamespace
 from lanceway.errors import ConcurrentModificationError, InternalError
 from lanceway.tables import errors
 from lanceway.tables.dataset import Table
-from lanceway.tables.errors import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, Row, cleaned, translate, translated
+from lanceway.tables.errors import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, ErrorRow, cleaned, translate, translated
 from tests.servers.seaweedfs import S3
 from tests.tables import table_helpers as samples
 
@@ -167,7 +167,7 @@ def test_every_row_is_provoked() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.pattern)
-def test_pylance_says_what_the_row_expects(things: Things, row: Row) -> None:
+def test_pylance_says_what_the_row_expects(things: Things, row: ErrorRow) -> None:
     with pytest.raises(FOREIGN) as caught:
         PROVOKED[row.pattern](things)
     assert next(found for found in ROWS if errors.re.search(found.pattern, str(caught.value))) == row
@@ -260,7 +260,7 @@ OPTIONS = {
 SAID_BY_THE_SYSTEM = (r"\(os error 13\)", r"\(os error 28\)")
 
 
-def rows_of(patterns: object) -> list[Row]:
+def rows_of(patterns: object) -> list[ErrorRow]:
     return [row for row in STORAGE_ROWS if row.pattern in patterns]  # type: ignore[operator]
 
 
@@ -270,7 +270,7 @@ def raised(location: str, options: dict[str, str]) -> Exception:
     return caught.value
 
 
-def refused(row: Row, location: str, options: dict[str, str], error: Exception) -> None:
+def refused(row: ErrorRow, location: str, options: dict[str, str], error: Exception) -> None:
     assert next(found for found in STORAGE_ROWS if errors.re.search(found.pattern, str(error))) == row
     with pytest.raises(row.error) as told, translated(Table("things", location, options), "test"):
         raise error
@@ -284,7 +284,7 @@ def test_every_storage_row_is_provoked() -> None:
 
 
 @pytest.mark.parametrize("row", rows_of(SHOWN_BY_A_SERVER), ids=lambda row: row.pattern)
-def test_a_server_says_what_the_row_expects(s3: S3, row: Row) -> None:
+def test_a_server_says_what_the_row_expects(s3: S3, row: ErrorRow) -> None:
     location, options = f"s3://{s3.bucket}/nowhere", {**s3.storage_options, **SHOWN_BY_A_SERVER[row.pattern]}
     refused(row, location, options, raised(location, options))
 
@@ -302,7 +302,7 @@ def faults() -> dict[str, Exception]:
 
 
 @pytest.mark.parametrize("row", rows_of(ANSWERED), ids=lambda row: row.pattern)
-def test_a_fault_is_told_as_the_row_expects(row: Row, faults: dict[str, Exception]) -> None:
+def test_a_fault_is_told_as_the_row_expects(row: ErrorRow, faults: dict[str, Exception]) -> None:
     refused(row, NOWHERE, OPTIONS, faults[row.pattern])
 
 

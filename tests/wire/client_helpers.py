@@ -9,7 +9,7 @@ from lanceway.config import read_settings
 from lanceway.errors import LanceNamespaceError, from_error_code
 from lanceway.wire import http
 from lanceway.wire.authentication import Credentials, Fixed, bearer
-from lanceway.wire.http import Answer, Client, Request
+from lanceway.wire.http import Client, HttpAnswer, Request
 from lanceway.wire.retries import Repeat
 from tests.servers.faults import answer
 
@@ -23,7 +23,7 @@ def connected(uri: str, credentials: Callable[[], Credentials] = lambda: Fixed(b
     return Client(uri, read_settings("A client", http.SETTINGS, given), credentials, refuse)
 
 
-def refuse(request: Request, refused: Answer) -> LanceNamespaceError:
+def refuse(request: Request, refused: HttpAnswer) -> LanceNamespaceError:
     return from_error_code(16 if refused.status == 401 else 17, f"{request.what}: {refused.content.decode()}")
 
 
@@ -41,5 +41,5 @@ class Parts:
             raise self._failure
 
 
-def sending(parts: http.Once) -> Request:
+def sending(parts: http.OneShotBody) -> Request:
     return Request("insert", "POST", "/v1/x", content=parts)

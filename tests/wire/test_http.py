@@ -26,7 +26,7 @@ from lanceway.errors import (
     UnauthenticatedError,
 )
 from lanceway.wire import retries
-from lanceway.wire.authentication import Beside, ClientCredentials, Credentials, TokenFile, bearer
+from lanceway.wire.authentication import ClientCredentials, Credentials, TokenFile, WithHeaders, bearer
 from lanceway.wire.http import Client, Request
 from tests.servers import faults as fake
 from tests.servers.faults import Faults, Seen, answer
@@ -317,7 +317,7 @@ def issuer() -> Iterator[Faults]:
 def fetching(faults: Faults, issuer: Faults, connect: Callable[..., Client], naps: list[float]) -> Client:
     def credentials() -> Credentials:
         fetched = ClientCredentials(f"{issuer.uri}/oauth/token", "me", "my-secret", "all")
-        return Beside({"x-api-key": "beside"}, fetched)
+        return WithHeaders({"x-api-key": "beside"}, fetched)
 
     return connect(faults.uri, credentials)
 

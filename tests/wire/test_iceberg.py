@@ -18,7 +18,7 @@ from pyiceberg.schema import Schema
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.wire import iceberg
-from lanceway.wire.iceberg import BY_OPERATION, ROUTES, Failure
+from lanceway.wire.iceberg import BY_OPERATION, ROUTES, IcebergFailure
 from tests.servers.iceberg import Iceberg
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -223,7 +223,7 @@ def test_a_list_ends_without_a_token(token: str | None, expected: str | None) ->
     ],
 )
 def test_what_a_refusal_means(operation: str, status: int, type_: str, code: ErrorCode) -> None:
-    assert iceberg.code_of(BY_OPERATION[operation], status, Failure("", type_, status)) == code
+    assert iceberg.code_of(BY_OPERATION[operation], status, IcebergFailure("", type_, status)) == code
 
 
 def test_every_code_is_one_of_the_contract() -> None:
@@ -233,7 +233,7 @@ def test_every_code_is_one_of_the_contract() -> None:
 
 
 def test_an_envelope_comes_back_and_pyiceberg_reads_it() -> None:
-    failure = Failure("Namespace does not exist: a.b", "NoSuchNamespaceException", 404)
+    failure = IcebergFailure("Namespace does not exist: a.b", "NoSuchNamespaceException", 404)
     assert iceberg.read_failure(failure.body()) == failure
     read = ErrorResponseMessage.model_validate(failure.body()["error"])
     assert (read.message, read.type, read.code) == (failure.message, failure.type, failure.code)

@@ -20,7 +20,7 @@ from lanceway.catalogs.contract.operations import OPERATIONS, REQUESTS
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.wire import lance
-from lanceway.wire.lance import BY_OPERATION, ROUTES, Body, Kind
+from lanceway.wire.lance import BY_OPERATION, ROUTES, Body, QueryEncoding
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -87,7 +87,7 @@ def test_every_field_in_a_query_is_one_of_the_request(operation: str) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
-def test_a_path_finds_its_route(route: lance.Route) -> None:
+def test_a_path_finds_its_route(route: lance.LanceRoute) -> None:
     id_ = ["a/b", "100 %", "ü$"] if route.has_id else None
     written = lance.path(route, id_, delimiter="::", index_name="i/1")
     found = lance.match(written)
@@ -190,5 +190,11 @@ def test_kinds_fit_the_fields() -> None:
     for route in ROUTES:
         for name, kind in route.query.items():
             hint = str(REQUESTS[route.operation].model_fields[name].annotation).lower()
-            word = {Kind.TEXT: "str", Kind.NUMBER: "int", Kind.FLAG: "bool", Kind.LIST: "list", Kind.MAP: "dict"}[kind]
+            word = {
+                QueryEncoding.TEXT: "str",
+                QueryEncoding.NUMBER: "int",
+                QueryEncoding.FLAG: "bool",
+                QueryEncoding.LIST: "list",
+                QueryEncoding.MAP: "dict",
+            }[kind]
             assert word in hint, f"{route.operation}: {name} is {hint}"

@@ -8,7 +8,7 @@ import pytest
 
 from lanceway.errors import InternalError
 from lanceway.wire import unity
-from lanceway.wire.unity import Failure
+from lanceway.wire.unity import UnityFailure
 
 ROW = {
     "name": "orders",
@@ -133,7 +133,7 @@ DIALECTS = [
 
 @pytest.mark.parametrize(("operation", "status", "said", "code"), DIALECTS)
 def test_a_refusal_means_one_thing(operation: str, status: int, said: str | None, code: int) -> None:
-    failure = None if said is None else Failure(said, "in words that are not looked at: TABLE_NOT_FOUND")
+    failure = None if said is None else UnityFailure(said, "in words that are not looked at: TABLE_NOT_FOUND")
     assert unity.code_of(unity.BY_OPERATION[operation], status, failure) == code
 
 
@@ -143,4 +143,4 @@ def test_what_is_no_failure_of_unity_is_none(body: object) -> None:
 
 
 def test_a_failure_has_its_code_and_its_words() -> None:
-    assert unity.read_failure({"error_code": "X", "message": "no", "details": []}) == Failure("X", "no")
+    assert unity.read_failure({"error_code": "X", "message": "no", "details": []}) == UnityFailure("X", "no")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.errors import InvalidInputError, TableNotFoundError
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 ROWS = pa.table({"x": [1, 2]})
 
@@ -39,21 +39,21 @@ WAYS = [
 def test_a_target_means_the_same_table_elsewhere(
     options: dict[str, str], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = Target.of(options)
+    target = TableRef.of(options)
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    for same in (target, pickle.loads(pickle.dumps(target)), Target.of(target.to_options())):
+    for same in (target, pickle.loads(pickle.dumps(target)), TableRef.of(target.to_options())):
         assert same == target
         assert same.open().to_table() == ROWS
         assert same.exists()
 
 
 def test_a_table_that_is_not_there(place: Path) -> None:
-    assert not Target.of({"path": "w/gone"}).exists()
-    assert not Target.of({"table": "gone", "namespace": "local"}).exists()
+    assert not TableRef.of({"path": "w/gone"}).exists()
+    assert not TableRef.of({"table": "gone", "namespace": "local"}).exists()
     with pytest.raises(TableNotFoundError, match="There is no Lance table at"):
-        Target.of({"path": "w/gone"}).open()
+        TableRef.of({"path": "w/gone"}).open()
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_a_table_that_is_not_there(place: Path) -> None:
 )
 def test_options_that_name_no_table(options: dict[str, str], sentence: str, place: Path) -> None:
     with pytest.raises(InvalidInputError, match=sentence.replace("?", r"\?")):
-        Target.of(options)
+        TableRef.of(options)
 
 
 def test_no_secret_is_shown(place: Path) -> None:
     options = {"table": "t", "namespace": "local", "namespace.storage.secret_access_key": "PLANTED"}
-    target = Target.of({**options, "storage.session_token": "PLANTED"})
+    target = TableRef.of({**options, "storage.session_token": "PLANTED"})
     assert "PLANTED" not in repr(target) + target.name
     assert list(target.to_options()) == ["target.secret"]  # a name that Spark hides the value of
     with pytest.raises(InvalidInputError) as refused:
-        Target.of({**options, "namespace.storag": "PLANTED"})
+        TableRef.of({**options, "namespace.storag": "PLANTED"})
     assert "PLANTED" not in str(refused.value)

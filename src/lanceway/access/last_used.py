@@ -10,7 +10,7 @@ from functools import partial
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake import tokens
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tokens import Found
+from lanceway.lake.tokens import StoredToken
 
 PAUSE = 60_000  # milliseconds between two records of one token
 _GRACE = 5.0  # seconds
@@ -29,7 +29,7 @@ class Usage:
         self._lock = threading.Lock()
         self._open = True
 
-    def note(self, found: Found) -> None:
+    def note(self, found: StoredToken) -> None:
         """A token is used now. Nobody waits for the record of it."""
         token, last = found.token.id, found.token.last_used_at
         if last is not None and found.now - last < PAUSE:

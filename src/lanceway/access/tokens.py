@@ -32,7 +32,7 @@ from lanceway.lake import tokens, users
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.files import replacing
-from lanceway.lake.tokens import Found, Token
+from lanceway.lake.tokens import StoredToken, Token
 from lanceway.lake.tree.names import LONGEST_NAME
 from lanceway.lake.users import User
 
@@ -114,7 +114,7 @@ def ensure_admin(store: LakeStore, file: Path) -> str | None:
     return store.run(work)
 
 
-def verify(store: LakeStore, text: str) -> Found:
+def verify(store: LakeStore, text: str) -> StoredToken:
     """The token that a text is.
 
     Raises UnauthenticatedError for one that is unknown, has expired or was revoked, ServiceUnavailableError if the
@@ -178,7 +178,7 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
-def _look_up(store: LakeStore, prefix: str) -> Found | None:
+def _look_up(store: LakeStore, prefix: str) -> StoredToken | None:
     try:
         return store.read(partial(tokens.find, prefix=prefix))
     except LanceNamespaceError as error:

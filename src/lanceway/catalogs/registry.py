@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "lanceway.catalogs"
 
 
-class Row(NamedTuple):
+class CatalogType(NamedTuple):
     path: str  # module:Class
     extra: str | None  # what to install if its import fails
 
 
 _CATALOGS = {
-    "dir": Row("lanceway.catalogs.directory:DirectoryCatalog", None),
-    "glue": Row("lanceway.catalogs.glue:GlueCatalog", "glue"),
-    "iceberg": Row("lanceway.catalogs.iceberg:IcebergCatalog", None),
-    "lake": Row("lanceway.catalogs.lake:LakeCatalog", "lake"),
-    "rest": Row("lanceway.catalogs.rest:RestCatalog", None),
-    "unity": Row("lanceway.catalogs.unity:UnityCatalog", None),
+    "dir": CatalogType("lanceway.catalogs.directory:DirectoryCatalog", None),
+    "glue": CatalogType("lanceway.catalogs.glue:GlueCatalog", "glue"),
+    "iceberg": CatalogType("lanceway.catalogs.iceberg:IcebergCatalog", None),
+    "lake": CatalogType("lanceway.catalogs.lake:LakeCatalog", "lake"),
+    "rest": CatalogType("lanceway.catalogs.rest:RestCatalog", None),
+    "unity": CatalogType("lanceway.catalogs.unity:UnityCatalog", None),
 }
 assert list(_CATALOGS) == sorted(_CATALOGS), "keep the catalogs in alphabetical order"
 
-CATALOGS: Mapping[str, Row] = MappingProxyType(_CATALOGS)
+CATALOGS: Mapping[str, CatalogType] = MappingProxyType(_CATALOGS)
 
 
 def catalog_class(type_: str) -> type[LanceNamespace]:
@@ -41,9 +41,9 @@ def catalog_class(type_: str) -> type[LanceNamespace]:
         return _load(type_, CATALOGS[type_])
     installed = _installed()
     if type_ in installed:
-        return _load(type_, Row(installed[type_], None))
+        return _load(type_, CatalogType(installed[type_], None))
     if "." in type_ or ":" in type_:
-        return _load(type_, Row(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
+        return _load(type_, CatalogType(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
     known = sorted({*CATALOGS, *installed})
     raise InvalidInputError(
         f"There is no catalog of type {type_!r}.{nearest(type_, known)} Known types: {', '.join(known)}; or give a "
@@ -55,7 +55,7 @@ def _installed() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
-def _load(type_: str, row: Row) -> type[LanceNamespace]:
+def _load(type_: str, row: CatalogType) -> type[LanceNamespace]:
     from lance_namespace import LanceNamespace
 
     module, _, name = row.path.partition(":")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from lanceway.cli.output.renderers import Output, People, Programs
+from lanceway.cli.output.renderers import JsonOutput, Output, TextOutput
 from lanceway.identifiers import DEFAULT_DELIMITER, Identifier
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Session:
 
     @cached_property
     def output(self) -> Output:
-        return Programs() if self.json else People()
+        return JsonOutput() if self.json else TextOutput()
 
     def id(self, text: str | None) -> list[str]:
         """The names that an identifier on the command line stands for."""

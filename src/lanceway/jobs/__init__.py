@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from lanceway.jobs.between.crawl import crawl as crawl
     from lanceway.jobs.between.migrate import migrate as migrate
     from lanceway.jobs.between.sync import sync as sync
-    from lanceway.jobs.report import Outcome as Outcome
-    from lanceway.jobs.report import Report as Report
-    from lanceway.jobs.report import Step as Step
-    from lanceway.jobs.report import Summary as Summary
+    from lanceway.jobs.report import JobProgress as JobProgress
+    from lanceway.jobs.report import JobReport as JobReport
+    from lanceway.jobs.report import JobSummary as JobSummary
+    from lanceway.jobs.report import TableOutcome as TableOutcome
     from lanceway.jobs.table.backfill import backfill as backfill
     from lanceway.jobs.table.clean import clean as clean
     from lanceway.jobs.table.compact import compact as compact
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 __all__, __getattr__ = front(
     __name__,
     {
-        "Outcome": "lanceway.jobs.report",
-        "Report": "lanceway.jobs.report",
-        "Step": "lanceway.jobs.report",
-        "Summary": "lanceway.jobs.report",
+        "TableOutcome": "lanceway.jobs.report",
+        "JobReport": "lanceway.jobs.report",
+        "JobProgress": "lanceway.jobs.report",
+        "JobSummary": "lanceway.jobs.report",
         "backfill": "lanceway.jobs.table.backfill",
         "clean": "lanceway.jobs.table.clean",
         "compact": "lanceway.jobs.table.compact",

@@ -20,14 +20,14 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.jobs.report import COLLISION, FAILED, REFUSED, Outcome, Report
+from lanceway.jobs.report import COLLISION, FAILED, REFUSED, JobReport, TableOutcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
 Item = TypeVar("Item")
-Listener = Callable[[Outcome], None]
+Listener = Callable[[TableOutcome], None]
 Stop = Callable[[], bool]
 # Told of rows and bytes while they pass.
 Flow = Callable[[int, int], None]
@@ -53,12 +53,12 @@ def check_threads(threads: int) -> None:
 
 
 def outcomes(
-    work: Callable[[Item], Outcome | None], items: Iterable[Item], *, threads: int = THREADS, stop: Stop = never
-) -> Iterator[Outcome]:
+    work: Callable[[Item], TableOutcome | None], items: Iterable[Item], *, threads: int = THREADS, stop: Stop = never
+) -> Iterator[TableOutcome]:
     """What `work` says of each item; None of it is passed over. Items are taken as they are needed."""
     remaining = iter(items)
     with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-job") as pool:
-        running: set[Future[Outcome | None]] = set()
+        running: set[Future[TableOutcome | None]] = set()
         try:
             while True:
                 room = 0 if stop() else threads * _AHEAD - len(running)
@@ -77,7 +77,9 @@ def outcomes(
                 future.cancel()
 
 
-def failure(table: str, target: Identifier | None, error: LanceNamespaceError, location: str | None = None) -> Outcome:
+def failure(
+    table: str, target: Identifier | None, error: LanceNamespaceError, location: str | None = None
+) -> TableOutcome:
     """A table that could not be brought over, by what its error means."""
     state = FAILED
     if isinstance(error, TableAlreadyExistsError):
@@ -85,7 +87,7 @@ def failure(table: str, target: Identifier | None, error: LanceNamespaceError, l
     elif isinstance(error, InvalidInputError | UnsupportedOperationError):
         state = REFUSED
     lost = isinstance(error, ServiceUnavailableError)
-    return Outcome(
+    return TableOutcome(
         state,
         table,
         None if target is None else str(target),
@@ -95,7 +97,7 @@ def failure(table: str, target: Identifier | None, error: LanceNamespaceError, l
     )
 
 
-def collect(report: Report, found: Iterator[Outcome], listen: Listener | None, stop: Stop) -> Report:
+def collect(report: JobReport, found: Iterator[TableOutcome], listen: Listener | None, stop: Stop) -> JobReport:
     """Count every outcome and tell the listener. Raises ServiceUnavailableError where a service has gone away."""
     lost = 0
     with closing(found) as each:  # type: ignore[type-var]

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Held:
+class JobTable:
     """A table that is there, or a branch of it. Picklable: workers open it anew."""
 
     place: Destination
     branch: str | None = None
 
     @classmethod
-    def of(cls, named: tables.Named, branch: str | None = None, *, reading: bool = False) -> Held:
+    def of(cls, named: tables.TableName, branch: str | None = None, *, reading: bool = False) -> JobTable:
         """Raises TableNotFoundError where there is no such table, or it has no version yet.
 
         Raises InvalidTableStateError, unless it is for `reading` alone, where only a lake elsewhere may change it.

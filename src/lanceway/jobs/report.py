@@ -19,7 +19,7 @@ _MOST_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TableOutcome:
     """One table. `table` is its name in the source, `target` the one that it has in the target."""
 
     state: str
@@ -43,7 +43,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Report:
+class JobReport:
     """What a job did, or would do (`dry_run`). Its size does not grow with the number of tables."""
 
     job: str
@@ -52,7 +52,7 @@ class Report:
     rows: int = 0
     bytes: int = 0
     seconds: float = 0.0
-    problems: list[Outcome] = field(default_factory=list)
+    problems: list[TableOutcome] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic, repr=False)
     stopped: bool = False
 
@@ -64,7 +64,7 @@ class Report:
     def tables(self) -> int:
         return self.counts.total()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: TableOutcome) -> None:
         self.counts[outcome.state] += 1
         if outcome.state == NEW or outcome.state == CHANGED:
             self.rows += outcome.rows
@@ -88,7 +88,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JobProgress:
     """How far a job is: so many of its parts are done, and so many rows with them."""
 
     done: int
@@ -96,15 +96,15 @@ class Step:
     rows: int = 0
 
 
-Watcher = Callable[[Step], None]
+Watcher = Callable[[JobProgress], None]
 
 
-def unwatched(step: Step) -> None:
+def unwatched(step: JobProgress) -> None:
     """Steps that nobody sees."""
 
 
 @dataclass(slots=True)
-class Summary:
+class JobSummary:
     """What a job did to a table, or would do (`dry_run`).
 
     `version` is the one that it made, or found where nothing had to be done (`changed` tells). `facts` are what this
@@ -129,7 +129,7 @@ class Summary:
     def ok(self) -> bool:
         return not self.stopped
 
-    def ended(self, *, stopped: bool = False) -> Summary:
+    def ended(self, *, stopped: bool = False) -> JobSummary:
         self.stopped = stopped
         self.seconds = time.monotonic() - self.began
         return self

@@ -69,7 +69,7 @@ create table if not exists parts (job text not null, part text not null, made te
 """
 
 
-class Kept:
+class Checkpoint:
     """The notes of one job: what it is called, on which table, with which settings. Threads may share it."""
 
     def __init__(self, job: str, table: str, *settings: Any, file: str | Path | None = None) -> None:
@@ -107,7 +107,7 @@ create table if not exists copies (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """A table whose copy was begun; `version` is that of the source which was verified, None until then."""
 
     target: Identifier
@@ -127,11 +127,11 @@ class Journal:
         """For as long as one run lasts. Raises ConcurrentModificationError while another has it."""
         return self._state.held(self._pair, "These two catalogs are being migrated")
 
-    def get(self, table: Identifier) -> Entry | None:
+    def get(self, table: Identifier) -> JournalEntry | None:
         question = "select target, location, version, marked from copies where pair = ? and source = ?"
         with self._opened() as connection:
             row = connection.execute(question, (self._pair, json.dumps(table))).fetchone()
-        return row and Entry(Identifier(json.loads(row[0])), row[1], row[2], bool(row[3]))
+        return row and JournalEntry(Identifier(json.loads(row[0])), row[1], row[2], bool(row[3]))
 
     def begin(self, table: Identifier, target: Identifier) -> None:
         """Before anything is made: what is found of it later is ours."""
@@ -141,7 +141,7 @@ class Journal:
                 (self._pair, json.dumps(table), json.dumps(target)),
             )
 
-    def verified(self, table: Identifier, entry: Entry, rows: int, checksum: str) -> None:
+    def verified(self, table: Identifier, entry: JournalEntry, rows: int, checksum: str) -> None:
         values = (json.dumps(entry.target), entry.location, entry.version, rows, checksum, entry.marked)
         with self._opened() as connection:
             connection.execute(

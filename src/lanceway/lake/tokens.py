@@ -63,7 +63,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredToken:
     """A token's row, with the hash to compare and the time at which it was read."""
 
     token: Token
@@ -92,10 +92,10 @@ def create(
     return _one(connection, prefix).token
 
 
-def find(connection: Connection, prefix: str) -> Found | None:
+def find(connection: Connection, prefix: str) -> StoredToken | None:
     """The token with a prefix, also one that has expired or was revoked."""
     row = connection.execute(_BY_PREFIX, {"token": prefix}).one_or_none()
-    return Found(Token.of(row), row.hash, row.now) if row is not None else None
+    return StoredToken(Token.of(row), row.hash, row.now) if row is not None else None
 
 
 def page(
@@ -127,7 +127,7 @@ def touch(connection: Connection, token: int, *, pause: int) -> None:
     connection.execute(_TOUCH, {"row": token, "pause": pause})
 
 
-def _one(connection: Connection, prefix: str) -> Found:
+def _one(connection: Connection, prefix: str) -> StoredToken:
     found = find(connection, prefix)
     if found is None:
         raise RetryError("The token is gone: its user was just removed. Try again.")

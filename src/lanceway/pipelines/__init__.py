@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lanceway.pipelines.runner import run as run
     from lanceway.pipelines.runs.http import Server as Server
     from lanceway.pipelines.runs.report import Event as Event
-    from lanceway.pipelines.runs.report import Report as Report
+    from lanceway.pipelines.runs.report import RunReport as RunReport
     from lanceway.pipelines.runs.report import history as history
     from lanceway.pipelines.runs.report import lineage as lineage
     from lanceway.pipelines.runs.report import status as status
@@ -32,7 +32,7 @@ __all__, __getattr__ = front(
         "Event": "lanceway.pipelines.runs.report",
         "InvalidPipelineError": "lanceway.pipelines.file.yaml",
         "Problem": "lanceway.pipelines.file.yaml",
-        "Report": "lanceway.pipelines.runs.report",
+        "RunReport": "lanceway.pipelines.runs.report",
         "Server": "lanceway.pipelines.runs.http",
         "check": "lanceway.pipelines.file.check",
         "history": "lanceway.pipelines.runs.report",

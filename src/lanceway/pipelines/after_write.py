@@ -20,20 +20,20 @@ from lance_namespace import (
 )
 from pydantic import ValidationError
 
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
 from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Registrar
 from lanceway.jobs.table.clean import clean
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.yaml import at
-from lanceway.pipelines.model import Index, Output
+from lanceway.pipelines.model import Index, PipelineOutput
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import tags
 
 if TYPE_CHECKING:
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 _RUN = "{run}"
 INDICES, TAGS, PUBLISH, RETENTION = "indices", "tags", "publish", "retention"
@@ -44,13 +44,13 @@ class Finishing:
     """One thing that is done to the table of an output."""
 
     kind: str
-    work: Callable[[Output, Target, Written], dict[str, Any]]
+    work: Callable[[PipelineOutput, TableRef, WrittenOutput], dict[str, Any]]
     # Whether it is of no use where nothing was written.
     only_after_a_write: bool = False
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOutput:
     """What came before: the version that is to be shown, whether it is new, and the run's number."""
 
     version: int
@@ -59,7 +59,7 @@ class Written:
     config: str | Path | None = None
 
 
-def of(output: Output) -> Iterator[Finishing]:
+def of(output: PipelineOutput) -> Iterator[Finishing]:
     """What an output asks for, in the order in which it is done: a tag has the indices, too."""
     if output.indices:
         yield Finishing(INDICES, _indices)
@@ -71,7 +71,9 @@ def of(output: Output) -> Iterator[Finishing]:
         yield Finishing(RETENTION, _retain, only_after_a_write=True)
 
 
-def finish(file: Path, output: Output, target: Target, one: Finishing, written: Written) -> dict[str, Any]:
+def finish(
+    file: Path, output: PipelineOutput, target: TableRef, one: Finishing, written: WrittenOutput
+) -> dict[str, Any]:
     """What was done, {} for nothing. Raises InvalidPipelineError with the line that asks for it."""
     try:
         return one.work(output, target, written)
@@ -82,7 +84,7 @@ def finish(file: Path, output: Output, target: Target, one: Finishing, written: 
 # -- indices -------------------------------------------------------------------------------------
 
 
-def _indices(output: Output, target: Target, written: Written) -> dict[str, Any]:
+def _indices(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     table = target.table()
     opened = target.open()
     with translated(table, "Listing the indices"):
@@ -103,7 +105,7 @@ def _indices(output: Output, target: Target, written: Written) -> dict[str, Any]
     return {"made": made, "refreshed": stale, "version": int(target.open().version)}
 
 
-def _request(target: Target, index: Index) -> CreateTableIndexRequest:
+def _request(target: TableRef, index: Index) -> CreateTableIndexRequest:
     try:
         return CreateTableIndexRequest(
             id=list(target.id) or ["table"],
@@ -120,7 +122,7 @@ def _request(target: Target, index: Index) -> CreateTableIndexRequest:
 # -- tags ----------------------------------------------------------------------------------------
 
 
-def _tags(output: Output, target: Target, written: Written) -> dict[str, Any]:
+def _tags(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     table = target.table()
     known = tags.list_(table, None)
     moved: list[str] = []
@@ -138,7 +140,7 @@ def _tags(output: Output, target: Target, written: Written) -> dict[str, Any]:
     return {"tags": moved, "version": written.version} if moved else {}
 
 
-def _tag(target: Target, operation: str, request: CreateTableTagRequest | UpdateTableTagRequest) -> None:
+def _tag(target: TableRef, operation: str, request: CreateTableTagRequest | UpdateTableTagRequest) -> None:
     if target.type is not None:
         getattr(target.catalog(), operation)(request)
     elif isinstance(request, CreateTableTagRequest):
@@ -150,7 +152,7 @@ def _tag(target: Target, operation: str, request: CreateTableTagRequest | Update
 # -- other catalogs ------------------------------------------------------------------------------
 
 
-def _publish(output: Output, target: Target, written: Written) -> dict[str, Any]:
+def _publish(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     location = target.table().location
     made: list[str] = []
     for name in output.publish:
@@ -171,13 +173,13 @@ def _publish(output: Output, target: Target, written: Written) -> dict[str, Any]
 def _closing(catalog: LanceNamespace) -> Any:
     from contextlib import nullcontext
 
-    return closing(catalog) if isinstance(catalog, Questions) else nullcontext()
+    return closing(catalog) if isinstance(catalog, CatalogHooks) else nullcontext()
 
 
 # -- old versions --------------------------------------------------------------------------------
 
 
-def _retain(output: Output, target: Target, written: Written) -> dict[str, Any]:
+def _retain(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     """Remove versions that need not be kept; one with a tag stays."""
     retention = output.retention
     assert retention is not None

@@ -19,16 +19,16 @@ from lance_namespace_urllib3_client.models.table_version import TableVersion
 
 from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import InvalidInputError
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 # What is gathered in this process, by the keys of the runs.
-_OPEN: dict[str, Gathering] = {}
+_OPEN: dict[str, DeferredCatalog] = {}
 
 
-class Gathering(Wrapper):
+class DeferredCatalog(Wrapper):
     """A catalog whose new versions wait until all of them are there. Whoever commits through it is told that it did."""
 
     def __init__(self, inner: LanceNamespace) -> None:
@@ -57,7 +57,7 @@ class Gathering(Wrapper):
 
 
 @dataclass(frozen=True)
-class Gathered(Target):
+class Gathered(TableRef):
     """A table whose versions are gathered, in the process that gathers them."""
 
     key: str = ""
@@ -69,12 +69,12 @@ class Gathered(Target):
         return _plain(self).to_options()
 
 
-def _plain(target: Target) -> Target:
-    return Target(target.type, target.settings, target.id, target.path, target.storage_options)
+def _plain(target: TableRef) -> TableRef:
+    return TableRef(target.type, target.settings, target.id, target.path, target.storage_options)
 
 
 @contextmanager
-def gathering(targets: list[Target], key: str) -> Iterator[Gathering]:
+def gathering(targets: list[TableRef], key: str) -> Iterator[DeferredCatalog]:
     """For the tables of one run. Raises InvalidInputError where they are not of one catalog, and
     UnsupportedOperationError where it has no transactions over several tables."""
     first = targets[0]
@@ -87,19 +87,19 @@ def gathering(targets: list[Target], key: str) -> Iterator[Gathering]:
         raise InvalidInputError("Tables become visible together once each: two outputs have the same table.")
     catalog = first.catalog()
     catalog.batch_commit_tables(BatchCommitTablesRequest(operations=[]))  # one that cannot says so
-    found = _OPEN[key] = Gathering(catalog)
+    found = _OPEN[key] = DeferredCatalog(catalog)
     try:
         yield found
     finally:
         del _OPEN[key]
 
 
-def gathered(given: Target, key: str) -> Gathered:
+def gathered(given: TableRef, key: str) -> Gathered:
     """The table as the run of a key writes it, while it gathers."""
     return Gathered(given.type, given.settings, given.id, given.path, given.storage_options, key)
 
 
-def require_managed(given: Target, *, managed: bool) -> None:
+def require_managed(given: TableRef, *, managed: bool) -> None:
     if not managed:
         raise InvalidInputError(
             f"{given.name} keeps its versions in storage alone, and cannot become visible together with others. Make "

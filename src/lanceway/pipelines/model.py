@@ -30,7 +30,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PipelineSource:
     """Where rows come from. What is `incremental` gives each output only what is new to it."""
 
     name: str
@@ -106,7 +106,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PipelineOutput:
     """A table that is written."""
 
     name: str
@@ -135,8 +135,8 @@ class Output:
         return self.lines.get(key, self.line)
 
 
-Step = Source | Transform
-Node = Source | Transform | Output
+Step = PipelineSource | Transform
+Node = PipelineSource | Transform | PipelineOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,9 @@ class Pipeline:
 
     name: str
     file: Path
-    sources: Mapping[str, Source]
+    sources: Mapping[str, PipelineSource]
     transforms: Mapping[str, Transform]
-    outputs: Mapping[str, Output]
+    outputs: Mapping[str, PipelineOutput]
     together: bool = False
     description: str | None = None
     notes: tuple[Problem, ...] = ()
@@ -192,7 +192,7 @@ def order(pipeline: Pipeline) -> list[str]:
     return list(TopologicalSorter({name: node.inputs for name, node in pipeline.nodes.items()}).static_order())
 
 
-def sources_of(pipeline: Pipeline, name: str) -> tuple[Source, ...]:
+def sources_of(pipeline: Pipeline, name: str) -> tuple[PipelineSource, ...]:
     """The sources that a step has its rows from, in the order of the file."""
     found = _ancestors({name: node.inputs for name, node in pipeline.nodes.items()}, name)
     return tuple(source for source in pipeline.sources.values() if source.name in found)
@@ -228,5 +228,5 @@ def as_record(pipeline: Pipeline) -> dict[str, Any]:
     return {"pipeline": pipeline.name, "nodes": nodes}
 
 
-def _kind(node: Source | Transform | Output) -> str:
-    return "source" if isinstance(node, Source) else "transform" if isinstance(node, Transform) else "output"
+def _kind(node: PipelineSource | Transform | PipelineOutput) -> str:
+    return "source" if isinstance(node, PipelineSource) else "transform" if isinstance(node, Transform) else "output"

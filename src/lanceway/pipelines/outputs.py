@@ -20,7 +20,7 @@ from lanceway.jobs.between.register import Registrar
 from lanceway.pipelines import atomic_outputs
 from lanceway.pipelines.atomic_outputs import Gathered, require_managed
 from lanceway.pipelines.file.yaml import at
-from lanceway.pipelines.model import MERGE, OVERWRITE, Output
+from lanceway.pipelines.model import MERGE, OVERWRITE, PipelineOutput
 from lanceway.pipelines.runs.failures import said
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import arrow_schema, rows_schema, spark_schema
@@ -31,15 +31,15 @@ from lanceway.tables.schema.fields import quoted
 from lanceway.writes import commit, destination, plan, stage, write_id
 from lanceway.writes import plan as planning
 from lanceway.writes.casting import to_spark
-from lanceway.writes.plan import Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 _BATCH = 65_536  # rows
 _TASKS = 64
@@ -47,7 +47,7 @@ _TASKS = 64
 _FEW = 1_000_000
 
 
-def require_unique(spark: SparkSession, plan: Plan, fragments: Sequence[str], keys: Sequence[str]) -> None:
+def require_unique(spark: SparkSession, plan: WritePlan, fragments: Sequence[str], keys: Sequence[str]) -> None:
     """Raises InvalidInputError where two rows have the same keys. One with a null among them matches none."""
     import pyarrow as pa
 
@@ -64,7 +64,7 @@ def require_unique(spark: SparkSession, plan: Plan, fragments: Sequence[str], ke
         )
 
 
-def _twice_here(plan: Plan, files: Sequence[str], schema: pa.Schema) -> Mapping[str, Any] | None:
+def _twice_here(plan: WritePlan, files: Sequence[str], schema: pa.Schema) -> Mapping[str, Any] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -75,7 +75,7 @@ def _twice_here(plan: Plan, files: Sequence[str], schema: pa.Schema) -> Mapping[
 
 
 def _twice_by_spark(
-    spark: SparkSession, plan: Plan, files: Sequence[str], schema: pa.Schema
+    spark: SparkSession, plan: WritePlan, files: Sequence[str], schema: pa.Schema
 ) -> Mapping[str, Any] | None:
     told = spark_schema(schema)
     numbers = spark.range(0, len(files), 1, min(len(files), _TASKS))
@@ -87,7 +87,7 @@ def _twice_by_spark(
 
 
 def _share(
-    plan: Plan, files: Sequence[str], schema: StructType, numbers: Iterator[pa.RecordBatch]
+    plan: WritePlan, files: Sequence[str], schema: StructType, numbers: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     wanted = arrow_schema(schema)
     with plainly():
@@ -96,7 +96,7 @@ def _share(
                 yield to_spark(batch, wanted)
 
 
-def _read(plan: Plan, file: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _read(plan: WritePlan, file: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
     from lance.file import LanceFileReader
 
     place = plan.destination.current()
@@ -109,7 +109,7 @@ def _read(plan: Plan, file: str, columns: list[str]) -> Iterator[pa.RecordBatch]
 def write_in_two_phases(
     spark: SparkSession,
     frame: DataFrame,
-    given: Target,
+    given: TableRef,
     options: Mapping[str, str],
     *,
     unique: Sequence[str],
@@ -122,7 +122,7 @@ def write_in_two_phases(
     gathered and keeps its versions in storage.
     """
     plan = planning.plan({**given.to_options(), **options}, rows_schema(frame.schema), overwrite=overwrite)
-    mark, tried, done = Mark(job=job), False, False
+    mark, tried, done = WriteId(job=job), False, False
     try:
         if isinstance(given, Gathered):
             require_managed(given, managed=plan.destination.managed)
@@ -139,7 +139,7 @@ def write_in_two_phases(
                 commit.give_up(plan, (), mark if tried else None)
 
 
-def _stage(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _stage(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     with plainly():
@@ -156,7 +156,7 @@ class Committed:
     bytes: int
 
 
-def version_of(target: Target) -> int:
+def version_of(target: TableRef) -> int:
     """The table's latest version; 0 where there is no table, or only its name."""
     try:
         found = destination.find(target)
@@ -165,12 +165,12 @@ def version_of(target: Target) -> int:
     return int(dataset.open_at(found.reading).version) if found is not None and found.has_data() else 0
 
 
-def committed(target: Target, job: str, *, after: int) -> Committed | None:
+def committed(target: TableRef, job: str, *, after: int) -> Committed | None:
     """What was committed under a name since a version; None if nothing was."""
     if version_of(target) <= after:
         return None
     table = target.table()
-    version = write_id.version_of(table, Mark(job=job), after=after)
+    version = write_id.version_of(table, WriteId(job=job), after=after)
     if version is None:
         return None
     with translated(table, f"Reading the transaction of version {version}"):
@@ -181,7 +181,7 @@ def committed(target: Target, job: str, *, after: int) -> Committed | None:
     return Committed(version, sum(fragment.physical_rows for fragment in new), size)
 
 
-def fitted(file: Path, output: Output, frame: DataFrame, target: Target, *, replaces: bool) -> DataFrame:
+def fitted(file: Path, output: PipelineOutput, frame: DataFrame, target: TableRef, *, replaces: bool) -> DataFrame:
     """The rows as the output's schema wants them, and as its table can take them: told before anything is written."""
     from pyspark.errors import AnalysisException, ParseException
 
@@ -208,7 +208,7 @@ def fitted(file: Path, output: Output, frame: DataFrame, target: Target, *, repl
     return frame
 
 
-def _declared(file: Path, output: Output, frame: DataFrame) -> DataFrame:
+def _declared(file: Path, output: PipelineOutput, frame: DataFrame) -> DataFrame:
     from pyspark.sql.types import StructType
 
     wanted = StructType.fromDDL(str(output.schema))
@@ -241,7 +241,7 @@ class Rooms:
         self._leaving.close()
 
     @contextmanager
-    def above(self, target: Target) -> Iterator[None]:
+    def above(self, target: TableRef) -> Iterator[None]:
         if target.type is None:
             yield
             return
@@ -250,7 +250,7 @@ class Rooms:
         yield
         registrar.filled(table)
 
-    def _registrar(self, target: Target) -> Registrar:
+    def _registrar(self, target: TableRef) -> Registrar:
         catalog = target.catalog()
         with self._lock:
             if id(catalog) not in self._made:
@@ -259,7 +259,14 @@ class Rooms:
 
 
 def write(
-    spark: SparkSession, frame: DataFrame, output: Output, target: Target, rooms: Rooms, *, mode: str, job: str
+    spark: SparkSession,
+    frame: DataFrame,
+    output: PipelineOutput,
+    target: TableRef,
+    rooms: Rooms,
+    *,
+    mode: str,
+    job: str,
 ) -> None:
     """Write rows, in one version or none. Namespaces above a new table are made."""
     with rooms.above(target):

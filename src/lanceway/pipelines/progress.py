@@ -29,7 +29,7 @@ class Progress:
 
 
 @dataclass
-class Watch:
+class SparkJobWatch:
     """The jobs of one group. Those that are over are asked for once: a step may have many."""
 
     spark: SparkSession

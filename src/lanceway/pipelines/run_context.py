@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lanceway.lake.runs.runs import Run, Step
+from lanceway.lake.runs.runs import Run, StepRow
 from lanceway.pipelines import outputs
 from lanceway.pipelines.model import Pipeline
-from lanceway.pipelines.progress import Watch
+from lanceway.pipelines.progress import SparkJobWatch
 from lanceway.pipelines.runs.report import UNDER_WAY, Event, Listener
-from lanceway.pipelines.runs.store import Held
+from lanceway.pipelines.runs.store import HeldPipeline
 from lanceway.pipelines.sources.sources import Pins, Sources
 from lanceway.pipelines.transforms.frames import Frames
 
@@ -25,10 +25,10 @@ _BETWEEN = 0.5  # seconds between two looks at how far Spark is
 
 
 @dataclass
-class Work:
+class PipelineContext:
     """All that the steps of one run share."""
 
-    held: Held
+    held: HeldPipeline
     run: Run
     pipeline: Pipeline
     sources: Sources
@@ -39,7 +39,7 @@ class Work:
     listen: Listener
     rooms: outputs.Rooms
     stopping: bool = False
-    _computing: dict[str, Watch] = field(default_factory=dict)
+    _computing: dict[str, SparkJobWatch] = field(default_factory=dict)
     _told: float = 0.0  # by the monotonic clock
 
     @contextmanager
@@ -47,7 +47,7 @@ class Work:
         """The session, for a step that is about to compute: its jobs can be told from others', and interrupted."""
         spark = self.spark()
         spark.addTag(self.run.key)
-        watch = Watch(spark, f"{self.run.key}/{step}")
+        watch = SparkJobWatch(spark, f"{self.run.key}/{step}")
         watch.begin()
         self._computing[step] = watch
         try:
@@ -70,6 +70,6 @@ class Work:
             found = watch.progress()
             if found.tasks:
                 self.listen(
-                    Event(UNDER_WAY, Step(step, ""), self.run, found.done, found.tasks, found.rows, found.bytes)
+                    Event(UNDER_WAY, StepRow(step, ""), self.run, found.done, found.tasks, found.rows, found.bytes)
                 )
         self._told = time.monotonic()

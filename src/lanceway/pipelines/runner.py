@@ -21,10 +21,10 @@ from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, S
 from lanceway.pipelines import atomic_outputs, model, outputs, steps
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
-from lanceway.pipelines.run_context import Work
+from lanceway.pipelines.run_context import PipelineContext
 from lanceway.pipelines.runs import failures, store
-from lanceway.pipelines.runs.report import Listener, Report, unheard
-from lanceway.pipelines.runs.store import LEASE, Ending, Held, State
+from lanceway.pipelines.runs.report import Listener, RunReport, unheard
+from lanceway.pipelines.runs.store import LEASE, Ending, HeldPipeline, State
 from lanceway.pipelines.sources.sources import Sources
 from lanceway.pipelines.steps import Chain
 from lanceway.pipelines.transforms import functions
@@ -50,7 +50,7 @@ def run(
     listen: Listener = unheard,
     stop: Stop = never,
     lease: float = LEASE,
-) -> Report:
+) -> RunReport:
     """Run the pipeline of a file, or go on with a run of it that was stopped, killed, or has failed.
 
     Each output gets what is new to it; with `full` all of it, in place of what its table has. `anew` gives up a run
@@ -84,7 +84,7 @@ def run(
         return replace(ledger.report(begun.key), continued=continued)
 
 
-def _begin(held: Held, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
+def _begin(held: HeldPipeline, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
     """The run to go on with, or a new one."""
     drawn = model.as_record(pipeline)
     newest = held.ledger.newest(held.name)
@@ -97,7 +97,7 @@ def _begin(held: Held, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[R
 
 
 def _carry_out(
-    held: Held,
+    held: HeldPipeline,
     begun: Run,
     pipeline: Pipeline,
     session: Callable[[], SparkSession],
@@ -119,7 +119,7 @@ def _carry_out(
             "since. Begin a new run with --anew; what was committed stays."
         )
     with Frames(pipeline, sources, pins, begun.key) as frames, outputs.Rooms() as rooms:
-        work = Work(held, begun, pipeline, sources, frames, pins, session, config, listen, rooms)
+        work = PipelineContext(held, begun, pipeline, sources, frames, pins, session, config, listen, rooms)
         chains = steps.plan(work)
         for chain in chains:  # all is planned before anything is written
             chain.prepare()
@@ -135,7 +135,7 @@ def _carry_out(
     return DONE, None
 
 
-def _gather(work: Work, chains: list[Chain], threads: int, stop: Stop) -> None:
+def _gather(work: PipelineContext, chains: list[Chain], threads: int, stop: Stop) -> None:
     """Write all tables, and make them visible at once; none of them, if one has failed."""
     writing = [chain for chain in chains if chain.frame is not None]
     if not writing:
@@ -149,7 +149,7 @@ def _gather(work: Work, chains: list[Chain], threads: int, stop: Stop) -> None:
         found.commit()
 
 
-def _run_all(work: Work, tasks: list[Callable[[], None]], threads: int, stop: Stop) -> None:
+def _run_all(work: PipelineContext, tasks: list[Callable[[], None]], threads: int, stop: Stop) -> None:
     """Tasks side by side. Asked to stop, what is under way is interrupted and nothing more is begun."""
     with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-step") as pool:
         running: set[Future[None]] = {pool.submit(task) for task in tasks}

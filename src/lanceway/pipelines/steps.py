@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Step
+from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, StepRow
 from lanceway.pipelines import after_write, atomic_outputs, model, outputs, targets
-from lanceway.pipelines.after_write import Finishing, Written
-from lanceway.pipelines.model import APPEND, OVERWRITE, Output, Pipeline
-from lanceway.pipelines.run_context import Work
+from lanceway.pipelines.after_write import Finishing, WrittenOutput
+from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
+from lanceway.pipelines.run_context import PipelineContext
 from lanceway.pipelines.runs import failures
 from lanceway.pipelines.runs.report import BEGUN, ENDED, WRITTEN, Event
 from lanceway.pipelines.runs.store import StepEnding
@@ -20,7 +20,7 @@ from lanceway.pipelines.runs.store import StepEnding
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 OUTPUT, REJECTED = "output", "quarantine"
 NOTHING_NEW = "nothing new"
@@ -30,12 +30,12 @@ NOTHING_NEW = "nothing new"
 class Chain:
     """One table: it is written, and then finished. What fails ends the chain, and no other."""
 
-    work: Work
-    output: Output
+    work: PipelineContext
+    output: PipelineOutput
     kind: str
     after: Mapping[str, int]
-    known: Mapping[str, Step]
-    target: Target
+    known: Mapping[str, StepRow]
+    target: TableRef
     had: Mapping[str, int]
     frame: DataFrame | None = None
     gathered: bool = False  # its version was made, together with others'
@@ -63,7 +63,7 @@ class Chain:
         """Write the table and let its version wait for those of others."""
         self._carried(self.output.name, self._gather)
 
-    def _gather(self, name: str) -> Step:
+    def _gather(self, name: str) -> StepRow:
         base = outputs.version_of(self.target)
         self._begin(name, base=base, table_name=self.output.table)
         assert self.frame is not None
@@ -90,11 +90,11 @@ class Chain:
 
     # -- the table itself ------------------------------------------------------------------------
 
-    def _found(self, step: Step) -> outputs.Committed | None:
+    def _found(self, step: StepRow) -> outputs.Committed | None:
         """What a run that was killed has committed and not recorded."""
         return None if step.base is None else outputs.committed(self.target, self.job, after=step.base)
 
-    def _write(self, name: str) -> Step:
+    def _write(self, name: str) -> StepRow:
         step = self.known[name]
         found = self._found(step)
         if found is None and self.gathered:
@@ -113,7 +113,7 @@ class Chain:
             self._tell(WRITTEN, replace(step, version=found.version if found else base))
         return self._record(name, found)
 
-    def _record(self, name: str, found: outputs.Committed | None) -> Step:
+    def _record(self, name: str, found: outputs.Committed | None) -> StepRow:
         pins = self.work.pins
         reads = [
             Read(
@@ -153,19 +153,19 @@ class Chain:
 
     # -- what follows ----------------------------------------------------------------------------
 
-    def _finish(self, one: Finishing, step: Step, name: str) -> Step:
+    def _finish(self, one: Finishing, step: StepRow, name: str) -> StepRow:
         is_new = step.state == DONE
         version = step.version or step.base
         if not version or (one.only_after_a_write and not is_new):
             return self._end(name, SKIPPED, details={"reason": NOTHING_NEW})
         self._begin(name, table_name=self.output.table)
-        written = Written(version, is_new, self.work.run.number, self.work.config)
+        written = WrittenOutput(version, is_new, self.work.run.number, self.work.config)
         done = after_write.finish(self.work.pipeline.file, self.output, self.target, one, written)
         return self._end(name, DONE if done else SKIPPED, details=done or {"reason": NOTHING_NEW})
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _carried(self, name: str, work: Callable[[str], Step]) -> Step | None:
+    def _carried(self, name: str, work: Callable[[str], StepRow]) -> StepRow | None:
         """What a step came to, which may have been before; None if it failed."""
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
@@ -190,16 +190,16 @@ class Chain:
     def _begin(self, name: str, **values: Any) -> None:
         self._tell(BEGUN, self.work.held.begin_step(self.work.run, name, **values))
 
-    def _end(self, name: str, state: StepEnding, reads: Sequence[Read] = (), **values: Any) -> Step:
+    def _end(self, name: str, state: StepEnding, reads: Sequence[Read] = (), **values: Any) -> StepRow:
         step = self.work.held.end_step(self.work.run, name, state, reads, **values)
         self._tell(ENDED, step)
         return step
 
-    def _tell(self, moment: str, step: Step) -> None:
+    def _tell(self, moment: str, step: StepRow) -> None:
         self.work.listen(Event(moment, step, self.work.run))
 
 
-def plan(work: Work) -> list[Chain]:
+def plan(work: PipelineContext) -> list[Chain]:
     """A chain for each table, in the order of the file; rows that are put aside come first. Steps are recorded."""
     pipeline, run = work.pipeline, work.run
     tables = [*_rejected(pipeline), *((OUTPUT, output) for output in pipeline.outputs.values())]
@@ -211,7 +211,7 @@ def plan(work: Work) -> list[Chain]:
             *((f"{output.name}/{one.kind}", one.kind) for one in after_write.of(output)),
         ]
     ]
-    planned = [Step(name, kind, position=at) for at, (name, kind) in enumerate(named)]
+    planned = [StepRow(name, kind, position=at) for at, (name, kind) in enumerate(named)]
     known = {step.name: step for step in work.held.plan(run, planned)}
     had = work.held.ledger.had(run)
     chains = []
@@ -225,11 +225,11 @@ def plan(work: Work) -> list[Chain]:
     return chains
 
 
-def _rejected(pipeline: Pipeline) -> list[tuple[str, Output]]:
+def _rejected(pipeline: Pipeline) -> list[tuple[str, PipelineOutput]]:
     found = []
     for node in pipeline.steps.values():
         into = next((rule for rule in node.expect if rule.into), None)
         if into is not None:
             name = f"{node.name}/rejected"
-            found.append((REJECTED, Output(name, node.name, str(into.into), APPEND, into.line, {})))
+            found.append((REJECTED, PipelineOutput(name, node.name, str(into.into), APPEND, into.line, {})))
     return found

@@ -11,18 +11,18 @@ from lanceway import config as configuration
 from lanceway.catalogs.connect import connect
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 
-def find(name: str, config: str | Path | None = None) -> Target:
+def find(name: str, config: str | Path | None = None) -> TableRef:
     """The table of a name. Raises InvalidInputError where no namespace has the name's first part."""
     if "/" in name:
-        return Target.of({"path": name})
+        return TableRef.of({"path": name})
     root, table = _split(name)
     named = configuration.namespace(root, config)
     at = {"at": named.at} if named.at else {}
     settings = {f"namespace.{key}": value for key, value in {**named.settings, **at, "type": named.type}.items()}
-    return Target.of({"table": json.dumps(list(table)), **settings})
+    return TableRef.of({"table": json.dumps(list(table)), **settings})
 
 
 def catalog(name: str, config: str | Path | None = None) -> tuple[LanceNamespace, Identifier]:

@@ -22,10 +22,10 @@ from lanceway.server.http import hosts
 from lanceway.server.http.auth import Authentication
 from lanceway.server.http.limits import GRACE_SECONDS
 from lanceway.server.http.metrics import Metrics
-from lanceway.server.http.middleware import Edge
+from lanceway.server.http.middleware import RequestMiddleware
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
-from lanceway.server.threads import Lane, Work
+from lanceway.server.threads import CatalogThreads, ThreadLane
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"
@@ -59,7 +59,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     dialects = {LANCE: hosts.guarded(lance, settings)}
     others = {LANCEWAY: hosts.guarded(own, settings)}
     paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
-    return _across_origins(Edge(paths, metrics), settings.cors_origins)
+    return _across_origins(RequestMiddleware(paths, metrics), settings.cors_origins)
 
 
 class Paths:
@@ -102,10 +102,10 @@ def _descriptions(root_path: str) -> dict[str, bytes]:
     }
 
 
-def _work(settings: ServerSettings) -> Work:
-    shared = Lane("lake", settings.threads, settings.request_timeout)
-    lanes = (Lane(canonical(name), mount.threads, mount.deadline) for name, mount in settings.catalogs.items())
-    return Work(shared, {lane.name: lane for lane in lanes})
+def _work(settings: ServerSettings) -> CatalogThreads:
+    shared = ThreadLane("lake", settings.threads, settings.request_timeout)
+    lanes = (ThreadLane(canonical(name), mount.threads, mount.deadline) for name, mount in settings.catalogs.items())
+    return CatalogThreads(shared, {lane.name: lane for lane in lanes})
 
 
 def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

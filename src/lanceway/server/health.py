@@ -18,12 +18,12 @@ from lanceway.server.http import request_context
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.limits import READY_SECONDS
 from lanceway.server.http.metrics import CONTENT_TYPE, Metrics
-from lanceway.server.threads import Lane, Work
+from lanceway.server.threads import CatalogThreads, ThreadLane
 from lanceway.wire.lance import JSON
 
 _ONE = text("SELECT 1")
 # So that the answer does not depend on how busy the catalogs are.
-_LANE = Lane("of the lake's database", threads=2, deadline=READY_SECONDS)
+_LANE = ThreadLane("of the lake's database", threads=2, deadline=READY_SECONDS)
 _METHODS = ("GET", "HEAD")
 
 
@@ -32,7 +32,7 @@ class Health:
 
     def __init__(self, store: LakeStore, metrics: Metrics, descriptions: Mapping[str, bytes]) -> None:
         self._store, self._metrics = store, metrics
-        self._work = Work(_LANE, {})
+        self._work = CatalogThreads(_LANE, {})
         self._loading: asyncio.Future[None] | None = None
         self._pages: Mapping[str, Callable[[], Awaitable[Response]]] = {
             "/health": self._health,

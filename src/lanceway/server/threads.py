@@ -30,7 +30,7 @@ _PATIENCE = 0.002
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ThreadLane:
     """How much of the server one catalog may take."""
 
     name: str
@@ -38,15 +38,15 @@ class Lane:
     deadline: float  # seconds
 
 
-class Work:
+class CatalogThreads:
     """The lanes of all mounted catalogs. What has no lane of its own shares the one called None.
 
     Used from one event loop. Uploads have threads of their own in each lane: a client that sends slowly holds
     one all the while, and must not keep others from asking.
     """
 
-    def __init__(self, shared: Lane, mounts: Mapping[str, Lane]) -> None:
-        lanes: list[tuple[str | None, Lane]] = [(None, shared), *mounts.items()]
+    def __init__(self, shared: ThreadLane, mounts: Mapping[str, ThreadLane]) -> None:
+        lanes: list[tuple[str | None, ThreadLane]] = [(None, shared), *mounts.items()]
         self._calls = {name: _Threads(lane) for name, lane in lanes}
         self._uploads = {name: _Threads(lane) for name, lane in lanes}
 
@@ -120,7 +120,7 @@ class _Threads:
     All but `_serve` runs in the event loop. What both sides touch are queues, whose steps are atomic.
     """
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: ThreadLane) -> None:
         self.lane = lane
         self.taken = 0  # calls that wait or run
         self._most = lane.threads * (1 + _WAITING_FOR_EACH)

@@ -39,10 +39,10 @@ class DefaultSource(DataSource):
         from lanceway.spark.read import reader as snapshot
         from lanceway.spark.types import spark_schema
         from lanceway.writes.options import ReadOptions
-        from lanceway.writes.table_ref import Target
+        from lanceway.writes.table_ref import TableRef
 
         with plainly():
-            target = Target.of(self.options)
+            target = TableRef.of(self.options)
             # A data frame stays at the version that it began with, however often it is computed.
             self._pinned, dataset = snapshot.pin(target, ReadOptions.of(self.options))
             return spark_schema(snapshot.schema_of(target, self._pinned, dataset))
@@ -52,21 +52,25 @@ class DefaultSource(DataSource):
         from lanceway.spark.read.reader import LanceReader
         from lanceway.spark.write.rewrite import Replaced, ReplacingReader
         from lanceway.writes.options import ReadOptions
-        from lanceway.writes.table_ref import Target
+        from lanceway.writes.table_ref import TableRef
 
         with plainly():
             replaced, options = Replaced.taken_from(self.options)
-            target, read = Target.of(options), self._pinned or ReadOptions.of(options)
+            target, read = TableRef.of(options), self._pinned or ReadOptions.of(options)
             if replaced:
                 return ReplacingReader(target, read, schema, replaced)
             return LanceReader(target, read, schema, takes_filters=self._takes_filters)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from lanceway.spark.write.rewrite import Replaced, ReplacingWriter
-        from lanceway.spark.write.writer import Writer
+        from lanceway.spark.write.writer import BatchWriter
 
         replaced, options = Replaced.taken_from(self.options)
-        return ReplacingWriter(options, schema, replaced) if replaced else Writer(options, schema, overwrite=overwrite)
+        return (
+            ReplacingWriter(options, schema, replaced)
+            if replaced
+            else BatchWriter(options, schema, overwrite=overwrite)
+        )
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         from lanceway.spark.read.stream import StreamReader

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lanceway.testing.capabilities import STORAGE_MANAGED as STORAGE_MANAGED
     from lanceway.testing.capabilities import needs as needs
     from lanceway.testing.catalog import CatalogTests as CatalogTests
-    from lanceway.testing.sandbox import Space as Space
+    from lanceway.testing.sandbox import Sandbox as Sandbox
     from lanceway.testing.sandbox import temporary_namespace as temporary_namespace
     from lanceway.testing.storage import Raw as Raw
 
@@ -63,7 +63,7 @@ __all__, __getattr__ = front(
         "NO_ENGINE": "lanceway.testing.capabilities",
         "Raw": "lanceway.testing.storage",
         "STORAGE_MANAGED": "lanceway.testing.capabilities",
-        "Space": "lanceway.testing.sandbox",
+        "Sandbox": "lanceway.testing.sandbox",
         "needs": "lanceway.testing.capabilities",
         "temporary_namespace": "lanceway.testing.sandbox",
     },

@@ -45,7 +45,7 @@ def fresh(kind: str) -> str:
 
 
 @dataclass(frozen=True)
-class Space:
+class Sandbox:
     """A catalog and the namespace in it that belongs to the test, alone or shared with strangers."""
 
     catalog: LanceNamespace
@@ -199,7 +199,7 @@ def make_scratch(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Id:
 
 def clear(catalog: LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespaceError]]:
     """Drop a namespace and all in it one by one, since not every service cascades; what could not be, and why."""
-    space, failures = Space(catalog), list[tuple[Id, LanceNamespaceError]]()
+    space, failures = Sandbox(catalog), list[tuple[Id, LanceNamespaceError]]()
 
     def attempt(what: Id, step: Callable[[], Any]) -> Any:
         try:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lance_namespace import LanceNamespace
 
 from lanceway.tables.storage.store import Store, open_store
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 
 if TYPE_CHECKING:
     import lance
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 class Raw:
     """Opens a table's location by the options that the catalog describes it with, or by one's own."""
 
-    space: Space
+    space: Sandbox
     storage_options: Mapping[str, str] | None = None
 
-    def place(self, id_: Id) -> Place:
+    def place(self, id_: Id) -> TablePlace:
         described = self.space.describe(id_)
         assert described.location, "describe_table gives no location"
         options = self.storage_options or described.storage_options
         client = self.space.catalog if described.managed_versioning else None
-        return Place(described.location, dict(options) if options else None, client, tuple(id_))
+        return TablePlace(described.location, dict(options) if options else None, client, tuple(id_))
 
 
 @dataclass(frozen=True)
-class Place:
+class TablePlace:
     """One table's location. A managed table also has the catalog through which its clients write."""
 
     location: str

@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 
 from lanceway.testing import plugin
 from lanceway.testing.capabilities import left_out
-from lanceway.testing.sandbox import Space
+from lanceway.testing.sandbox import Sandbox
 from lanceway.testing.storage import Raw
 
 
@@ -45,12 +45,12 @@ class Suite:
         return ()
 
     @pytest.fixture
-    def space(self, catalog: LanceNamespace, scratch: Sequence[str], request: pytest.FixtureRequest) -> Space:
+    def space(self, catalog: LanceNamespace, scratch: Sequence[str], request: pytest.FixtureRequest) -> Sandbox:
         if plugin.LEFT_OUT not in request.config.stash:
             pytest.fail("CatalogTests needs its plugin: run pytest -p lanceway.testing.plugin.")
-        return Space(catalog, tuple(scratch))
+        return Sandbox(catalog, tuple(scratch))
 
     @pytest.fixture
-    def raw(self, space: Space) -> Raw:
+    def raw(self, space: Sandbox) -> Raw:
         """The storage below the catalog, reached without it. A subclass may supply its own credentials."""
         return Raw(space)

@@ -56,7 +56,7 @@ class Fixed:
         return False
 
 
-class Beside:
+class WithHeaders:
     """Credentials, and fixed headers beside them."""
 
     def __init__(self, headers: Mapping[str, str], inner: Credentials) -> None:

@@ -20,11 +20,11 @@ from lanceway.wire import retries
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, Credentials
 from lanceway.wire.connections import SETTINGS, check, check_headers, checked_uri, read_address
 from lanceway.wire.failures import Failed, Lost, lost
-from lanceway.wire.messages import Answer, Download, Once, Request
+from lanceway.wire.messages import Download, HttpAnswer, OneShotBody, Request
 from lanceway.wire.retries import Repeat
 from lanceway.wire.transport import Response, Transport
 
-__all__ = ["SETTINGS", "Answer", "Client", "Download", "Once", "Request", "check_headers", "checked_uri"]
+__all__ = ["SETTINGS", "Client", "Download", "HttpAnswer", "OneShotBody", "Request", "check_headers", "checked_uri"]
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ _WHO = frozenset({AUTHORIZATION, API_KEY})
 # Iceberg catalogs answer 419 where a token has run out.
 _UNAUTHENTICATED = frozenset({401, 419})
 
-Refuse = Callable[[Request, Answer], LanceNamespaceError]
+Refuse = Callable[[Request, HttpAnswer], LanceNamespaceError]
 
 
 class Client:
@@ -59,7 +59,7 @@ class Client:
         self._pools: dict[int, _Pool] = {}
         weakref.finalize(self, _close, self._pools)
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> HttpAnswer:
         """Send a request and read its whole answer. Raises what `refuse` makes of a refusal, 17 or 18."""
         return self._run(request, lambda: self._whole(request))
 
@@ -77,10 +77,10 @@ class Client:
     def _run(self, request: Request, attempt: Callable[[], Result]) -> Result:
         return retries.run(attempt, request.repeat, self._settings["retries"], self._settings["timeout"])
 
-    def _whole(self, request: Request) -> Answer:
+    def _whole(self, request: Request) -> HttpAnswer:
         response = self._opened(request)
         try:
-            return Answer(response.status, response.headers, response.read())
+            return HttpAnswer(response.status, response.headers, response.read())
         except Lost as error:
             raise self._lost(request, error) from error.__cause__
 
@@ -129,7 +129,7 @@ class Client:
         return lost(request.what, self.uri, error, changes=request.repeat is not Repeat.SAFE)
 
     def _refused(self, request: Request, response: Response) -> Failed:
-        answer = Answer(response.status, response.headers, _hidden(_beginning(response), response.sent))
+        answer = HttpAnswer(response.status, response.headers, _hidden(_beginning(response), response.sent))
         after = retries.retry_after(answer.headers.get("retry-after"))
         error = self._redirected(request, answer) if response.is_redirect else self._refuse(request, answer)
         error.request_id = getattr(error, "request_id", None) or answer.request_id  # type: ignore[attr-defined]
@@ -137,7 +137,7 @@ class Client:
         error.status = answer.status  # type: ignore[attr-defined]
         return Failed(error, arrived=True, status=answer.status, after=after)
 
-    def _redirected(self, request: Request, answer: Answer) -> LanceNamespaceError:
+    def _redirected(self, request: Request, answer: HttpAnswer) -> LanceNamespaceError:
         where = answer.headers.get("location", "nowhere").partition("?")[0][:200]
         return InternalError(
             f"{request.what} failed: {self.uri} answers {answer.status} and points to {where!r}. A redirect is not "

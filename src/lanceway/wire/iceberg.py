@@ -26,7 +26,7 @@ DEFAULT_SCOPE = "catalog"
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class IcebergRoute:
     """One operation of the protocol. `codes` says what a status means there, beside what it means anywhere."""
 
     operation: str
@@ -50,35 +50,37 @@ _TABLE = f"{_TABLES}/{{table}}"
 # In codes of the contract: 1 and 2 a namespace that is missing or there, 3 not empty, 4 and 5 a table, 14 a conflict.
 _NO_NAMESPACE, _NO_TABLE = {404: 1}, {404: 4}
 
-ROUTES: tuple[Route, ...] = (
-    Route("get_config", "GET", "/v1/config", ("warehouse",), codes={404: 1}),
-    Route("get_token", "POST", "/v1/oauth/tokens"),
-    Route("list_namespaces", "GET", _NAMESPACES, ("parent", *_PAGE), codes=_NO_NAMESPACE),
-    Route("create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}),
-    Route("load_namespace", "GET", _NAMESPACE, codes=_NO_NAMESPACE),
-    Route("namespace_exists", "HEAD", _NAMESPACE, status=204, codes=_NO_NAMESPACE),
-    Route("drop_namespace", "DELETE", _NAMESPACE, status=204, codes={**_NO_NAMESPACE, 409: 3}),
-    Route("update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE),
-    Route("list_tables", "GET", _TABLES, _PAGE, codes=_NO_NAMESPACE),
-    Route("create_table", "POST", _TABLES, codes={**_NO_NAMESPACE, 409: 5}),
-    Route("load_table", "GET", _TABLE, ("snapshots",), codes=_NO_TABLE),
-    Route("table_exists", "HEAD", _TABLE, status=204, codes=_NO_TABLE),
-    Route("commit_table", "POST", _TABLE, codes={**_NO_TABLE, 409: 14}),
-    Route("drop_table", "DELETE", _TABLE, (PURGE,), status=204, codes=_NO_TABLE),
-    Route("unregister_table", "POST", f"{_TABLE}/unregister", codes=_NO_TABLE),
-    Route("load_credentials", "GET", f"{_TABLE}/credentials", codes=_NO_TABLE),
-    Route("report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE),
-    Route("register_table", "POST", f"{_NAMESPACE}/register", codes={**_NO_NAMESPACE, 409: 5}),
-    Route("rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes={**_NO_TABLE, 409: 5}),
-    Route("commit_transaction", "POST", "/v1/{prefix}/transactions/commit", status=204, codes={**_NO_TABLE, 409: 14}),
+ROUTES: tuple[IcebergRoute, ...] = (
+    IcebergRoute("get_config", "GET", "/v1/config", ("warehouse",), codes={404: 1}),
+    IcebergRoute("get_token", "POST", "/v1/oauth/tokens"),
+    IcebergRoute("list_namespaces", "GET", _NAMESPACES, ("parent", *_PAGE), codes=_NO_NAMESPACE),
+    IcebergRoute("create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}),
+    IcebergRoute("load_namespace", "GET", _NAMESPACE, codes=_NO_NAMESPACE),
+    IcebergRoute("namespace_exists", "HEAD", _NAMESPACE, status=204, codes=_NO_NAMESPACE),
+    IcebergRoute("drop_namespace", "DELETE", _NAMESPACE, status=204, codes={**_NO_NAMESPACE, 409: 3}),
+    IcebergRoute("update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE),
+    IcebergRoute("list_tables", "GET", _TABLES, _PAGE, codes=_NO_NAMESPACE),
+    IcebergRoute("create_table", "POST", _TABLES, codes={**_NO_NAMESPACE, 409: 5}),
+    IcebergRoute("load_table", "GET", _TABLE, ("snapshots",), codes=_NO_TABLE),
+    IcebergRoute("table_exists", "HEAD", _TABLE, status=204, codes=_NO_TABLE),
+    IcebergRoute("commit_table", "POST", _TABLE, codes={**_NO_TABLE, 409: 14}),
+    IcebergRoute("drop_table", "DELETE", _TABLE, (PURGE,), status=204, codes=_NO_TABLE),
+    IcebergRoute("unregister_table", "POST", f"{_TABLE}/unregister", codes=_NO_TABLE),
+    IcebergRoute("load_credentials", "GET", f"{_TABLE}/credentials", codes=_NO_TABLE),
+    IcebergRoute("report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE),
+    IcebergRoute("register_table", "POST", f"{_NAMESPACE}/register", codes={**_NO_NAMESPACE, 409: 5}),
+    IcebergRoute("rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes={**_NO_TABLE, 409: 5}),
+    IcebergRoute(
+        "commit_transaction", "POST", "/v1/{prefix}/transactions/commit", status=204, codes={**_NO_TABLE, 409: 14}
+    ),
 )
-BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
+BY_OPERATION: Mapping[str, IcebergRoute] = MappingProxyType({route.operation: route for route in ROUTES})
 
 # -- names ---------------------------------------------------------------------------------------
 
 
 def path(
-    route: Route,
+    route: IcebergRoute,
     prefix: str | None,
     namespace: Iterable[str] = (),
     table: str = "",
@@ -330,7 +332,7 @@ INTERNAL = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class IcebergFailure:
     """The error envelope."""
 
     message: str
@@ -341,16 +343,18 @@ class Failure:
         return {"error": {"message": self.message, "type": self.type, "code": self.code}}
 
 
-def read_failure(body: object) -> Failure | None:
+def read_failure(body: object) -> IcebergFailure | None:
     """The failure that an answer tells of; None if it is no envelope: empty, HTML, or another service's."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return None
     code = error.get("code")
-    return Failure(str(error.get("message") or ""), str(error.get("type") or ""), code if isinstance(code, int) else 0)
+    return IcebergFailure(
+        str(error.get("message") or ""), str(error.get("type") or ""), code if isinstance(code, int) else 0
+    )
 
 
-def code_of(route: Route, status: int, failure: Failure | None) -> int:
+def code_of(route: IcebergRoute, status: int, failure: IcebergFailure | None) -> int:
     """The contract's code for a refusal: by its type, else by its status in this operation, else anywhere."""
     if failure is not None and failure.type in CODE_OF_TYPE:
         return CODE_OF_TYPE[failure.type]

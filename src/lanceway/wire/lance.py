@@ -35,7 +35,7 @@ class Body(Enum):
     ARROW = ARROW_STREAM
 
 
-class Answer(Enum):
+class Success(Enum):
     """What a success carries."""
 
     EMPTY = None
@@ -46,7 +46,7 @@ class Answer(Enum):
     ARROW = ARROW_FILE
 
 
-class Kind(Enum):
+class QueryEncoding(Enum):
     """How a field is written in a query."""
 
     TEXT = "string"
@@ -57,13 +57,13 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class LanceRoute:
     operation: str
     method: str
     path: str  # below the server's base, with {id} and {index_name}
-    query: Mapping[str, Kind]
+    query: Mapping[str, QueryEncoding]
     body: Body
-    answer: Answer
+    answer: Success
     status: int
     # Made once, since they stand before every request.
     parts: tuple[str, ...] = field(init=False)
@@ -75,50 +75,54 @@ class Route:
         object.__setattr__(self, "has_id", "{id}" in parts)
 
 
-_PAGE = {"page_token": Kind.TEXT, "limit": Kind.NUMBER}
-_TABLES = {**_PAGE, "include_declared": Kind.FLAG}
-_BRANCH = {"branch": Kind.TEXT}
+_PAGE = {"page_token": QueryEncoding.TEXT, "limit": QueryEncoding.NUMBER}
+_TABLES = {**_PAGE, "include_declared": QueryEncoding.FLAG}
+_BRANCH = {"branch": QueryEncoding.TEXT}
 _MERGE = {
     **_BRANCH,
-    "on": Kind.LIST,
-    "when_matched_update_all": Kind.FLAG,
-    "when_matched_update_all_filt": Kind.TEXT,
-    "when_not_matched_insert_all": Kind.FLAG,
-    "when_not_matched_by_source_delete": Kind.FLAG,
-    "when_not_matched_by_source_delete_filt": Kind.TEXT,
-    "timeout": Kind.TEXT,
-    "use_index": Kind.FLAG,
+    "on": QueryEncoding.LIST,
+    "when_matched_update_all": QueryEncoding.FLAG,
+    "when_matched_update_all_filt": QueryEncoding.TEXT,
+    "when_not_matched_insert_all": QueryEncoding.FLAG,
+    "when_not_matched_by_source_delete": QueryEncoding.FLAG,
+    "when_not_matched_by_source_delete_filt": QueryEncoding.TEXT,
+    "timeout": QueryEncoding.TEXT,
+    "use_index": QueryEncoding.FLAG,
 }
-_DESCRIBE = {"with_table_uri": Kind.FLAG, "load_detailed_metadata": Kind.FLAG, "check_declared": Kind.FLAG}
-_CREATE = {"mode": Kind.TEXT, "properties": Kind.MAP, "storage_options": Kind.MAP}
+_DESCRIBE = {
+    "with_table_uri": QueryEncoding.FLAG,
+    "load_detailed_metadata": QueryEncoding.FLAG,
+    "check_declared": QueryEncoding.FLAG,
+}
+_CREATE = {"mode": QueryEncoding.TEXT, "properties": QueryEncoding.MAP, "storage_options": QueryEncoding.MAP}
 
 
 def _route(
     operation: str,
     path: str,
-    query: Mapping[str, Kind] | None = None,
+    query: Mapping[str, QueryEncoding] | None = None,
     *,
     method: str = "POST",
     body: Body = Body.MODEL,
-    answer: Answer = Answer.MODEL,
+    answer: Success = Success.MODEL,
     status: int = 200,
-) -> Route:
-    return Route(operation, method, path, MappingProxyType(dict(query or {})), body, answer, status)
+) -> LanceRoute:
+    return LanceRoute(operation, method, path, MappingProxyType(dict(query or {})), body, answer, status)
 
 
 _NAMESPACE, _TABLE, _VIEW = "/v1/namespace/{id}", "/v1/table/{id}", "/v1/materialized_view/{id}"
 
-ROUTES: tuple[Route, ...] = (
+ROUTES: tuple[LanceRoute, ...] = (
     _route("create_namespace", f"{_NAMESPACE}/create"),
     _route("list_namespaces", f"{_NAMESPACE}/list", _PAGE, method="GET", body=Body.NONE),
     _route("describe_namespace", f"{_NAMESPACE}/describe"),
     _route("drop_namespace", f"{_NAMESPACE}/drop"),
-    _route("namespace_exists", f"{_NAMESPACE}/exists", answer=Answer.EMPTY),
+    _route("namespace_exists", f"{_NAMESPACE}/exists", answer=Success.EMPTY),
     _route("list_tables", f"{_NAMESPACE}/table/list", _TABLES, method="GET", body=Body.NONE),
     _route("list_all_tables", "/v1/table", _TABLES, method="GET", body=Body.NONE),
     _route("register_table", f"{_TABLE}/register"),
     _route("describe_table", f"{_TABLE}/describe", _DESCRIBE),
-    _route("table_exists", f"{_TABLE}/exists", answer=Answer.EMPTY),
+    _route("table_exists", f"{_TABLE}/exists", answer=Success.EMPTY),
     _route("drop_table", f"{_TABLE}/drop", body=Body.NONE),
     _route("deregister_table", f"{_TABLE}/deregister"),
     _route("restore_table", f"{_TABLE}/restore"),
@@ -128,12 +132,12 @@ ROUTES: tuple[Route, ...] = (
         f"{_TABLE}/schema_metadata/update",
         _BRANCH,
         body=Body.MAP,
-        answer=Answer.MAP,
+        answer=Success.MAP,
     ),
     _route(
         "list_table_versions",
         f"{_TABLE}/version/list",
-        {**_BRANCH, **_PAGE, "descending": Kind.FLAG},
+        {**_BRANCH, **_PAGE, "descending": QueryEncoding.FLAG},
         body=Body.NONE,
     ),
     _route("create_table_version", f"{_TABLE}/version/create"),
@@ -145,15 +149,15 @@ ROUTES: tuple[Route, ...] = (
     _route("update_field_metadata", f"{_TABLE}/update_field_metadata"),
     _route("alter_table_drop_columns", f"{_TABLE}/drop_columns"),
     _route("get_table_stats", f"{_TABLE}/stats"),
-    _route("insert_into_table", f"{_TABLE}/insert", {**_BRANCH, "mode": Kind.TEXT}, body=Body.ARROW),
+    _route("insert_into_table", f"{_TABLE}/insert", {**_BRANCH, "mode": QueryEncoding.TEXT}, body=Body.ARROW),
     _route("merge_insert_into_table", f"{_TABLE}/merge_insert", _MERGE, body=Body.ARROW),
     _route("update_table", f"{_TABLE}/update"),
     _route("delete_from_table", f"{_TABLE}/delete"),
-    _route("query_table", f"{_TABLE}/query", answer=Answer.ARROW),
-    _route("count_table_rows", f"{_TABLE}/count_rows", answer=Answer.COUNT),
+    _route("query_table", f"{_TABLE}/query", answer=Success.ARROW),
+    _route("count_table_rows", f"{_TABLE}/count_rows", answer=Success.COUNT),
     _route("create_table", f"{_TABLE}/create", _CREATE, body=Body.ARROW),
-    _route("explain_table_query_plan", f"{_TABLE}/explain_plan", answer=Answer.TEXT),
-    _route("analyze_table_query_plan", f"{_TABLE}/analyze_plan", answer=Answer.TEXT),
+    _route("explain_table_query_plan", f"{_TABLE}/explain_plan", answer=Success.TEXT),
+    _route("analyze_table_query_plan", f"{_TABLE}/analyze_plan", answer=Success.TEXT),
     _route("alter_table_add_columns", f"{_TABLE}/add_columns"),
     _route("alter_table_backfill_columns", f"{_TABLE}/backfill_column", status=202),
     _route("refresh_materialized_view", f"{_VIEW}/refresh", status=202),
@@ -175,7 +179,7 @@ ROUTES: tuple[Route, ...] = (
     _route("describe_transaction", "/v1/transaction/{id}/describe"),
     _route("alter_transaction", "/v1/transaction/{id}/alter"),
 )
-BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
+BY_OPERATION: Mapping[str, LanceRoute] = MappingProxyType({route.operation: route for route in ROUTES})
 
 # The operations that change nothing: an answer that was lost may be asked for again.
 READS = frozenset(
@@ -212,8 +216,8 @@ def _shape(parts: Iterable[str]) -> tuple[str, ...]:
     return tuple(_ANY if part.startswith("{") else part for part in parts)
 
 
-def _by_shape() -> dict[tuple[str, ...], dict[str, Route]]:
-    shapes: dict[tuple[str, ...], dict[str, Route]] = {}
+def _by_shape() -> dict[tuple[str, ...], dict[str, LanceRoute]]:
+    shapes: dict[tuple[str, ...], dict[str, LanceRoute]] = {}
     for route in ROUTES:
         shapes.setdefault(_shape(route.parts), {})[route.method] = route
     return shapes
@@ -226,7 +230,7 @@ _SHAPES = _by_shape()
 class Match:
     """What a path means. `methods` is empty for a path that no operation has."""
 
-    methods: Mapping[str, Route]
+    methods: Mapping[str, LanceRoute]
     id: str | None = None
     index_name: str | None = None
 
@@ -254,7 +258,9 @@ def _unquoted(text: str) -> str:
     return unquote(text, errors="surrogateescape")
 
 
-def path(route: Route, id_: Iterable[str] | None, delimiter: str = DELIMITER, index_name: str | None = None) -> str:
+def path(
+    route: LanceRoute, id_: Iterable[str] | None, delimiter: str = DELIMITER, index_name: str | None = None
+) -> str:
     """The path of a request, percent-encoded."""
     found = route.path.replace("{index_name}", _segment(index_name or ""))
     return found.replace("{id}", _segment(write_id(id_, delimiter)) if route.has_id else "")
@@ -289,30 +295,30 @@ def is_same_id(given: object, text: str, delimiter: str = DELIMITER) -> bool:
 # -- fields in a query ---------------------------------------------------------------------------
 
 
-def write_query(route: Route, request: Mapping[str, Any]) -> list[tuple[str, str]]:
+def write_query(route: LanceRoute, request: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The fields of a request that travel in its query; what is None stays at home."""
     pairs: list[tuple[str, str]] = []
     for name, kind in route.query.items():
         value = request.get(name)
         if value is None:
             continue
-        values = value if kind is Kind.LIST else [value]
+        values = value if kind is QueryEncoding.LIST else [value]
         pairs += [(name, _written(kind, item)) for item in values]
     return pairs
 
 
-def _written(kind: Kind, value: Any) -> str:
-    if kind is Kind.FLAG:
+def _written(kind: QueryEncoding, value: Any) -> str:
+    if kind is QueryEncoding.FLAG:
         return "true" if value else "false"
-    return json.dumps(value) if kind is Kind.MAP else str(value)
+    return json.dumps(value) if kind is QueryEncoding.MAP else str(value)
 
 
-def read_query(route: Route, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def read_query(route: LanceRoute, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The fields that a query holds. What the route does not know is left alone: a newer client may send it."""
     fields: dict[str, Any] = {}
     for name, text in pairs:
         kind = route.query.get(name)
-        if kind is Kind.LIST:
+        if kind is QueryEncoding.LIST:
             fields.setdefault(name, []).append(text)
         elif kind is not None:
             fields[name] = _read(name, kind, text)
@@ -323,16 +329,16 @@ def read_query(route: Route, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]
 _NUMBER = re.compile(r"-?[0-9]{1,100}")
 
 
-def _read(name: str, kind: Kind, text: str) -> Any:
-    if kind is Kind.TEXT:
+def _read(name: str, kind: QueryEncoding, text: str) -> Any:
+    if kind is QueryEncoding.TEXT:
         return text
-    if kind is Kind.FLAG and text.lower() in ("true", "false"):
+    if kind is QueryEncoding.FLAG and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    if kind is Kind.NUMBER and _NUMBER.fullmatch(text):
+    if kind is QueryEncoding.NUMBER and _NUMBER.fullmatch(text):
         return int(text)
-    if kind is Kind.MAP:
+    if kind is QueryEncoding.MAP:
         return _read_map(name, text)
-    wanted = "true or false" if kind is Kind.FLAG else "a whole number"
+    wanted = "true or false" if kind is QueryEncoding.FLAG else "a whole number"
     raise InvalidInputError(f"The query has {name}={text!r}, but it must be {wanted}.")
 
 

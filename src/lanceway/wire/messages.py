@@ -13,7 +13,7 @@ from lanceway.wire.retries import Repeat
 from lanceway.wire.transport import Response
 
 
-class Once(Protocol):
+class OneShotBody(Protocol):
     """A body that can be sent once. `started` says whether its first bytes were asked for."""
 
     started: bool
@@ -28,7 +28,7 @@ class Request:
     path: str  # below the server's address, percent-encoded
     query: Sequence[tuple[str, str]] = field(default=(), repr=False)  # may hold secrets, as may the rest
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # names in lower case
-    content: bytes | Once | None = field(default=None, repr=False)
+    content: bytes | OneShotBody | None = field(default=None, repr=False)
     repeat: Repeat = Repeat.UNSENT
 
     @property
@@ -37,7 +37,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     status: int
     headers: Mapping[str, str] = field(repr=False)  # names in lower case
     content: bytes = field(repr=False)

@@ -22,7 +22,7 @@ _AUTHORIZATION = "proxy-authorization"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ProxyRoute:
     """How requests get to a server."""
 
     address: Address
@@ -50,12 +50,12 @@ class Way:
         return made
 
 
-def way_to(address: Address) -> Way:
+def way_to(address: Address) -> ProxyRoute:
     """As the environment has it now. Raises InvalidInputError for a proxy that cannot be used."""
     proxies = getproxies()
     named = proxies.get(address.scheme) or proxies.get("all")
     if not named or proxy_bypass(f"{address.host}:{address.port}"):
-        return Way(address)
+        return ProxyRoute(address)
     uri = named if "://" in named else f"http://{named}"
     try:
         proxy = read_address(uri)
@@ -63,10 +63,10 @@ def way_to(address: Address) -> Way:
         raise _unusable(address) from None
     login = _login(urlsplit(uri))
     if address.scheme == "http":
-        return Way(address, proxy, login, login, prefix=f"http://{address.netloc}")
+        return ProxyRoute(address, proxy, login, login, prefix=f"http://{address.netloc}")
     if proxy.scheme == "https":
         raise _unusable(address)  # TLS inside TLS is beyond the standard library
-    return Way(address, proxy, login)
+    return ProxyRoute(address, proxy, login)
 
 
 def _unusable(address: Address) -> InvalidInputError:

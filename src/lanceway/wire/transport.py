@@ -17,7 +17,7 @@ from typing import Any
 from lanceway.wire.connections import Address, tls
 from lanceway.wire.failures import Lost, Reason, broken
 from lanceway.wire.pool import Pool
-from lanceway.wire.proxies import Way, way_to
+from lanceway.wire.proxies import ProxyRoute, way_to
 
 _PART = 64 * 1024
 _PIECE = 256 * 1024
@@ -100,7 +100,7 @@ class Transport:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._headers = {"accept": "*/*", "accept-encoding": "gzip", "user-agent": f"lanceway/{version('lanceway')}"}
-        self._servers: dict[tuple[str, str, int], tuple[Way, Pool]] = {}
+        self._servers: dict[tuple[str, str, int], tuple[ProxyRoute, Pool]] = {}
 
     def open(
         self, method: str, address: Address, target: str, headers: Mapping[str, str], content: Content = None
@@ -126,7 +126,7 @@ class Transport:
         for _, pool in list(self._servers.values()):
             pool.close()
 
-    def _server(self, address: Address) -> tuple[Way, Pool]:
+    def _server(self, address: Address) -> tuple[ProxyRoute, Pool]:
         key = (address.scheme, address.host, address.port)
         found = self._servers.get(key)
         if found is None:

@@ -28,7 +28,7 @@ PAGE: tuple[tuple[str, str], ...] = (("max_results", "0"),)
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class UnityRoute:
     """One operation. `missing`, `taken` and `unmet` are the contract's codes for what a general code means there."""
 
     operation: str
@@ -40,22 +40,22 @@ class Route:
 
 
 # In codes of the contract: 1 and 2 a namespace that is missing or there, 3 not empty, 4 and 5 a table, 13 bad input.
-ROUTES: tuple[Route, ...] = (
-    Route("get_catalog", "GET", "/catalogs/{name}", missing=1),
-    Route("list_schemas", "GET", "/schemas", missing=1),
-    Route("create_schema", "POST", "/schemas", missing=1, taken=2),
-    Route("get_schema", "GET", "/schemas/{name}", missing=1),
-    Route("delete_schema", "DELETE", "/schemas/{name}", missing=1, unmet=3),
-    Route("list_tables", "GET", "/tables", missing=1),
-    Route("create_table", "POST", "/tables", missing=1, taken=5),
-    Route("get_table", "GET", "/tables/{name}", missing=4),
-    Route("delete_table", "DELETE", "/tables/{name}", missing=4),
-    Route("vend_credentials", "POST", "/temporary-table-credentials", missing=4),
+ROUTES: tuple[UnityRoute, ...] = (
+    UnityRoute("get_catalog", "GET", "/catalogs/{name}", missing=1),
+    UnityRoute("list_schemas", "GET", "/schemas", missing=1),
+    UnityRoute("create_schema", "POST", "/schemas", missing=1, taken=2),
+    UnityRoute("get_schema", "GET", "/schemas/{name}", missing=1),
+    UnityRoute("delete_schema", "DELETE", "/schemas/{name}", missing=1, unmet=3),
+    UnityRoute("list_tables", "GET", "/tables", missing=1),
+    UnityRoute("create_table", "POST", "/tables", missing=1, taken=5),
+    UnityRoute("get_table", "GET", "/tables/{name}", missing=4),
+    UnityRoute("delete_table", "DELETE", "/tables/{name}", missing=4),
+    UnityRoute("vend_credentials", "POST", "/temporary-table-credentials", missing=4),
 )
-BY_OPERATION: Mapping[str, Route] = MappingProxyType({route.operation: route for route in ROUTES})
+BY_OPERATION: Mapping[str, UnityRoute] = MappingProxyType({route.operation: route for route in ROUTES})
 
 
-def path(route: Route, names: Iterable[str] = ()) -> str:
+def path(route: UnityRoute, names: Iterable[str] = ()) -> str:
     """The path of a request below the API's, with the full name of what it is about."""
     return route.path.replace("{name}", quote(".".join(names), safe=""))
 
@@ -232,20 +232,20 @@ INTERNAL = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class UnityFailure:
     error_code: str
     message: str
 
 
-def read_failure(body: object) -> Failure | None:
+def read_failure(body: object) -> UnityFailure | None:
     """The failure that an answer tells of; None if it is none of Unity's: empty, HTML, or another service's."""
     found = body.get("error_code") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(found, str):
         return None
-    return Failure(found, str(body.get("message") or ""))
+    return UnityFailure(found, str(body.get("message") or ""))
 
 
-def code_of(route: Route, status: int, failure: Failure | None) -> int:
+def code_of(route: UnityRoute, status: int, failure: UnityFailure | None) -> int:
     """The contract's code for a refusal: by its code, else by its status in this operation."""
     said = failure.error_code if failure else ""
     if said in CODE_OF_ERROR:

@@ -13,7 +13,7 @@ from lanceway.writes import columns
 if TYPE_CHECKING:
     import lance
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 # Operations that change or replace rows that were there. All others add rows, remove some, or leave them as they are;
 # but one that adds columns may as well write others anew.
@@ -35,7 +35,7 @@ class Addition:
 class Additions:
     """The additions of one table. All that the version `whole` holds counts as added by it."""
 
-    target: Target
+    target: TableRef
     whole: int | None = None
     skip_changes: bool = False
 

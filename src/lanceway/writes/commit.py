@@ -14,8 +14,8 @@ from lanceway.tables.errors import translated
 from lanceway.tables.versions import commit as commits
 from lanceway.tables.write import create
 from lanceway.writes import journal, stage, write_id
-from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     from lance.dataset import LanceOperation
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RETRIES = 20
 
 
-def publish(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
+def publish(plan: WritePlan, fragments: Sequence[str], mark: WriteId) -> None:
     """Commit what a write has staged, and end it. Nothing is committed where there is nothing to add."""
     import lance
 
@@ -39,23 +39,23 @@ def publish(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
     finish(plan, fragments)
 
 
-def finish(plan: Plan, fragments: Sequence[str]) -> None:
+def finish(plan: WritePlan, fragments: Sequence[str]) -> None:
     """End a write whose fragments are part of the table. What other attempts of its tasks have written goes."""
     if plan.write is not None:
         journal.finish(plan.destination, plan.write, stage.files(fragments))
 
 
-def _create(plan: Plan, fragments: Sequence[str], mark: Mark) -> None:
+def _create(plan: WritePlan, fragments: Sequence[str], mark: WriteId) -> None:
     place = plan.destination.current()
     # Without a name: that of a claim is known to the catalog alone. That the name stands is asked again.
-    claim = create.Claim(None, place.stands)
+    claim = create.CreateClaim(None, place.stands)
     create.publish(place.table, plan.schema, stage.read(fragments), claim, mark.transaction(), mark.properties)
 
 
 def commit(
-    plan: Plan,
+    plan: WritePlan,
     operation: LanceOperation.BaseOperation,
-    mark: Mark,
+    mark: WriteId,
     *,
     strict: bool = False,
     branch: str | None = None,
@@ -78,11 +78,11 @@ def commit(
 
 
 def update(
-    plan: Plan,
+    plan: WritePlan,
     removed: Sequence[int],
     changed: Sequence[FragmentMetadata],
     new: Sequence[FragmentMetadata],
-    mark: Mark,
+    mark: WriteId,
     *,
     inserts: bool,
 ) -> int:
@@ -111,7 +111,7 @@ def _commit(
     table: Table,
     operation: LanceOperation.BaseOperation,
     version: int,
-    mark: Mark,
+    mark: WriteId,
     *,
     strict: bool,
     branch: str | None,
@@ -124,7 +124,7 @@ def _commit(
         return commits.commit(table, made, retries=0 if strict else _RETRIES, branch=opened)
 
 
-def drop(plan: Plan, fragments: Sequence[str]) -> None:
+def drop(plan: WritePlan, fragments: Sequence[str]) -> None:
     """End a write of which nothing becomes part of the table: all that its tasks have written goes."""
     if plan.write is None:
         stage.discard(plan.destination, fragments)
@@ -132,7 +132,7 @@ def drop(plan: Plan, fragments: Sequence[str]) -> None:
         journal.end(plan.destination, plan.write)
 
 
-def give_up(plan: Plan, fragments: Sequence[str], mark: Mark | None) -> None:
+def give_up(plan: WritePlan, fragments: Sequence[str], mark: WriteId | None) -> None:
     """Remove what was staged, and the name if it was declared for it; unless it was committed after all.
 
     Without a mark nobody has tried to commit it, and no catalog needs to be asked.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.writes import journal, stage
-from lanceway.writes.plan import Plan
+from lanceway.writes.plan import WritePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +51,7 @@ def united(parts: Iterable[tuple[int, bytes]]) -> Gone:
     return Gone({fragment: offsets.tobytes() for fragment, offsets in joined.items()}, twice)
 
 
-def write(spark: SparkSession, plan: Plan, offsets: Mapping[int, bytes]) -> tuple[list[str], list[int]]:
+def write(spark: SparkSession, plan: WritePlan, offsets: Mapping[int, bytes]) -> tuple[list[str], list[int]]:
     """Fragments as they are without those rows, and the ids of those of which nothing is left."""
     if not offsets:
         return [], []
@@ -61,7 +61,7 @@ def write(spark: SparkSession, plan: Plan, offsets: Mapping[int, bytes]) -> tupl
     return updated, [row.fragment for row in answers if row.left is None]
 
 
-def _write(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _write(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import numpy as np
     import pyarrow as pa
 

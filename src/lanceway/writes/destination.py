@@ -14,7 +14,7 @@ from lanceway.tables import dataset
 from lanceway.tables.dataset import RESERVED, Table
 from lanceway.tables.storage.store import EXPIRES
 from lanceway.tables.versions import manager
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 # Catalogs whose tables a lake may hold for reading alone: one itself, or a server that has one.
 _OF_LAKES = frozenset({"lake", "rest"})
@@ -28,7 +28,7 @@ class Destination:
     that declaration from others, where the catalog can.
     """
 
-    target: Target
+    target: TableRef
     location: str
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
     managed: bool = False
@@ -89,7 +89,7 @@ class Destination:
             withdrawal.withdraw(self.target.catalog(), self.target.id, self.location, self.claim)
 
 
-def find(target: Target) -> Destination | None:
+def find(target: TableRef) -> Destination | None:
     """Where the table lies; None where its catalog has no table of that name."""
     if target.path is not None:
         return Destination(target, target.path, dict(target.storage_options) or None)
@@ -100,7 +100,7 @@ def find(target: Target) -> Destination | None:
     return _destination(target, found, declared=False)
 
 
-def declare(target: Target, properties: Mapping[str, str]) -> Destination:
+def declare(target: TableRef, properties: Mapping[str, str]) -> Destination:
     """Claim the name of a table that is to be written. Somebody else's claim is as good as one's own."""
     request = DeclareTableRequest(id=list(target.id), properties=dict(properties), vend_credentials=True)
     try:
@@ -113,7 +113,7 @@ def declare(target: Target, properties: Mapping[str, str]) -> Destination:
         return found
 
 
-def _destination(target: Target, answer: Any, *, declared: bool) -> Destination:
+def _destination(target: TableRef, answer: Any, *, declared: bool) -> Destination:
     # What the catalog says wins, as it does where pylance opens a table by its catalog.
     storage = {**target.storage_options, **(answer.storage_options or {})}
     return Destination(target, answer.location or "", storage or None, bool(answer.managed_versioning), declared)

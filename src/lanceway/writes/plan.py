@@ -12,7 +12,7 @@ from lanceway.tables import dataset
 from lanceway.writes import destination, journal, options
 from lanceway.writes.casting import differences
 from lanceway.writes.destination import Destination
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ _MODES = {"append": APPEND, "overwrite": OVERWRITE, "error": CREATE, "errorifexi
 
 
 @dataclass(frozen=True)
-class Plan:
+class WritePlan:
     """A write to one table: `kind` is append, overwrite, create (there is no version yet) or ignore.
 
     `version` is the one that the write builds on, `schema` the table's own once the write is done. `write` is the name
@@ -36,12 +36,12 @@ class Plan:
     files: Mapping[str, Any] = field(default_factory=dict)
     write: str | None = None
 
-    def begun(self) -> Plan:
+    def begun(self) -> WritePlan:
         """The same, with the write under way: it has to be ended."""
         return replace(self, write=journal.begin(self.destination))
 
 
-def plan(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool, noted: bool = True) -> Plan:
+def plan(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool, noted: bool = True) -> WritePlan:
     """Choose by the mode and by what is there. A name that is free, or only declared, is filled.
 
     The write is under way then, unless its tasks are not to note what they write.
@@ -52,14 +52,14 @@ def plan(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool, noted: b
     return chosen.begun() if noted and chosen.kind != IGNORE else chosen
 
 
-def _choose(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool) -> Plan:
+def _choose(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool) -> WritePlan:
     values = options.read(given)
     mode, files = _mode(values["mode"], overwrite=overwrite), _file_settings(values)
-    target = Target.of(given)
+    target = TableRef.of(given)
     found = destination.find(target)
     if found is None or not found.has_data():
         own = new_schema(rows, values)
-        return Plan(CREATE, found or destination.declare(target, {}), own, files=files)
+        return WritePlan(CREATE, found or destination.declare(target, {}), own, files=files)
     if mode == CREATE:
         raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {found.location}.")
     if mode != IGNORE:
@@ -67,13 +67,13 @@ def _choose(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool) -> Pl
     opened = dataset.open_at(found.reading)
     if mode == OVERWRITE:
         own = _replacing(opened.schema, rows, values)
-        return Plan(OVERWRITE, found, own, int(opened.version), files)
+        return WritePlan(OVERWRITE, found, own, int(opened.version), files)
     if mode == APPEND:
         require_fit(target, rows, opened.schema)
-    return Plan(mode, found, opened.schema, int(opened.version), files)
+    return WritePlan(mode, found, opened.schema, int(opened.version), files)
 
 
-def require_fit(target: Target, rows: pa.Schema, table: pa.Schema) -> None:
+def require_fit(target: TableRef, rows: pa.Schema, table: pa.Schema) -> None:
     """Refuse rows that do not fit a table, naming each difference."""
     found = list(differences(rows, table))
     if found:

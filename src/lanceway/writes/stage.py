@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from lanceway.errors import ConcurrentModificationError
 from lanceway.tables import dataset
 from lanceway.tables.versions import commit
-from lanceway.tables.write.reader import Source
+from lanceway.tables.write.reader import CountingReader
 from lanceway.writes import journal
 from lanceway.writes.casting import to_lance
 from lanceway.writes.destination import Destination
-from lanceway.writes.plan import APPEND, CREATE, Plan
+from lanceway.writes.plan import APPEND, CREATE, WritePlan
 
 if TYPE_CHECKING:
     import lance
@@ -39,7 +39,7 @@ def chunks(batches: Iterable[pa.RecordBatch], *, rows: int, bytes_: int | None =
         yield pa.Table.from_batches(held)
 
 
-def stage(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
+def stage(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
     """Write rows as fragments and answer them as text. What fails leaves no file behind."""
     import pyarrow as pa
 
@@ -58,7 +58,7 @@ def stage(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[str, ...]:
     return done
 
 
-def _report(plan: Plan, done: tuple[str, ...]) -> None:
+def _report(plan: WritePlan, done: tuple[str, ...]) -> None:
     """Note what was written. Raises ConcurrentModificationError where nobody waits for it, and it is gone then."""
     if plan.write is not None:
         journal.note(plan.destination, plan.write, files(done))
@@ -85,10 +85,10 @@ def _is_askew(column: pa.Array) -> bool:
     return "decimal" in str(column.type) and any(buffer.address % 16 for buffer in column.buffers() if buffer)
 
 
-def write(plan: Plan, data: pa.RecordBatchReader) -> list[FragmentMetadata]:
+def write(plan: WritePlan, data: pa.RecordBatchReader) -> list[FragmentMetadata]:
     import lance
 
-    place, source = plan.destination.current(), Source(data)
+    place, source = plan.destination.current(), CountingReader(data)
     with source.consumed(place.table, "Writing rows"):
         return list(
             lance.fragment.write_fragments(
@@ -102,7 +102,7 @@ def write(plan: Plan, data: pa.RecordBatchReader) -> list[FragmentMetadata]:
         )
 
 
-def _opened(plan: Plan, place: Destination) -> lance.LanceDataset | str:
+def _opened(plan: WritePlan, place: Destination) -> lance.LanceDataset | str:
     """What rows are added to knows the ids of its columns; a new schema begins to count."""
     return dataset.open_at(place.reading, version=plan.version) if plan.kind == APPEND else place.table.path
 

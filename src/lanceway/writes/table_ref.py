@@ -14,7 +14,7 @@ from lance_namespace import DescribeTableRequest
 
 from lanceway import config
 from lanceway.catalogs.connect import connect
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.config.settings import as_text
 from lanceway.errors import (
     InvalidInputError,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class TableRef:
     """One table: by its identifier in a catalog, or by its path. Picklable; relative paths are made absolute."""
 
     type: str | None
@@ -46,7 +46,7 @@ class Target:
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> Target:
+    def of(cls, options: Mapping[str, str]) -> TableRef:
         """The table that the options of a data source mean. Names from `lanceway.toml` are looked up here."""
         values = known.read(options)
         if values[known.SECRET_TARGET]:
@@ -65,7 +65,7 @@ class Target:
         return cls(type_, _portable(type_, settings), id_, None, values["storage"])
 
     @classmethod
-    def _from_json(cls, text: str) -> Target:
+    def _from_json(cls, text: str) -> TableRef:
         fields = json.loads(text)
         return cls(**{**fields, "id": tuple(fields["id"])})
 
@@ -166,7 +166,7 @@ def _portable(type_: str, settings: Mapping[str, str]) -> dict[str, str]:
     """The settings as another process needs them, where relative paths and the user may be others."""
     at = {"at": settings["at"]} if "at" in settings else {}
     catalog = connect(type_, settings={key: value for key, value in settings.items() if key != "at"})
-    if not isinstance(catalog, Questions):
+    if not isinstance(catalog, CatalogHooks):
         return dict(settings)
     with catalog:
         _, (_, given) = catalog.__reduce__()
@@ -193,26 +193,26 @@ def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-Named = str | os.PathLike[str] | Mapping[str, str] | Target
+TableName = str | os.PathLike[str] | Mapping[str, str] | TableRef
 
 
-def target(named: Named) -> Target:
+def target(named: TableName) -> TableRef:
     """The table that is meant.
 
     A text with a slash is a path or a URI. Any other is a name such as `lake.sales.orders`, whose first part is a
     root namespace of `lanceway.toml`. A mapping has the options of `format("lance")`.
     """
-    if isinstance(named, Target):
+    if isinstance(named, TableRef):
         return named
     if isinstance(named, Mapping):
-        return Target.of(named)
+        return TableRef.of(named)
     text = os.fspath(named)
     if "/" in text or os.sep in text:
-        return Target.of({"path": text})
+        return TableRef.of({"path": text})
     names = Identifier.parse(text, ".")
     if names.depth < 2:
         raise InvalidInputError(
             f"{text!r} names no table: give its path, or its name with the root namespace that has it, such as "
             "lake.sales.orders."
         )
-    return Target.of({"namespace": names[0], "table": json.dumps(list(names[1:]))})
+    return TableRef.of({"namespace": names[0], "table": json.dumps(list(names[1:]))})

@@ -28,7 +28,7 @@ _TRANSACTIONS = "_transactions"
 
 
 @dataclass(frozen=True)
-class Mark:
+class WriteId:
     """Which write a commit belongs to: one job's, or one batch of a streaming query."""
 
     job: str | None = None
@@ -36,7 +36,7 @@ class Mark:
     batch: int | None = None
 
     @classmethod
-    def of_job(cls, name: str | None = None) -> Mark:
+    def of_job(cls, name: str | None = None) -> WriteId:
         """Of a write by its name, or of one that needs none."""
         return cls(job=name or str(uuid.uuid4()))
 
@@ -57,7 +57,7 @@ class Mark:
         return self.prefix + str(uuid.uuid4())[15:]
 
 
-def version_of(table: Table, mark: Mark, *, after: int, branch: str | None = None) -> int | None:
+def version_of(table: Table, mark: WriteId, *, after: int, branch: str | None = None) -> int | None:
     """The version later than `after` that was committed under this mark, None if there is none."""
     latest = dataset.open_at(table, branch=branch)
     for version in range(int(latest.version), after, -1):
@@ -66,7 +66,7 @@ def version_of(table: Table, mark: Mark, *, after: int, branch: str | None = Non
     return None
 
 
-def is_replayed(table: Table, mark: Mark) -> bool:
+def is_replayed(table: Table, mark: WriteId) -> bool:
     """Whether a batch of a query was committed before. A query's batches are committed in their order."""
     latest = dataset.open_at(table)
     newest = int(latest.version)

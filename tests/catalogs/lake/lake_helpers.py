@@ -13,7 +13,7 @@ from lanceway.catalogs import LakeCatalog
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups
 from lanceway.lake.versions import versions
-from lanceway.lake.versions.versions import Claim, Version
+from lanceway.lake.versions.versions import Version, VersionClaim
 from lanceway.tables.storage.store import Store, open_store
 from lanceway.tables.versions import manifests
 
@@ -87,7 +87,7 @@ def stage(lake: LakeCatalog, table: Id, *ids: int) -> str:
 def claim_and_die(lake: LakeCatalog, table: Id, version: int, *ids: int) -> Version:
     """Claim a version in the database, and do nothing of what should follow: as a process that is killed there."""
     staged = stage(lake, table, *ids)
-    asked = Claim(version, staged, manifests.key(version), size=len(storage(lake, table).read(staged) or b""))
+    asked = VersionClaim(version, staged, manifests.key(version), size=len(storage(lake, table).read(staged) or b""))
     return lake._lake.run(
         lambda connection: versions.claim(
             connection, lookups.hold(connection, lake._catalog.id, Identifier(table)), asked, by="killed"

@@ -208,7 +208,7 @@ def test_jobs_hold_it_as_storage_managed(
         "crawl": lambda: jobs.crawl(str(tmp_path / "first"), second),
         "migrate": lambda: jobs.migrate(first, second, data="keep"),
     }
-    told: list[jobs.Outcome] = []
+    told: list[jobs.TableOutcome] = []
     if job == "crawl":
         report = jobs.crawl(str(tmp_path / "first"), second, listen=told.append)
     elif job == "sync":

@@ -38,7 +38,7 @@ from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ask
 from lanceway.testing.sandbox import fresh
 from lanceway.wire import lance as protocol
-from lanceway.wire.http import Answer, Request
+from lanceway.wire.http import HttpAnswer, Request
 from lanceway.wire.lance import BY_OPERATION, Body
 from tests.servers import faults as fake
 from tests.servers import seaweedfs_lance
@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_not_repeated(catalog: Any, faults: Faults) -> No
 def refused(status: int, content: bytes | object, *, path: str = "/v1/table/t/describe", **headers: str) -> Any:
     given = {name.replace("_", "-").lower(): value for name, value in headers.items()}
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return refuse(Request("describe_table of t", "POST", path), Answer(status, given, body))
+    return refuse(Request("describe_table of t", "POST", path), HttpAnswer(status, given, body))
 
 
 @pytest.mark.parametrize("code", sorted(protocol.STATUS))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lanceway.cli.files.cast import Rows, fitted, with_vectors
+from lanceway.cli.files.cast import FileRows, fitted, with_vectors
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError
 
 
-def rows(**columns: pa.Array) -> Rows:
+def rows(**columns: pa.Array) -> FileRows:
     batch = pa.record_batch(columns)
-    return Rows(batch.schema, iter([batch]), batch.num_rows)
+    return FileRows(batch.schema, iter([batch]), batch.num_rows)
 
 
-def whole(found: Rows) -> pa.Table:
+def whole(found: FileRows) -> pa.Table:
     return pa.Table.from_batches(found.batches, schema=found.schema)
 
 

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from lanceway.cli.files import read
-from lanceway.cli.files.cast import Rows
+from lanceway.cli.files.cast import FileRows
 from lanceway.errors import InvalidInputError, TableSchemaValidationError
 
 TABLE = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "name": ["a", "b", None]})
@@ -57,11 +57,11 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-def whole(rows: Rows) -> pa.Table:
+def whole(rows: FileRows) -> pa.Table:
     return pa.Table.from_batches(rows.batches, schema=rows.schema)
 
 
-def values(rows: Rows) -> list[dict[str, object]]:
+def values(rows: FileRows) -> list[dict[str, object]]:
     # CSV knows no null in text: nothing is the empty text there.
     return [{**row, "name": row["name"] or None} for row in whole(rows).to_pylist()]
 

@@ -16,7 +16,7 @@ from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import VERSION
 from lanceway.lake.tree import catalogs, lookups, namespaces, tables
 from lanceway.lake.versions import versions
-from lanceway.lake.versions.versions import Claim
+from lanceway.lake.versions.versions import VersionClaim
 from lanceway.tables.versions import manifests
 from tests.cli.conftest import Ended, Run
 from tests.servers.postgres import Postgres
@@ -55,7 +55,7 @@ def store(lake: Run, uri: str) -> Iterator[LakeStore]:
     opened.close()
 
 
-def catalog(store: LakeStore, name: str = "lake") -> catalogs.Catalog:
+def catalog(store: LakeStore, name: str = "lake") -> catalogs.CatalogRow:
     return store.read(lambda connection: catalogs.load(connection, "lanceway", name))
 
 
@@ -65,14 +65,14 @@ def make(store: LakeStore, name: str, *numbers: int) -> Path:
     folder = Path(str(made.location))
     for number in numbers:
         key = manifests.key(number)
-        claim = Claim(number, f"{folder}/{key}-staged", f"{folder}/{key}")
+        claim = VersionClaim(number, f"{folder}/{key}-staged", f"{folder}/{key}")
         store.run(lambda connection, claim=claim: _claim(connection, store, name, claim))
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_bytes(b"manifest")
     return folder
 
 
-def _claim(connection, store: LakeStore, name: str, claim: Claim) -> None:  # type: ignore[no-untyped-def]
+def _claim(connection, store: LakeStore, name: str, claim: VersionClaim) -> None:  # type: ignore[no-untyped-def]
     held = lookups.hold(connection, catalog(store).id, parse(name))
     versions.mark_copied(connection, versions.claim(connection, held, claim, by="me"))
 
@@ -303,7 +303,7 @@ def test_a_claim_whose_manifest_is_nowhere_is_wrong(bare: Run, lake: Run, uri: s
 
     def claim(connection) -> None:  # type: ignore[no-untyped-def]
         held = lookups.hold(connection, catalog(store).id, parse("t"))
-        versions.claim(connection, held, Claim(2, str(staged), "f"), by="me")
+        versions.claim(connection, held, VersionClaim(2, str(staged), "f"), by="me")
 
     store.run(claim)
     kinds = {kind: wrong for kind, _, wrong in found(bare("lake", "check", "--json", "--uri", uri))}

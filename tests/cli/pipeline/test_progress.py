@@ -10,18 +10,18 @@ from rich.console import Console
 from rich.progress import Progress
 
 from lanceway.cli.pipeline import progress
-from lanceway.lake.runs.runs import Run, Step
+from lanceway.lake.runs.runs import Run, StepRow
 from lanceway.pipelines import Event
 
 RUN = Run(1, "notes", 3, "key", "running", False, 1, "ada", {}, {}, None, 0, None)
 BROKEN = {
     "expectations": {"clean": {"rows": 10, "expectations": {"has a body": {"broken": 3, "otherwise": "drop"}}}},
 }
-DONE = Step("out", "output", "done", rows=2_000, bytes=3_000_000, version=2, details=BROKEN)
+DONE = StepRow("out", "output", "done", rows=2_000, bytes=3_000_000, version=2, details=BROKEN)
 
 
 def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
-    return Event("under way", Step("out", ""), RUN, done, tasks, rows, size)
+    return Event("under way", StepRow("out", ""), RUN, done, tasks, rows, size)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_how_far_a_step_is(event: Event, told: str) -> None:
 def test_a_line_for_each_step_with_its_warnings() -> None:
     text = io.StringIO()
     with Progress(console=Console(file=text, width=200)) as bar:
-        watch = progress.Watch(bar)
+        watch = progress.StepLines(bar)
         for event in (
             under_way(1, 2),  # whose beginning nobody has seen
-            Event("begun", Step("out", "output"), RUN),
+            Event("begun", StepRow("out", "output"), RUN),
             under_way(1, 2, 1_000),
-            Event("written", Step("out", "output", version=2), RUN),
+            Event("written", StepRow("out", "output", version=2), RUN),
             Event("ended", DONE, RUN),
-            Event("ended", Step("aside", "output", "failed", error="no \x1b[31mspace"), RUN),
+            Event("ended", StepRow("aside", "output", "failed", error="no \x1b[31mspace"), RUN),
         ):
             watch(event)
         assert not bar.tasks
@@ -62,7 +62,7 @@ def test_a_line_for_each_step_with_its_warnings() -> None:
 def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.watched(events=True) as listen:
         for event in (
-            Event("begun", Step("out", "output", "running", base=1), RUN),
+            Event("begun", StepRow("out", "output", "running", base=1), RUN),
             under_way(1, 4, 1_000, 5),
             under_way(2, 4, 2_000, 5),  # too soon to be told
             Event("ended", DONE, RUN),

@@ -16,7 +16,7 @@ from lanceway.errors import (
     TableIndexAlreadyExistsError,
     TableIndexNotFoundError,
 )
-from lanceway.jobs.state import Kept as Notes
+from lanceway.jobs.state import Checkpoint as Notes
 from tests.jobs import upkeep_helpers as upkeep
 from tests.jobs.upkeep_helpers import Kept, Watched
 

@@ -12,7 +12,7 @@ import pytest
 
 from lanceway import jobs
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError, TableNotFoundError, TableSchemaValidationError
-from lanceway.jobs.state import Kept as Notes
+from lanceway.jobs.state import Checkpoint as Notes
 from lanceway.jobs.table.parquet_files import Files
 from tests.jobs import move_helpers as moves
 from tests.jobs import upkeep_helpers as upkeep

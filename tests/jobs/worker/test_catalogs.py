@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.contract.job_queue import Desk
+from lanceway.catalogs.contract.job_queue import JobQueue
 from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
@@ -18,7 +18,7 @@ def test_a_catalog_that_is_mounted_from_a_namespace_on(bench: Bench, tmp_path: P
     settings = {"path": str(tmp_path / "folder"), "layout": "manifest"}
     folder: Any = DirectoryCatalog(**settings)
     folder.create_namespace({"id": ["team"]})
-    desk = Desk(bench.lake._lake, "lanceway", "archive", "alice")
+    desk = JobQueue(bench.lake._lake, "lanceway", "archive", "alice")
     mounted: Any = Subtree(folder, Identifier(("team",))).with_desk(desk)
     mounted.create_table_stream({"id": ["people"]}, people(1, 2).to_reader())
     mounted.alter_table_add_columns({"id": ["people"], "new_columns": [{"name": "x", "computed": "id * 2"}]})
@@ -33,7 +33,7 @@ def test_a_catalog_that_is_mounted_from_a_namespace_on(bench: Bench, tmp_path: P
 
 
 def test_a_catalog_that_is_mounted_no_more(bench: Bench) -> None:
-    desk = Desk(bench.lake._lake, "lanceway", "gone", "alice")
+    desk = JobQueue(bench.lake._lake, "lanceway", "gone", "alice")
     job = desk.record("backfill", ["people"], {"column": "x"})
     bench.worker.run(once=True)
     found = desk.find(job.id)

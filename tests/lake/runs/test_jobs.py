@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from lanceway.lake.runs.jobs import Job
+from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import jobs as rows
 
@@ -29,18 +29,18 @@ class Book:
     def do(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
         return self.store.run(lambda connection: function(connection, *arguments, **options))
 
-    def record(self, *path: str, kind: str = "backfill", **request: Any) -> Job:
+    def record(self, *path: str, kind: str = "backfill", **request: Any) -> JobRow:
         return self.do(jobs.record, kind, "m", "lake", path, request, by="alice")
 
-    def claim(self, holder: str = "w1", lifetime: int = LIFETIME) -> Job | None:
+    def claim(self, holder: str = "w1", lifetime: int = LIFETIME) -> JobRow | None:
         return self.do(jobs.claim, "m", holder, by="worker", lifetime=lifetime)
 
-    def find(self, job: Job) -> Job:
+    def find(self, job: JobRow) -> JobRow:
         found = self.do(jobs.find, job.key)
         assert found is not None
         return found
 
-    def let_lease_end(self, job: Job) -> None:
+    def let_lease_end(self, job: JobRow) -> None:
         self.do(lambda connection: connection.execute(update(rows).where(rows.c.key == job.key).values(held_until=0)))
 
 
@@ -106,15 +106,15 @@ def test_a_job_whose_worker_died_is_taken_again_until_that_is_enough(book: Book)
         assert taken.attempts == attempt
         book.let_lease_end(made)
         if attempt > 1:
-            assert book.do(jobs.renew, Job(**{**_plain(taken), "holder": "w1"}), lifetime=1) is None
+            assert book.do(jobs.renew, JobRow(**{**_plain(taken), "holder": "w1"}), lifetime=1) is None
     assert book.claim("last") is None
     found = book.find(made)
     assert found.state == FAILED
     assert "died 3 times" in str(found.error)
 
 
-def _plain(job: Job) -> dict[str, Any]:
-    return {name: getattr(job, name) for name in Job.__slots__}
+def _plain(job: JobRow) -> dict[str, Any]:
+    return {name: getattr(job, name) for name in JobRow.__slots__}
 
 
 def test_who_lost_a_job_cannot_end_it(book: Book) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.runs import leases, lineage, listing, runs
-from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.runs import DONE, Read, Step
+from lanceway.lake.runs.lineage import LineageEdge
+from lanceway.lake.runs.runs import DONE, Read, StepRow
 from lanceway.lake.store.database import LakeStore
 
 
@@ -19,13 +19,13 @@ def written(store: LakeStore, pipeline: str, source: str, table: str, *, by: str
     key = f"{pipeline}-{source}-{table}-{version}"
     run = store.run(lambda c: runs.create(c, row, key, by=by, full=False, graph={}))
     read = Read("out", "in", "table", 0, version, source, f"/{source}")
-    store.run(lambda c: runs.plan(c, run.id, [Step("out", "output")]))
+    store.run(lambda c: runs.plan(c, run.id, [StepRow("out", "output")]))
     told = {"location": f"/{table}", "table_name": table, "version": version, "rows": 2}
     store.run(lambda c: runs.end_step(c, run.id, "out", DONE, [read], **told))
     store.run(lambda c: runs.end(c, run.id, DONE))
 
 
-def pairs(edges: list[Edge]) -> set[tuple[str, str]]:
+def pairs(edges: list[LineageEdge]) -> set[tuple[str, str]]:
     return {(edge.source, edge.table) for edge in edges}
 
 

@@ -10,23 +10,23 @@ from sqlalchemy import Connection
 
 from lanceway.errors import ConcurrentModificationError
 from lanceway.lake.runs import leases, runs, source_files
-from lanceway.lake.runs.leases import Pipeline
-from lanceway.lake.runs.runs import DONE, FAILED, Read, Run, Step
+from lanceway.lake.runs.leases import PipelineRow
+from lanceway.lake.runs.runs import DONE, FAILED, Read, Run, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.store.database import LakeStore
 
 
 @pytest.fixture
-def pipeline(store: LakeStore) -> Pipeline:
+def pipeline(store: LakeStore) -> PipelineRow:
     return store.run(partial(leases.ensure, name="nightly"))
 
 
-def begin(store: LakeStore, pipeline: Pipeline, key: str = "k1", **options: Any) -> Run:
+def begin(store: LakeStore, pipeline: PipelineRow, key: str = "k1", **options: Any) -> Run:
     given = {"by": "ada", "full": False, "graph": {"nodes": []}, **options}
     return store.run(lambda c: runs.create(c, pipeline.id, key, **given))
 
 
-def test_a_pipeline_is_made_once_and_held_by_one(store: LakeStore, pipeline: Pipeline) -> None:
+def test_a_pipeline_is_made_once_and_held_by_one(store: LakeStore, pipeline: PipelineRow) -> None:
     assert store.run(partial(leases.ensure, name="nightly")) == pipeline
     take = partial(leases.take, pipeline=pipeline.id, lifetime=60_000)
     assert store.run(partial(take, key="a", by="ada"))
@@ -48,7 +48,7 @@ def test_a_pipeline_is_made_once_and_held_by_one(store: LakeStore, pipeline: Pip
     assert store.run(partial(take, key="c", by="cleo"))
 
 
-def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: Pipeline) -> None:
+def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: PipelineRow) -> None:
     other = store.run(partial(leases.ensure, name="other"))
     first, _, second = begin(store, pipeline, "a"), begin(store, other, "b"), begin(store, pipeline, "c", full=True)
     assert (first.number, second.number, second.pipeline, second.full) == (1, 2, "nightly", True)
@@ -67,9 +67,9 @@ def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: Pip
     )
 
 
-def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pipeline: Pipeline) -> None:
+def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pipeline: PipelineRow) -> None:
     run = begin(store, pipeline)
-    steps = [Step("out", "output", position=1), Step("aside", "quarantine", position=0)]
+    steps = [StepRow("out", "output", position=1), StepRow("aside", "quarantine", position=0)]
     store.run(lambda c: runs.plan(c, run.id, steps))
     store.run(lambda c: runs.begin_step(c, run.id, "out", base=4))
     store.run(lambda c: runs.plan(c, run.id, steps))  # a run that goes on plans anew, and forgets nothing
@@ -94,7 +94,7 @@ def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pi
     assert (step.state, step.base, step.version, step.rows, step.details) == (DONE, 4, 5, 10, {"a": [1]})
 
 
-def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeline: Pipeline) -> None:
+def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeline: PipelineRow) -> None:
     a, b, changed = File("a", 1, 10), File("b", 2, 20), File("a", 3, 10)
 
     def note(number: int, *files: File) -> None:

@@ -22,7 +22,7 @@ from lanceway.lake.store.upgrades import State
 from lanceway.lake.tree import lookups, metalakes, namespaces, settings, tables
 from lanceway.lake.tree.separators import Separator
 from lanceway.lake.versions import versions
-from lanceway.lake.versions.versions import Claim
+from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import make_lake
 from tests.processes import WARM
 
@@ -153,7 +153,7 @@ def fill(store: LakeStore) -> int:
 
     def claim(connection: Connection) -> None:
         table = lookups.hold(connection, lake.catalog.id, parse("team.n0.t"))
-        versions.claim(connection, table, Claim(1, "s", "f"), by="me")
+        versions.claim(connection, table, VersionClaim(1, "s", "f"), by="me")
 
     store.run(claim)
     return lake.catalog.id

@@ -29,7 +29,7 @@ from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, objects
 from lanceway.lake.tree import catalogs, lookups, namespaces, nesting, subtrees, tables
 from lanceway.lake.versions import versions
-from lanceway.lake.versions.versions import Claim
+from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake, make_lake
 from tests.processes import WARM
 
@@ -126,14 +126,14 @@ def test_a_drop_racing_creates_leaves_no_orphan(lake: Lake, rounds: int) -> None
             ]
         )
         inside, drops = answers[:8], answers[8:]
-        assert {type(each) for each in inside} <= {lookups.Table, namespaces.Namespace, NamespaceNotFoundError}
+        assert {type(each) for each in inside} <= {lookups.TableRow, namespaces.Namespace, NamespaceNotFoundError}
         assert {type(each) for each in drops} <= {
             namespaces.Namespace,
             NamespaceNotEmptyError,
             NamespaceNotFoundError,
         }
         dropped = sum(isinstance(each, namespaces.Namespace) for each in drops)
-        created = sum(isinstance(each, lookups.Table | namespaces.Namespace) for each in inside)
+        created = sum(isinstance(each, lookups.TableRow | namespaces.Namespace) for each in inside)
         assert (dropped, created) in {(1, 0), (0, 8)}
 
     for number in range(rounds):
@@ -152,9 +152,9 @@ def test_a_catalog_dropped_while_others_make_namespaces_in_it(lake: Lake, rounds
             ]
         )
         created = sum(isinstance(each, namespaces.Namespace) for each in answers[1:])
-        assert created == (0 if isinstance(answers[0], catalogs.Catalog) else 6)
+        assert created == (0 if isinstance(answers[0], catalogs.CatalogRow) else 6)
         assert {type(each) for each in answers} <= {
-            catalogs.Catalog,
+            catalogs.CatalogRow,
             namespaces.Namespace,
             NamespaceNotEmptyError,
             NamespaceNotFoundError,
@@ -247,7 +247,7 @@ def test_locations_that_meet_are_given_to_one(lake: Lake, rounds: int) -> None:
                 for i, at in enumerate(wanted)
             ]
         )
-        assert Counter(type(each) for each in answers) == {lookups.Table: 1, InvalidInputError: len(wanted) - 1}
+        assert Counter(type(each) for each in answers) == {lookups.TableRow: 1, InvalidInputError: len(wanted) - 1}
 
     for number in range(rounds):
         race(number)
@@ -280,7 +280,7 @@ def test_nothing_slips_by_while_nested_mode_is_enabled(uri: str, rounds: int) ->
 def claim(store: LakeStore, catalog: int, table: Identifier, number: int, who: str) -> versions.Version:
     def work(connection: Connection) -> versions.Version:
         held = lookups.hold(connection, catalog, table)
-        return versions.claim(connection, held, Claim(number, f"{number}-{who}", f"{number}"), by=who)
+        return versions.claim(connection, held, VersionClaim(number, f"{number}-{who}", f"{number}"), by=who)
 
     return store.run(work)
 
@@ -342,7 +342,7 @@ def test_batches_are_all_or_none_beside_single_claims(lake: Lake, rounds: int) -
     def batch(number: int, who: int, order: Sequence[Identifier]) -> list[versions.Version]:
         def work(connection: Connection) -> list[versions.Version]:
             held = [(lookups.hold(connection, lake.catalog.id, path), path) for path in order]
-            asked = [(table, Claim(number, f"{number}-batch{who}", f"{number}")) for table, _ in held]
+            asked = [(table, VersionClaim(number, f"{number}-batch{who}", f"{number}")) for table, _ in held]
             return list(versions.claim_all(connection, asked, by=f"batch{who}"))
 
         return lake.store.run(work)
@@ -399,7 +399,7 @@ def test_a_drop_racing_claims_takes_all_versions_along(lake: Lake, rounds: int) 
                 *(lambda w=w: claim(lake.store, lake.catalog.id, path, 1, f"w{w}") for w in range(3)),
             ]
         )
-        assert isinstance(answers[0], lookups.Table)
+        assert isinstance(answers[0], lookups.TableRow)
         assert {type(each) for each in answers[1:]} <= {
             versions.Version,
             TableNotFoundError,

@@ -9,7 +9,7 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import catalogs, locations, lookups, subtrees, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.checks import Finding, check
-from lanceway.lake.versions.versions import Claim
+from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake
 from tests.lake.lake_helpers import SPACES, fill, vandalise
 
@@ -112,7 +112,9 @@ def test_the_first_version_of_a_branch_may_be_any(lake: Lake) -> None:
 
     def claim(connection):  # type: ignore[no-untyped-def]
         table = lookups.hold(connection, lake.catalog.id, parse("t"))
-        versions.mark_copied(connection, versions.claim(connection, table, Claim(7, "s", "f", branch="b"), by="me"))
+        versions.mark_copied(
+            connection, versions.claim(connection, table, VersionClaim(7, "s", "f", branch="b"), by="me")
+        )
 
     lake.store.run(claim)
     assert lake.store.look(check) == []

@@ -14,26 +14,28 @@ from sqlalchemy import Connection
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import parse
 from lanceway.lake.tree import lookups, namespaces, tables
-from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import Claim, Version
+from lanceway.lake.versions.versions import Version, VersionClaim
 from tests.lake.conftest import Lake
 
 T = parse("space.t")
 
 
-def asked(number: int, who: str = "w", branch: str = "") -> Claim:
+def asked(number: int, who: str = "w", branch: str = "") -> VersionClaim:
     paths = (f"_versions/{number}.manifest-{who}", f"_versions/{number}.manifest")
-    return Claim(number, *paths, branch=branch, size=10, e_tag="tag", metadata={"k": "v"})
+    return VersionClaim(number, *paths, branch=branch, size=10, e_tag="tag", metadata={"k": "v"})
 
 
-def take(lake: Lake, table: Table, claim: Claim, base: Version | None = None) -> Version | None:
+def take(lake: Lake, table: TableRow, claim: VersionClaim, base: Version | None = None) -> Version | None:
     return lake.store.single(
-        lambda connection: versions.at_once(connection, lake.catalog.id, table, claim, by="me", base=base)
+        lambda connection: versions.claim_in_one_statement(
+            connection, lake.catalog.id, table, claim, by="me", base=base
+        )
     )
 
 
-def claim(lake: Lake, claim: Claim, *, copied: bool = True) -> Version:
+def claim(lake: Lake, claim: VersionClaim, *, copied: bool = True) -> Version:
     """With care, in a transaction."""
 
     def work(connection: Connection) -> Version:
@@ -45,13 +47,13 @@ def claim(lake: Lake, claim: Claim, *, copied: bool = True) -> Version:
     return lake.store.run(work)
 
 
-def numbers(lake: Lake, table: Table, branch: str = "") -> list[int]:
+def numbers(lake: Lake, table: TableRow, branch: str = "") -> list[int]:
     found = lake.store.read(lambda connection: versions.page(connection, table, branch=branch))
     return [version.version for version in found]
 
 
 @pytest.fixture
-def table(lake: Lake) -> Table:
+def table(lake: Lake) -> TableRow:
     """A table with version 1."""
     lake.do(namespaces.create, T.parent, by="me")
     made = lake.do(tables.create, T, by="me")
@@ -59,12 +61,12 @@ def table(lake: Lake) -> Table:
     return made
 
 
-def test_it_is_what_describing_it_says(lake: Lake, table: Table) -> None:
+def test_it_is_what_describing_it_says(lake: Lake, table: TableRow) -> None:
     made = take(lake, table, asked(2))
     assert made == lake.store.read(lambda connection: versions.describe(connection, table, 2))
 
 
-def test_the_next_one_waits_for_the_copy(lake: Lake, table: Table) -> None:
+def test_the_next_one_waits_for_the_copy(lake: Lake, table: TableRow) -> None:
     made = take(lake, table, asked(2))
     assert made is not None
     assert take(lake, table, asked(3)) is None
@@ -73,7 +75,7 @@ def test_the_next_one_waits_for_the_copy(lake: Lake, table: Table) -> None:
     assert numbers(lake, table) == [1, 2, 3]
 
 
-def test_who_knows_that_the_copy_is_there_needs_no_mark(lake: Lake, table: Table) -> None:
+def test_who_knows_that_the_copy_is_there_needs_no_mark(lake: Lake, table: TableRow) -> None:
     made = take(lake, table, asked(2))
     assert made is not None
     others = [{"staging_path": "other"}, {"created_at": made.created_at - 1}, {"version": 1}]
@@ -84,18 +86,18 @@ def test_who_knows_that_the_copy_is_there_needs_no_mark(lake: Lake, table: Table
 
 
 @pytest.mark.parametrize("number", [1, 3, 2**62])
-def test_only_the_next_version(lake: Lake, table: Table, number: int) -> None:
+def test_only_the_next_version(lake: Lake, table: TableRow, number: int) -> None:
     assert take(lake, table, asked(number)) is None
     assert numbers(lake, table) == [1]
 
 
 @pytest.mark.parametrize("number", [-1, 0, 2**63, 2**70])
-def test_what_is_no_version(lake: Lake, table: Table, number: int) -> None:
+def test_what_is_no_version(lake: Lake, table: TableRow, number: int) -> None:
     with pytest.raises(InvalidInputError, match="no version"):
         take(lake, table, asked(number))
 
 
-def test_a_first_version_is_left_to_a_transaction(lake: Lake, table: Table) -> None:
+def test_a_first_version_is_left_to_a_transaction(lake: Lake, table: TableRow) -> None:
     other = lake.do(tables.create, parse("u"), by="me")
     assert take(lake, other, asked(1)) is None
     assert take(lake, table, asked(2, branch="side")) is None
@@ -104,13 +106,13 @@ def test_a_first_version_is_left_to_a_transaction(lake: Lake, table: Table) -> N
     assert numbers(lake, table) == [1]
 
 
-def test_the_same_claim_again_claims_nothing(lake: Lake, table: Table) -> None:
+def test_the_same_claim_again_claims_nothing(lake: Lake, table: TableRow) -> None:
     assert take(lake, table, asked(2)) is not None
     assert take(lake, table, asked(2)) is None
     assert numbers(lake, table) == [1, 2]
 
 
-def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: Table) -> None:
+def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: TableRow) -> None:
     def record(branch: str, number: int) -> None:
         lake.store.run(lambda c: orphans.record(c, table.id, branch, number, path="p", kept_path=f"k{branch}{number}"))
 
@@ -121,41 +123,43 @@ def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: Table) -> 
     assert take(lake, table, asked(3)) is None
 
 
-def rename_space(lake: Lake, table: Table) -> Table:
+def rename_space(lake: Lake, table: TableRow) -> TableRow:
     lake.do(namespaces.create, parse("other"), by="me")
     lake.do(tables.rename, T, parse("other.t"), by="me")
     return table
 
 
-def replace_by_another(lake: Lake, table: Table) -> Table:
+def replace_by_another(lake: Lake, table: TableRow) -> TableRow:
     lake.do(tables.drop, T, by="me")
     lake.do(tables.create, T, by="me")
     claim(lake, asked(1))
     return table
 
 
-def drop(lake: Lake, table: Table) -> Table:
+def drop(lake: Lake, table: TableRow) -> TableRow:
     lake.do(tables.drop, T, by="me")
     return table
 
 
-def leave_to_storage(lake: Lake, table: Table) -> Table:
+def leave_to_storage(lake: Lake, table: TableRow) -> TableRow:
     lake.do(tables.alter, T, by="me", managed=False)
     return table
 
 
-def lie_elsewhere(lake: Lake, table: Table) -> Table:
+def lie_elsewhere(lake: Lake, table: TableRow) -> TableRow:
     return replace(table, location="/elsewhere")
 
 
 @pytest.mark.parametrize("change", [rename_space, replace_by_another, drop, leave_to_storage, lie_elsewhere])
-def test_a_table_that_is_not_the_one_meant(lake: Lake, table: Table, change: Callable[[Lake, Table], Table]) -> None:
+def test_a_table_that_is_not_the_one_meant(
+    lake: Lake, table: TableRow, change: Callable[[Lake, TableRow], TableRow]
+) -> None:
     meant = change(lake, table)
     assert take(lake, meant, asked(2)) is None
     assert lake.store.read(lambda connection: versions.latest(connection, table.id)) in (1, None)
 
 
-def test_whoever_has_the_table_alone_is_waited_for_and_believed(lake: Lake, table: Table) -> None:
+def test_whoever_has_the_table_alone_is_waited_for_and_believed(lake: Lake, table: TableRow) -> None:
     """The statement begins while another holds the table, and sees what that one has made of it."""
     ready = Barrier(2)
 
@@ -173,7 +177,7 @@ def test_whoever_has_the_table_alone_is_waited_for_and_believed(lake: Lake, tabl
     assert numbers(lake, table) == [1]
 
 
-def test_one_of_many(lake: Lake, table: Table, rounds: int) -> None:
+def test_one_of_many(lake: Lake, table: TableRow, rounds: int) -> None:
     for number in range(2, rounds + 2):
         start = Barrier(10)
 

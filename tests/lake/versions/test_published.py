@@ -20,9 +20,9 @@ from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.identifiers import parse
 from lanceway.lake.store.database import open_store
 from lanceway.lake.tree import lookups, tables
-from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import published, versions
-from lanceway.lake.versions.versions import Claim, Version
+from lanceway.lake.versions.versions import Version, VersionClaim
 from tests.lake.conftest import Lake
 from tests.lake.store import crash_program as drill
 
@@ -31,14 +31,14 @@ WAIT = 30.0  # seconds, of a test that fails
 
 
 @pytest.fixture
-def table(lake: Lake) -> Table:
+def table(lake: Lake) -> TableRow:
     return lake.do(tables.create, T, by="me")
 
 
 def claimed(lake: Lake, *numbers: int, branch: str = "") -> list[Version]:
     def work(connection: Any, catalog: int) -> list[Version]:
         table = lookups.hold(connection, catalog, T)
-        asked = [Claim(number, f"staged-{number}", f"{number}", branch=branch) for number in numbers]
+        asked = [VersionClaim(number, f"staged-{number}", f"{number}", branch=branch) for number in numbers]
         return [versions.claim(connection, table, each, by="me") for each in asked]
 
     return lake.do(work)
@@ -62,7 +62,7 @@ def statements(lake: Lake) -> Iterator[list[str]]:
     event.remove(engine, "before_cursor_execute", note)
 
 
-def test_the_first_mark_is_written_at_once_and_those_that_follow_together(lake: Lake, table: Table) -> None:
+def test_the_first_mark_is_written_at_once_and_those_that_follow_together(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 31))
     with statements(lake) as found:
         lake.store.marks.add(made[0])
@@ -76,7 +76,7 @@ def test_the_first_mark_is_written_at_once_and_those_that_follow_together(lake: 
     assert len(found) < 10  # it is two, unless this process rests in the middle
 
 
-def test_a_store_that_is_closed_leaves_none(lake: Lake, table: Table) -> None:
+def test_a_store_that_is_closed_leaves_none(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 11))
     for version in made:
         lake.store.marks.add(version)
@@ -85,7 +85,7 @@ def test_a_store_that_is_closed_leaves_none(lake: Lake, table: Table) -> None:
     lake.store.close()  # with nothing to be told
 
 
-def test_what_is_known_is_one_row_and_not_its_number(lake: Lake, table: Table) -> None:
+def test_what_is_known_is_one_row_and_not_its_number(lake: Lake, table: TableRow) -> None:
     (made,) = claimed(lake, 4, branch="side")
     lake.store.marks.add(made)
     assert lake.store.marks.known(table.id, "side") == made
@@ -100,7 +100,7 @@ def test_what_is_known_is_one_row_and_not_its_number(lake: Lake, table: Table) -
     assert unmarked(lake) == [4]
 
 
-def test_what_cannot_be_told_is_forgotten(lake: Lake, table: Table) -> None:
+def test_what_cannot_be_told_is_forgotten(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 4))
     lake.store.single(lambda connection: connection.exec_driver_sql("ALTER TABLE versions RENAME TO away"))
     for version in made:
@@ -114,7 +114,7 @@ def test_what_cannot_be_told_is_forgotten(lake: Lake, table: Table) -> None:
     assert unmarked(lake) == []
 
 
-def test_the_newest_of_a_branch_is_known(lake: Lake, table: Table) -> None:
+def test_the_newest_of_a_branch_is_known(lake: Lake, table: TableRow) -> None:
     (first,) = claimed(lake, 1)
     time.sleep(0.002)  # so that the clock goes on
     (second,) = claimed(lake, 2)
@@ -123,7 +123,7 @@ def test_the_newest_of_a_branch_is_known(lake: Lake, table: Table) -> None:
     assert lake.store.marks.known(table.id, "") == second
 
 
-def test_only_so_many_are_known(lake: Lake, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_are_known(lake: Lake, table: TableRow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "_KNOWN_AT_MOST", 2)
     made = [*claimed(lake, 1), *claimed(lake, 1, branch="a"), *claimed(lake, 1, branch="b")]
     for version in made:
@@ -131,7 +131,7 @@ def test_only_so_many_are_known(lake: Lake, table: Table, monkeypatch: pytest.Mo
     assert [lake.store.marks.knows(version) for version in made] == [False, False, True]
 
 
-def test_they_stay_in_their_process(lake: Lake, table: Table) -> None:
+def test_they_stay_in_their_process(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, 1, 2, 3)
     for version in made:
         lake.store.marks.add(version)

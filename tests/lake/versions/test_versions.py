@@ -15,37 +15,39 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import parse
 from lanceway.lake.tree import lookups, tables
-from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import Claim, Version
+from lanceway.lake.versions.versions import Version, VersionClaim
 from tests.lake.conftest import Lake
 
 T = parse("t")
 
 
-def claim(number: int, who: str = "w", branch: str = "") -> Claim:
-    return Claim(number, f"_versions/{number}.manifest-{who}", f"_versions/{number}.manifest", branch=branch, size=10)
+def claim(number: int, who: str = "w", branch: str = "") -> VersionClaim:
+    return VersionClaim(
+        number, f"_versions/{number}.manifest-{who}", f"_versions/{number}.manifest", branch=branch, size=10
+    )
 
 
 @pytest.fixture
-def table(lake: Lake) -> Table:
+def table(lake: Lake) -> TableRow:
     return lake.do(tables.create, T, by="me")
 
 
-def ask(lake: Lake, *claims: Claim, by: str = "me") -> list[Version]:
+def ask(lake: Lake, *claims: VersionClaim, by: str = "me") -> list[Version]:
     def work(connection: object, catalog: int) -> list[Version]:
         return [versions.claim(connection, lookups.hold(connection, catalog, T), each, by=by) for each in claims]
 
     return lake.do(work)
 
 
-def numbers(lake: Lake, table: Table, **options: object) -> list[int]:
+def numbers(lake: Lake, table: TableRow, **options: object) -> list[int]:
     found = lake.store.read(lambda connection: versions.page(connection, table, **options))
     return [version.version for version in found]
 
 
-def test_a_claim_is_kept_with_all_that_was_given(lake: Lake, table: Table) -> None:
-    asked = Claim(1, "staging", "final", size=7, e_tag="tag", naming_scheme="V1", metadata={"k": "v"})
+def test_a_claim_is_kept_with_all_that_was_given(lake: Lake, table: TableRow) -> None:
+    asked = VersionClaim(1, "staging", "final", size=7, e_tag="tag", naming_scheme="V1", metadata={"k": "v"})
     (made,) = ask(lake, asked, by="ann")
     assert (made.table, made.version, made.staging_path, made.final_path) == (table.id, 1, "staging", "final")
     assert (made.size, made.e_tag, made.naming_scheme, made.metadata) == (7, "tag", "V1", {"k": "v"})
@@ -53,7 +55,7 @@ def test_a_claim_is_kept_with_all_that_was_given(lake: Lake, table: Table) -> No
     assert lake.store.read(lambda c: versions.describe(c, table, 1)) == made
 
 
-def test_versions_are_claimed_one_after_the_other(lake: Lake, table: Table) -> None:
+def test_versions_are_claimed_one_after_the_other(lake: Lake, table: TableRow) -> None:
     for number in (2, 5):
         with pytest.raises(ConcurrentModificationError, match="the latest is 0, and 1 comes next"):
             ask(lake, claim(number))
@@ -64,7 +66,7 @@ def test_versions_are_claimed_one_after_the_other(lake: Lake, table: Table) -> N
     assert numbers(lake, table) == [1, 2]
 
 
-def test_the_same_claim_again_succeeds_however_late(lake: Lake, table: Table) -> None:
+def test_the_same_claim_again_succeeds_however_late(lake: Lake, table: TableRow) -> None:
     first = ask(lake, claim(1))
     assert ask(lake, claim(1)) == first
     ask(lake, claim(2))
@@ -72,7 +74,7 @@ def test_the_same_claim_again_succeeds_however_late(lake: Lake, table: Table) ->
     assert numbers(lake, table) == [1, 2]
 
 
-def test_somebody_elses_claim_is_a_conflict(lake: Lake, table: Table) -> None:
+def test_somebody_elses_claim_is_a_conflict(lake: Lake, table: TableRow) -> None:
     ask(lake, claim(1, "ann"))
     with pytest.raises(ConcurrentModificationError, match="claimed by somebody else"):
         ask(lake, claim(1, "bob"))
@@ -80,20 +82,20 @@ def test_somebody_elses_claim_is_a_conflict(lake: Lake, table: Table) -> None:
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**63, 2**64])
-def test_a_number_that_is_no_version_is_refused(lake: Lake, table: Table, number: int) -> None:
+def test_a_number_that_is_no_version_is_refused(lake: Lake, table: TableRow, number: int) -> None:
     with pytest.raises(InvalidInputError, match="counted from 1"):
         ask(lake, claim(number))
     with pytest.raises(TableVersionNotFoundError):
         lake.store.read(lambda c: versions.describe(c, table, number))
 
 
-def test_a_table_that_is_not_managed_has_no_claims(lake: Lake, table: Table) -> None:
+def test_a_table_that_is_not_managed_has_no_claims(lake: Lake, table: TableRow) -> None:
     lake.do(tables.alter, T, by="me", managed=False)
     with pytest.raises(InvalidTableStateError, match="in storage alone"):
         ask(lake, claim(1))
 
 
-def test_a_branch_begins_where_it_left_its_parent(lake: Lake, table: Table) -> None:
+def test_a_branch_begins_where_it_left_its_parent(lake: Lake, table: TableRow) -> None:
     ask(lake, *(claim(number) for number in range(1, 4)))
     ask(lake, claim(3, branch="dev"))
     ask(lake, claim(4, branch="dev"))
@@ -104,7 +106,7 @@ def test_a_branch_begins_where_it_left_its_parent(lake: Lake, table: Table) -> N
     assert lake.store.read(lambda c: versions.branches(c, table.id)) == ["", "dev"]
 
 
-def test_a_branch_without_versions_is_missing(lake: Lake, table: Table) -> None:
+def test_a_branch_without_versions_is_missing(lake: Lake, table: TableRow) -> None:
     with pytest.raises(TableBranchNotFoundError, match="'dev'"):
         numbers(lake, table, branch="dev")
     for version in (None, 1):
@@ -113,7 +115,7 @@ def test_a_branch_without_versions_is_missing(lake: Lake, table: Table) -> None:
     assert numbers(lake, table) == []
 
 
-def test_versions_are_listed_in_pages_up_and_down(lake: Lake, table: Table) -> None:
+def test_versions_are_listed_in_pages_up_and_down(lake: Lake, table: TableRow) -> None:
     ask(lake, *(claim(number) for number in range(1, 8)))
     assert numbers(lake, table, limit=3) == [1, 2, 3]
     assert numbers(lake, table, after=3, limit=3) == [4, 5, 6]
@@ -124,7 +126,7 @@ def test_versions_are_listed_in_pages_up_and_down(lake: Lake, table: Table) -> N
     assert lake.store.read(lambda c: versions.describe(c, table)).version == 7
 
 
-def test_a_missing_version_is_told(lake: Lake, table: Table) -> None:
+def test_a_missing_version_is_told(lake: Lake, table: TableRow) -> None:
     with pytest.raises(TableVersionNotFoundError, match="no version yet"):
         lake.store.read(lambda c: versions.describe(c, table))
     with pytest.raises(TableVersionNotFoundError, match="no version 9"):
@@ -139,7 +141,7 @@ def remove(lake: Lake, *ranges: tuple[int, int | None], branch: str = "") -> lis
     return lake.do(work)
 
 
-def test_versions_are_removed_in_ranges(lake: Lake, table: Table) -> None:
+def test_versions_are_removed_in_ranges(lake: Lake, table: TableRow) -> None:
     ask(lake, *(claim(number) for number in range(1, 10)))
     ask(lake, claim(2, branch="dev"))
     assert remove(lake, (1, 3), (5, 6), (5, 7)) == [1, 2, 5, 6]
@@ -152,14 +154,14 @@ def test_versions_are_removed_in_ranges(lake: Lake, table: Table) -> None:
     ask(lake, claim(1, "anew"))
 
 
-def test_a_removed_version_is_not_claimed_again_below_the_latest(lake: Lake, table: Table) -> None:
+def test_a_removed_version_is_not_claimed_again_below_the_latest(lake: Lake, table: TableRow) -> None:
     ask(lake, *(claim(number) for number in range(1, 4)))
     remove(lake, (1, 2))
     with pytest.raises(ConcurrentModificationError):
         ask(lake, claim(1))
 
 
-def test_uncopied_versions_are_known_until_they_are_copied(lake: Lake, table: Table) -> None:
+def test_uncopied_versions_are_known_until_they_are_copied(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in range(1, 4)))
     assert lake.store.read(lambda c: versions.uncopied(c, table.id)) == made
     assert lake.store.read(lambda c: versions.uncopied(c, limit=2)) == made[:2]
@@ -170,7 +172,7 @@ def test_uncopied_versions_are_known_until_they_are_copied(lake: Lake, table: Ta
     assert lake.store.read(lambda c: versions.uncopied(c, table.id + 1)) == []
 
 
-def test_marks_are_of_one_row_alone(lake: Lake, table: Table) -> None:
+def test_marks_are_of_one_row_alone(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in (1, 2)), claim(1, branch="side"))
     others = [replace(made[0], staging_path="other"), replace(made[1], created_at=1), replace(made[2], branch="b")]
     lake.store.run(lambda c: versions.mark_copied(c, *others))
@@ -181,7 +183,7 @@ def test_marks_are_of_one_row_alone(lake: Lake, table: Table) -> None:
     assert lake.store.read(versions.uncopied) == [made[1]]
 
 
-def test_only_the_latest_of_a_branch_is_doubtful(lake: Lake, table: Table) -> None:
+def test_only_the_latest_of_a_branch_is_doubtful(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in (1, 2)), *(claim(number, branch="side") for number in (1, 2)))
     assert lake.store.read(lambda c: versions.doubtful(c, table.id)) == [made[1], made[3]]
     lake.store.run(lambda c: versions.mark_copied(c, made[1]))
@@ -189,7 +191,7 @@ def test_only_the_latest_of_a_branch_is_doubtful(lake: Lake, table: Table) -> No
     assert lake.store.read(lambda c: versions.doubtful(c, table.id + 1)) == []
 
 
-def test_a_table_that_becomes_managed_brings_its_versions(lake: Lake, table: Table) -> None:
+def test_a_table_that_becomes_managed_brings_its_versions(lake: Lake, table: TableRow) -> None:
     for _ in range(2):
         lake.store.run(lambda c: versions.adopt(c, table.id, [claim(4), claim(7)], by="me"))
     assert lake.store.read(versions.uncopied) == []
@@ -199,13 +201,13 @@ def test_a_table_that_becomes_managed_brings_its_versions(lake: Lake, table: Tab
         lake.store.run(lambda c: versions.adopt(c, table.id, [claim(0)], by="me"))
 
 
-def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: Table) -> None:
+def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: TableRow) -> None:
     lake.do(tables.create, parse("u"), by="me")
     ask(lake, claim(1))
     assert [(e.name, e.has_versions) for e in lake.see(lookups.entries, parse(""))] == [("t", True), ("u", False)]
 
 
-def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake: Lake, table: Table) -> None:
+def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake: Lake, table: TableRow) -> None:
     ask(lake, claim(1))
     for _ in range(2):
         lake.store.run(lambda c: orphans.record(c, table.id, "", 2, path="_versions/2", kept_path="_strays/2"))
@@ -218,7 +220,7 @@ def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake:
     assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == []
 
 
-def test_an_adopted_stray_is_forgotten(lake: Lake, table: Table) -> None:
+def test_an_adopted_stray_is_forgotten(lake: Lake, table: TableRow) -> None:
     for number in (2, 3):
         lake.store.run(lambda c, n=number: orphans.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
     first, second = lake.store.read(lambda c: orphans.of_table(c, table.id))
@@ -226,7 +228,7 @@ def test_an_adopted_stray_is_forgotten(lake: Lake, table: Table) -> None:
     assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == [second]
 
 
-def batch(lake: Lake, *asked: tuple[str, Claim]) -> list[tuple[int, int]]:
+def batch(lake: Lake, *asked: tuple[str, VersionClaim]) -> list[tuple[int, int]]:
     def work(connection: object, catalog: int) -> list[tuple[int, int]]:
         held = [(lookups.hold(connection, catalog, parse(path)), each) for path, each in asked]
         return [(version.table, version.version) for version in versions.claim_all(connection, held, by="me")]
@@ -234,7 +236,7 @@ def batch(lake: Lake, *asked: tuple[str, Claim]) -> list[tuple[int, int]]:
     return lake.do(work)
 
 
-def test_a_batch_claims_all_or_nothing(lake: Lake, table: Table) -> None:
+def test_a_batch_claims_all_or_nothing(lake: Lake, table: TableRow) -> None:
     other = lake.do(tables.create, parse("u"), by="me")
     made = batch(lake, ("u", claim(1)), ("t", claim(2)), ("t", claim(1)))
     assert made == [(other.id, 1), (table.id, 2), (table.id, 1)]

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from lanceway.spark.read import aggregates
-from lanceway.spark.read.aggregates import COUNT, COUNT_ALL, MAX, MIN, SUM, Aggregation, Function
+from lanceway.spark.read.aggregates import COUNT, COUNT_ALL, MAX, MIN, SUM, AggregateCall, Aggregation
 
 FUNCTIONS = (
-    Function(SUM, "x"),
-    Function(COUNT, "x"),
-    Function(COUNT_ALL, None),
-    Function(MIN, "x"),
-    Function(MAX, "x"),
+    AggregateCall(SUM, "x"),
+    AggregateCall(COUNT, "x"),
+    AggregateCall(COUNT_ALL, None),
+    AggregateCall(MIN, "x"),
+    AggregateCall(MAX, "x"),
 )
 SCHEMA = StructType([StructField("word", StringType()), *(StructField(str(n), LongType()) for n in range(5))])
 BY_WORD = Aggregation(("word",), FUNCTIONS, SCHEMA)

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from lanceway.spark.read import reader as indexed
-from lanceway.spark.read.reader import LanceReader, Share
+from lanceway.spark.read.reader import LanceReader, ReadTask
 from lanceway.spark.types import spark_schema
 from lanceway.writes.options import ReadOptions
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 ROWS = 40_000
 
@@ -52,8 +52,8 @@ def test_rows_that_no_index_has_yet_are_found_too(tmp_path: Path) -> None:
 
 def test_one_task_reads_what_an_index_finds(dataset: lance.LanceDataset) -> None:
     read = ReadOptions(filter="id = 12345")
-    reader = LanceReader(Target(None, {}, path=dataset.uri), read, spark_schema(dataset.schema))
+    reader = LanceReader(TableRef(None, {}, path=dataset.uri), read, spark_schema(dataset.schema))
     (share,) = reader.partitions()
-    assert isinstance(share, Share)
+    assert isinstance(share, ReadTask)
     assert share.fragments == (12,)
     assert [row for batch in reader.read(share) for row in batch["x"].to_pylist()] == [12345]

@@ -13,7 +13,7 @@ from pyspark.sql.types import LongType, StructType
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
 from lanceway.spark.write import merge
 from lanceway.writes import destination
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 VECTOR = pa.list_(pa.float32())
 ROWS = pa.schema([("id", pa.int64()), ("name", pa.string()), ("v", VECTOR)])
@@ -31,7 +31,7 @@ def rows(*keys: tuple[int | None, str | None]) -> pa.RecordBatch:
 
 
 def looked_up(path: Path, keys: list[str], *batches: pa.RecordBatch, stable: bool = False) -> list[dict[str, Any]]:
-    place = destination.find(Target.of({"path": str(path)}))
+    place = destination.find(TableRef.of({"path": str(path)}))
     assert place is not None
     schema = StructType(list(spark_schema(ROWS)))
     for name in (ROW_ADDRESS, ROW_ID) if stable else (ROW_ADDRESS,):

@@ -24,7 +24,7 @@ from lanceway.catalogs.lake import storage_check
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lanceway.lake.versions import checks
 from lanceway.spark.write.stream import StreamWriter
-from lanceway.spark.write.writer import Writer
+from lanceway.spark.write.writer import BatchWriter
 from tests.spark.write_helpers import append, ids, settle, strays
 
 if TYPE_CHECKING:
@@ -256,9 +256,9 @@ def connect(options: dict[str, str]) -> LanceNamespace:
 SCHEMA = StructType().add("id", LongType())
 
 
-def writer(path: Path, **options: str) -> Writer:
+def writer(path: Path, **options: str) -> BatchWriter:
     """What Spark makes in one process and uses in others."""
-    made: Writer = pickle.loads(pickle.dumps(Writer({"path": str(path), **options}, SCHEMA, overwrite=False)))
+    made: BatchWriter = pickle.loads(pickle.dumps(BatchWriter({"path": str(path), **options}, SCHEMA, overwrite=False)))
     return made
 
 
@@ -278,7 +278,7 @@ def test_only_the_attempt_that_spark_reports_counts(folder: Path) -> None:
 def test_large_blobs_go_with_the_file_that_they_belong_to(folder: Path) -> None:
     schema = StructType().add("b", BinaryType())
     options = {"path": str(folder / "t"), "blob_columns": "b", "data_storage_version": "2.2"}
-    job = Writer(options, schema, overwrite=False)
+    job = BatchWriter(options, schema, overwrite=False)
     rows = pa.record_batch({"b": [b"x" * 200_000]})
     told, _ = job.write(iter([rows])), job.write(iter([rows]))
     assert len(list(folder.rglob("*.blob"))) == 2

@@ -17,7 +17,7 @@ from lanceway.errors import (
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.read import ipc
 from lanceway.tables.write import create as creation
-from lanceway.tables.write.create import Claim, Written
+from lanceway.tables.write.create import CreateClaim, CreatedFiles
 from tests.tables import table_helpers as samples
 
 
@@ -137,22 +137,22 @@ def declared(folder: Path) -> Table:
     return Table("t", str(folder / "t"))
 
 
-def create(table: Table, first: int, claim: Claim) -> Written:
+def create(table: Table, first: int, claim: CreateClaim) -> CreatedFiles:
     return creation.create(table, samples.rows(first).to_reader(), None, claim)
 
 
 @pytest.mark.parametrize("answers", [(False, False), (True, False)], ids=["before the commit", "after it"])
 def test_a_claim_that_is_lost_leaves_nothing(tmp_path: Path, answers: tuple[bool, ...]) -> None:
     with pytest.raises(ConcurrentModificationError, match="t was dropped while it was being created"):
-        create(Table("t", str(tmp_path / "t")), 0, Claim("mine", answering(*answers)))
+        create(Table("t", str(tmp_path / "t")), 0, CreateClaim("mine", answering(*answers)))
     assert not (tmp_path / "t").exists()
 
 
 def test_of_one_claim_the_first_to_write_wins(tmp_path: Path) -> None:
     table = declared(tmp_path)
-    create(table, 0, Claim("ours", always))
+    create(table, 0, CreateClaim("ours", always))
     with pytest.raises(TableAlreadyExistsError):
-        create(table, 50, Claim("ours", always))
+        create(table, 50, CreateClaim("ours", always))
     assert ids(table) == list(range(10))
 
 
@@ -164,16 +164,16 @@ def test_who_lost_its_claim_does_not_beat_the_next(tmp_path: Path) -> None:
         met.set()
         return True
 
-    second: list[Future[Written]] = []
+    second: list[Future[CreatedFiles]] = []
     with ThreadPoolExecutor(1) as pool:
 
         def dropped_and_claimed_anew() -> bool:
-            second.append(pool.submit(create, table, 50, Claim("second", answering(again, *[True] * 20))))
+            second.append(pool.submit(create, table, 50, CreateClaim("second", answering(again, *[True] * 20))))
             assert met.wait(60)
             return False
 
         with pytest.raises(ConcurrentModificationError):
-            create(table, 0, Claim("first", answering(True, dropped_and_claimed_anew)))
+            create(table, 0, CreateClaim("first", answering(True, dropped_and_claimed_anew)))
         assert second[0].result().version == 1
     assert ids(table) == list(range(50, 60))
     # The marker, and one manifest with its hint, one transaction, one data file.
@@ -185,15 +185,15 @@ def test_what_somebody_else_wrote_into_a_declared_table_stays(tmp_path: Path) ->
     table = declared(tmp_path)
     creation.create(table, samples.rows().to_reader(), None)
     with pytest.raises(TableAlreadyExistsError):
-        create(table, 50, Claim("mine", always))
+        create(table, 50, CreateClaim("mine", always))
     assert ids(table) == list(range(10))
 
 
 @pytest.mark.slow
 def test_a_stray_that_nobody_takes_back_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     table = declared(tmp_path)
-    create(table, 0, Claim("first", always))  # whose writer was killed before it could look again
+    create(table, 0, CreateClaim("first", always))  # whose writer was killed before it could look again
     before = samples.files(table.location)
     with pytest.raises(ConcurrentModificationError, match="Drop it and create it again"):
-        create(table, 50, Claim("second", always))
+        create(table, 50, CreateClaim("second", always))
     assert samples.files(table.location) == before

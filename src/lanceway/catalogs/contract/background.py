@@ -21,7 +21,7 @@ from lance_namespace import (
     RefreshMaterializedViewResponse,
 )
 
-from lanceway.catalogs.contract.job_queue import Desk, DeskMethods
+from lanceway.catalogs.contract.job_queue import DeskMethods, JobQueue
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.catalogs.contract.requests import accept, table_id
 from lanceway.catalogs.contract.tables import TableOperations
@@ -106,21 +106,21 @@ class BackgroundOperations(DeskMethods, TableOperations):
             dataset.open_at(source, version=request.src_version)
         return RefreshMaterializedViewResponse(job_id=desk.record(REFRESH, table, wanted).id)
 
-    def _require_desk(self, operation: str) -> Desk:
+    def _require_desk(self, operation: str) -> JobQueue:
         found = self._desk()
         if found is None:
             self._refuse(operation, _NO_ENGINE)
         return found
 
 
-def _first_jobs(desk: Desk, table: Sequence[str], view: View, *, filled: bool) -> str | None:
+def _first_jobs(desk: JobQueue, table: Sequence[str], view: View, *, filled: bool) -> str | None:
     job = desk.record(REFRESH, table, {}) if filled else None
     if view.auto_refresh and not _is_kept_fresh(desk, table):
         desk.record(AUTO_REFRESH, table, {})
     return None if job is None else job.id
 
 
-def _is_kept_fresh(desk: Desk, table: Sequence[str]) -> bool:
+def _is_kept_fresh(desk: JobQueue, table: Sequence[str]) -> bool:
     """Whether a view that had this name before has left its job, which will do for the new one."""
     return any(
         job.kind == AUTO_REFRESH for state in (QUEUED, RUNNING) for job in desk.page(state=state, table=table)[0]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lanceway.catalogs.contract.background import BackgroundOperations
-from lanceway.catalogs.contract.hooks import Questions, TableEntry
+from lanceway.catalogs.contract.hooks import CatalogHooks, TableEntry
 from lanceway.catalogs.contract.operations import OPERATIONS
 
 __all__ = ["OPERATIONS", "Catalog", "TableEntry"]
@@ -58,6 +58,6 @@ class Catalog(BackgroundOperations):
         if operation in ON_THEIR_OWN:
             return getattr(cls, operation) is not getattr(Catalog, operation)
         if operation in BACKGROUND:
-            return cls._desk is not Questions._desk
+            return cls._desk is not CatalogHooks._desk
         needed = _NEEDS.get(operation, ("_find_table",))
-        return all(getattr(cls, question) is not getattr(Questions, question) for question in needed)
+        return all(getattr(cls, question) is not getattr(CatalogHooks, question) for question in needed)

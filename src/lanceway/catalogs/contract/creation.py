@@ -102,7 +102,7 @@ class TableCreation(MetadataOperations):
     def _write_first(
         self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
     ) -> CreateTableResponse:
-        claim = create.Claim(entry.claim, lambda: self._holds(table, entry))
+        claim = create.CreateClaim(entry.claim, lambda: self._holds(table, entry))
         try:
             handle = _reached(self._handle(table, entry), request)
             written = create.create(handle, data, request.storage_options, claim)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
-    from lanceway.catalogs.contract.job_queue import Desk
-    from lanceway.catalogs.contract.lazy_job_queue import LaterDesk
+    from lanceway.catalogs.contract.job_queue import JobQueue
+    from lanceway.catalogs.contract.lazy_job_queue import LazyJobQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class TableEntry:
     claim: str | None = None
 
 
-class Questions(LanceNamespace):
+class CatalogHooks(LanceNamespace):
     """What a metadata service is asked. A method that is not overridden is an operation not supported.
 
     A catalog does not change after it is made: it may be shared by threads, pickled (it opens its
@@ -50,8 +50,8 @@ class Questions(LanceNamespace):
     # Whether a namespace and a table beside it may have the same name.
     SHARES_NAMES: ClassVar[bool] = False
 
-    _lent_desk: Desk | LaterDesk | None = None
-    _lender: Questions | None = None
+    _lent_desk: JobQueue | LazyJobQueue | None = None
+    _lender: CatalogHooks | None = None
 
     def __init__(self, **properties: object) -> None:
         self._given: Mapping[str, object] = MappingProxyType(properties)
@@ -161,11 +161,11 @@ class Questions(LanceNamespace):
     def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
         """Remove what a failed first write leaves where a table was that somebody has dropped meanwhile."""
 
-    def _desk(self) -> Desk | None:
+    def _desk(self) -> JobQueue | None:
         """Where background jobs are recorded; None where nobody would carry them out."""
         return None if self._lent_desk is None else self._lent_desk.opened()
 
-    def with_desk(self, desk: Desk | LaterDesk) -> Self:
+    def with_desk(self, desk: JobQueue | LazyJobQueue) -> Self:
         """The same catalog, whose background jobs are recorded elsewhere. It costs next to nothing."""
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
@@ -205,7 +205,7 @@ class Questions(LanceNamespace):
         return f"{type(self).__name__}({shown})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Questions) and type(other) is type(self) and other._settings == self._settings
+        return isinstance(other, CatalogHooks) and type(other) is type(self) and other._settings == self._settings
 
     def __hash__(self) -> int:
         return hash(self.namespace_id())
@@ -230,6 +230,8 @@ class Questions(LanceNamespace):
         return Table(str(table), entry.location, entry.storage_options, client=self, id=tuple(table))
 
 
-def _rebuild(cls: type[Questions], given: dict[str, object], desk: Desk | LaterDesk | None = None) -> Questions:
+def _rebuild(
+    cls: type[CatalogHooks], given: dict[str, object], desk: JobQueue | LazyJobQueue | None = None
+) -> CatalogHooks:
     made = cls(**given)
     return made if desk is None else made.with_desk(desk)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from lanceway.errors import LanceNamespaceError, from_error_code
-from lanceway.wire.http import Answer, Request
+from lanceway.wire.http import HttpAnswer, Request
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
@@ -18,7 +18,7 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 
 
 def refusal(
-    request: Request, answer: Answer, code: int, said: str | None, what_to_do: Mapping[int, str]
+    request: Request, answer: HttpAnswer, code: int, said: str | None, what_to_do: Mapping[int, str]
 ) -> LanceNamespaceError:
     """The error of a code, with the server's own words and what a user of this service can do about it."""
     told = f"{request.what} failed with {answer.status}: {(said or 'no reason was given').rstrip('.')}."

@@ -12,14 +12,14 @@ from lanceway.catalogs.contract.jobs import Job, JobNotFoundError, checked_state
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 
 if TYPE_CHECKING:
-    from lanceway.lake.runs.jobs import Job as Row
+    from lanceway.lake.runs.jobs import JobRow as Row
     from lanceway.lake.store.database import LakeStore
 
 _ID = re.compile(r"job-[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
-class Desk:
+class JobQueue:
     """The jobs of one catalog, or of all that a tree mounts (`catalog` is None).
 
     `user` asks for jobs. `above` are the names above what is the catalog's root where it is mounted. With `own`, only
@@ -33,13 +33,13 @@ class Desk:
     above: tuple[str, ...] = ()
     own: bool = False
 
-    def opened(self) -> Desk:
+    def opened(self) -> JobQueue:
         return self
 
     def close(self) -> None:
         """Nothing: whoever lends a desk has its store."""
 
-    def inside(self, at: Sequence[str]) -> Desk:
+    def inside(self, at: Sequence[str]) -> JobQueue:
         """The same for a catalog that is mounted from its namespace `at` on."""
         return replace(self, above=(*self.above, *at))
 
@@ -165,6 +165,6 @@ class DeskMethods:
         """The job once it has ended, whatever it came to; or as it is after `timeout` seconds."""
         return own.wait(self.describe_job, job_id, timeout)
 
-    def _require_desk(self, operation: str) -> Desk:
+    def _require_desk(self, operation: str) -> JobQueue:
         """Raises UnsupportedOperationError where there is none."""
         raise NotImplementedError

@@ -23,7 +23,7 @@ from lanceway.errors import InvalidInputError, UnsupportedOperationError
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
-    from lanceway.catalogs.contract.job_queue import Desk
+    from lanceway.catalogs.contract.job_queue import JobQueue
     from lanceway.identifiers import Identifier
 
 HOME = "home"
@@ -33,7 +33,7 @@ _AT_THE_END = 0.5  # seconds
 
 
 @dataclass(frozen=True)
-class LaterDesk:
+class LazyJobQueue:
     """A desk in the database `given`, which is opened when a job is first asked for.
 
     Two projects may call different catalogs by the same `name`, and have one database: `root` tells them apart.
@@ -45,11 +45,11 @@ class LaterDesk:
     above: tuple[str, ...] = ()
     config: str | Path | None = None
 
-    def inside(self, at: Sequence[str]) -> LaterDesk:
+    def inside(self, at: Sequence[str]) -> LazyJobQueue:
         """The same for a catalog that is seen from its namespace `at` on."""
         return replace(self, above=(*self.above, *at))
 
-    def opened(self) -> Desk:
+    def opened(self) -> JobQueue:
         return self._desk
 
     def close(self) -> None:
@@ -59,8 +59,8 @@ class LaterDesk:
             desk.store.close()
 
     @cached_property
-    def _desk(self) -> Desk:
-        from lanceway.catalogs.contract.job_queue import Desk
+    def _desk(self) -> JobQueue:
+        from lanceway.catalogs.contract.job_queue import JobQueue
 
         try:
             from lanceway.catalogs.lake.connection import login
@@ -71,7 +71,7 @@ class LaterDesk:
             ) from error
         store = open_store(self._uri)
         weakref.finalize(self, store.close, _AT_THE_END)
-        return Desk(store, self.root, self.name, login(), self.above)
+        return JobQueue(store, self.root, self.name, login(), self.above)
 
     @cached_property
     def _uri(self) -> str:
@@ -83,7 +83,7 @@ class LaterDesk:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A relative path means the file it meant here, wherever the other process runs.
-        return LaterDesk, (self._uri, self.root, self.name, self.above)
+        return LazyJobQueue, (self._uri, self.root, self.name, self.above)
 
 
 def lend(
@@ -100,15 +100,15 @@ def lend(
             f"[namespaces.{name}] has the setting jobs, but {catalog!r} keeps its jobs itself, or has none. Leave jobs "
             "out."
         )
-    desk = LaterDesk(jobs, _root(catalog, at), name, config=config)
+    desk = LazyJobQueue(jobs, _root(catalog, at), name, config=config)
     return catalog.with_desk(desk if at is None else desk.inside(at))
 
 
-def lent(catalog: LanceNamespace) -> LaterDesk | None:
+def lent(catalog: LanceNamespace) -> LazyJobQueue | None:
     """What `lend` has given a catalog."""
     inner = catalog._inner if isinstance(catalog, Subtree) else catalog
     found = inner._lent_desk if isinstance(inner, Catalog) else None
-    return found if isinstance(found, LaterDesk) else None
+    return found if isinstance(found, LazyJobQueue) else None
 
 
 def _root(catalog: Catalog, at: Identifier | None) -> str:

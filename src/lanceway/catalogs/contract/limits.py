@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import ROOT, Identifier
@@ -39,7 +39,7 @@ def opened(catalog: LanceNamespace) -> tuple[LanceNamespace, Identifier]:
 def place(catalog: LanceNamespace) -> str:
     """Where a catalog's metadata lives, as text without a secret: the same for everybody who asks there."""
     inner, at = opened(catalog)
-    if not isinstance(inner, Questions):
+    if not isinstance(inner, CatalogHooks):
         return inner.namespace_id()
     given = {name: inner._settings.get(name) for name in _WHERE}
     words = [inner.TYPE, *(f"{name}={_bare(str(value))}" for name, value in given.items() if value)]
@@ -57,7 +57,7 @@ def _bare(value: str) -> str:
 def shape(catalog: LanceNamespace) -> Shape:
     """How deep tables may lie, seen from the root here. A server's limits are the server's to tell."""
     inner, at = opened(catalog)
-    if not isinstance(inner, Questions) or inner.TYPE not in _SHAPES:
+    if not isinstance(inner, CatalogHooks) or inner.TYPE not in _SHAPES:
         return Shape(1, None)
     found = _SHAPES[inner.TYPE](inner)
     most = None if found.most is None else found.most - at.depth
@@ -84,7 +84,7 @@ def check(catalog: LanceNamespace, table: Identifier) -> None:
     """Raises InvalidInputError, with names to use instead, where no table could have this identifier."""
     inner, at = opened(catalog)
     whole = Identifier((*at, *table))
-    if isinstance(inner, Questions) and inner.TYPE in _CHECKS:
+    if isinstance(inner, CatalogHooks) and inner.TYPE in _CHECKS:
         _CHECKS[inner.TYPE](inner, whole)
 
 
@@ -137,7 +137,7 @@ _CHECKS: Mapping[str, Callable[[Any, Identifier], None]] = {
 def check_location(catalog: LanceNamespace, table: Identifier, location: str) -> None:
     """Raises InvalidInputError where a table that lies there could not be registered, wherever that can be told."""
     inner, _ = opened(catalog)
-    if isinstance(inner, Questions) and inner.TYPE == "dir" and not _is_below(inner, location):
+    if isinstance(inner, CatalogHooks) and inner.TYPE == "dir" and not _is_below(inner, location):
         raise InvalidInputError(
             f"{table} cannot be registered at {location}: a directory catalog holds what lies below its own folder. "
             "Copy the data (migrate --data copy), or use a target of another type."
@@ -151,7 +151,7 @@ def _is_below(catalog: Any, location: str) -> bool:
 def check_namespace(catalog: LanceNamespace, namespace: Identifier) -> None:
     """Raises InvalidInputError where to make this namespace would not make room for a table."""
     inner, at = opened(catalog)
-    if not isinstance(inner, Questions) or inner.TYPE != "glue" or at.depth + namespace.depth != 1:
+    if not isinstance(inner, CatalogHooks) or inner.TYPE != "glue" or at.depth + namespace.depth != 1:
         return
     if inner._settings["hierarchy"] != "databases":
         raise InvalidInputError(
@@ -163,4 +163,4 @@ def check_namespace(catalog: LanceNamespace, namespace: Identifier) -> None:
 def takes_turns(catalog: LanceNamespace) -> bool:
     """Whether changes had better come one by one: a directory's manifest is one table, where each is a commit."""
     inner, _ = opened(catalog)
-    return isinstance(inner, Questions) and inner.TYPE == "dir"
+    return isinstance(inner, CatalogHooks) and inner.TYPE == "dir"

@@ -36,7 +36,7 @@ from lance_namespace import (
     TableExistsResponse,
 )
 
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token, table_id
 from lanceway.errors import (
     InvalidInputError,
@@ -53,7 +53,7 @@ _WALK_PAGE = 1000
 WIRE_DELIMITER = "$"
 
 
-class MetadataOperations(Questions):
+class MetadataOperations(CatalogHooks):
     """Modes, paging, existence and lists, the same for every catalog."""
 
     # -- namespaces ------------------------------------------------------------------------------

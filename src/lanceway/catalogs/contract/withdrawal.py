@@ -8,7 +8,7 @@ from contextlib import suppress
 from lance_namespace import DescribeTableRequest, DropTableRequest, LanceNamespace
 
 from lanceway.catalogs.contract import limits
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.errors import NamespaceNotFoundError, TableNotFoundError
 from lanceway.identifiers import Identifier
 
@@ -16,14 +16,14 @@ from lanceway.identifiers import Identifier
 def claim_of(catalog: LanceNamespace, id_: Sequence[str]) -> str | None:
     """What tells a declaration from any other of the same name; None where it stands behind a server."""
     inner, table = _inside(catalog, id_)
-    return inner._find_table(table).claim if isinstance(inner, Questions) else None
+    return inner._find_table(table).claim if isinstance(inner, CatalogHooks) else None
 
 
 def withdraw(catalog: LanceNamespace, id_: Sequence[str], location: str, claim: str | None) -> None:
     """Take a declaration back, unless the name was filled, dropped or declared anew meanwhile."""
     inner, table = _inside(catalog, id_)
     with suppress(NamespaceNotFoundError, TableNotFoundError):
-        if isinstance(inner, Questions) and claim is not None:
+        if isinstance(inner, CatalogHooks) and claim is not None:
             found = inner._find_table(table)
             if (found.claim, found.location) == (claim, location):
                 inner._withdraw(table, found)  # which looks again, where nobody can come between

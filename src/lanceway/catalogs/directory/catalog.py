@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.directory.folder import new_claim
-from lanceway.catalogs.directory.manifest import Row
+from lanceway.catalogs.directory.manifest import ManifestRow
 from lanceway.catalogs.directory.names import MANIFEST, check_known, check_new, folders_of, table_of
 from lanceway.catalogs.directory.tables import DirectoryTables
 from lanceway.config import Setting
@@ -158,7 +158,7 @@ class DirectoryCatalog(DirectoryTables):
             _refuse(table, location, f"it is the table {owners[0]}. Rename or deregister that one first")
         return folder
 
-    def _replaced(self, table: Identifier, replace: bool) -> Row | None:
+    def _replaced(self, table: Identifier, replace: bool) -> ManifestRow | None:
         """Make way for a registration. The row that the table had, None if it had none."""
         try:
             found = self._find_table(table)

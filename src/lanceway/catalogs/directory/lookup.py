@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.directory.folder import Folder, claimed_properties, open_folder
-from lanceway.catalogs.directory.manifest import Manifest, RelayedManifest, Row
+from lanceway.catalogs.directory.manifest import Manifest, ManifestRow, RelayedManifest
 from lanceway.catalogs.directory.names import SUFFIX, check_known, folders_of, looks_like_manifest_folder, table_of
 from lanceway.errors import InvalidInputError, TableNotFoundError
 from lanceway.identifiers import ROOT, Identifier
@@ -74,7 +74,7 @@ class DirectoryLookup(Catalog):
             if look is not None:
                 yield folder, look.hidden, self._entry(folder, claimed_properties(look.claim), look.claim)
 
-    def _row(self, table: Identifier) -> Row:
+    def _row(self, table: Identifier) -> ManifestRow:
         """What the manifest knows. Raises TableNotFoundError, or NamespaceNotFoundError for the parent."""
         if self._manifest.exists():
             return self._manifest.find(table)

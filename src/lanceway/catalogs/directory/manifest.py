@@ -53,7 +53,7 @@ _ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ManifestRow:
     """What the manifest knows of a table."""
 
     folder: str  # relative to the root
@@ -202,7 +202,7 @@ class Manifest:
             opened = self._watched.setdefault(pid, self._dataset())
         return int(opened.latest_version)
 
-    def find(self, table: Identifier) -> Row:
+    def find(self, table: Identifier) -> ManifestRow:
         """Raises TableNotFoundError, or NamespaceNotFoundError for its parent."""
         _check_table(table)
         with self._translated("describe"):
@@ -212,7 +212,7 @@ class Manifest:
                 if self.has_namespace(table.parent):
                     raise TableNotFoundError(f"There is no table {table}.") from None
                 raise _no_parent(table) from None
-        return Row(self._relative(found.location or ""), found.properties or None)
+        return ManifestRow(self._relative(found.location or ""), found.properties or None)
 
     def add(self, table: Identifier, folder: str, properties: Mapping[str, str]) -> None:
         """Give a table folder a name; of several who give this name one succeeds.
@@ -377,8 +377,8 @@ class RelayedManifest(Manifest):
     ) -> Sequence[str]:
         return cast("Sequence[str]", self._ask("tables", namespace, after, limit, include_declared))
 
-    def find(self, table: Identifier) -> Row:
-        return cast("Row", self._ask("find", table))
+    def find(self, table: Identifier) -> ManifestRow:
+        return cast("ManifestRow", self._ask("find", table))
 
     def add(self, table: Identifier, folder: str, properties: Mapping[str, str]) -> None:
         self._ask("add", table, folder, dict(properties))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from lanceway.catalogs.federated.listing import FederatedListing, Step
+from lanceway.catalogs.federated.listing import FederatedListing, ListingStep
 from lanceway.catalogs.federated.mounts import Mount
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
@@ -25,7 +25,7 @@ from lanceway.errors import InvalidInputError
 if TYPE_CHECKING:
     from lanceway.lake.store.database import LakeStore
 
-__all__ = ["FederatedCatalog", "Mount", "Step"]
+__all__ = ["FederatedCatalog", "ListingStep", "Mount"]
 
 
 class FederatedCatalog(FederatedListing):

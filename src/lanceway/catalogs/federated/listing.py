@@ -16,7 +16,7 @@ from lanceway.errors import InternalError, NamespaceNotFoundError
 _SCOPE = "tables of all catalogs"
 
 
-class Step(NamedTuple):
+class ListingStep(NamedTuple):
     """A part of a longer answer: what is to be called, and the configured catalog that it may have to wait for."""
 
     mount: str | None
@@ -43,7 +43,7 @@ class FederatedListing(FederatedJobs):
             found: ListTablesResponse = done.value
             return found
 
-    def listing(self, request: ListTablesRequest) -> Generator[Step, Any, ListTablesResponse]:
+    def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
         """The same from the root, step by step: a server takes each on the threads of its catalog.
 
         Whoever drives it calls each step, and sends what that answered.
@@ -52,14 +52,14 @@ class FederatedListing(FederatedJobs):
         after = page_start(_SCOPE, request.page_token)
         start, token = json.loads(after) if after else (None, None)
         tables: list[str] = []
-        names = yield Step(None, partial(self._names, None))
+        names = yield ListingStep(None, partial(self._names, None))
         names = [name for name in names if start is None or name > start or (name == start and token)]
         for name in names:
             token = token if name == start else None
             while True:
                 wanted = None if limit is None else limit - len(tables)
                 own = request.model_copy(update={"id": [name], "limit": wanted, "page_token": token})
-                page = yield Step(name if name in self._configured else None, partial(self._page, name, own))
+                page = yield ListingStep(name if name in self._configured else None, partial(self._page, name, own))
                 if page.page_token and page.page_token == token:
                     raise InternalError(f"The catalog {name!r} answers with the same page of tables again and again.")
                 tables += page.tables

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.connect import connect
-from lanceway.catalogs.contract.hooks import Questions
+from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.registry import catalog_class
 from lanceway.config import CatalogSettings, is_secret, read_settings
@@ -126,7 +126,7 @@ def _checked(name: str, given: CatalogSettings) -> Mapping[str, str]:
     try:
         check_name(name)
         cls = catalog_class(given.type)
-        if not issubclass(cls, Questions):
+        if not issubclass(cls, CatalogHooks):
             return {}  # nobody can say which of its settings are secret
         read_settings(cls._owner(), cls.SETTINGS, given.settings)
     except InvalidInputError as error:

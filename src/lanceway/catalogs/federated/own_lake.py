@@ -17,7 +17,7 @@ from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import ROOT
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import catalogs, locations
-from lanceway.lake.tree.catalogs import Catalog
+from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.tables.storage.store import local_path
 
 _RESERVED = "lanceway."
@@ -84,7 +84,7 @@ class OwnLake:
         """A catalog's own properties, and what it is. Raises NamespaceNotFoundError."""
         return _properties(self.load(name))
 
-    def load(self, name: str) -> Catalog:
+    def load(self, name: str) -> CatalogRow:
         """Raises NamespaceNotFoundError."""
         return self.store.read(lambda connection: catalogs.load(connection, self.metalake, name))
 
@@ -126,7 +126,7 @@ class OwnLake:
 
     # -- making and dropping ---------------------------------------------------------------------
 
-    def create(self, name: str, properties: Mapping[str, str], *, by: str, replace: bool = False) -> Catalog:
+    def create(self, name: str, properties: Mapping[str, str], *, by: str, replace: bool = False) -> CatalogRow:
         """Make a nested catalog below the warehouse, instead of an empty one if told to `replace` it.
 
         Raises NamespaceAlreadyExistsError, NamespaceNotEmptyError.
@@ -138,7 +138,7 @@ class OwnLake:
             )
         root, (managed, kept) = locations.canonical(self._warehouse), _versioning(properties)
 
-        def made(connection: Connection) -> Catalog:
+        def made(connection: Connection) -> CatalogRow:
             if replace:
                 with suppress(NamespaceNotFoundError):
                     catalogs.drop(connection, self.metalake, name)
@@ -186,7 +186,7 @@ class OwnLake:
         return {**self.__dict__, "_opened": {}}
 
 
-def _properties(row: Catalog) -> dict[str, str]:
+def _properties(row: CatalogRow) -> dict[str, str]:
     """A catalog's own properties, and what it is."""
     return {**row.properties, TYPE: row.kind, VERSIONING: MANAGED if row.managed else STORAGE}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract.job_queue import Desk
+from lanceway.catalogs.contract.job_queue import JobQueue
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import ConfiguredMount, Mount
 from lanceway.catalogs.wrappers import rewrite
@@ -185,11 +185,11 @@ class FederatedTree(Forwarder):
         desk = self._desk_of(mount.name) if mount.configured and operation in _RECORDED else None
         return catalog if desk is None else with_desk(catalog, desk)
 
-    def _desk_of(self, catalog: str | None) -> Desk | None:
+    def _desk_of(self, catalog: str | None) -> JobQueue | None:
         """Where the jobs of a catalog are recorded, or with None those of all."""
         if self._lake is None:
             return None
-        return Desk(self._lake.store, self._lake.metalake, catalog, self._user or self._lake.user)
+        return JobQueue(self._lake.store, self._lake.metalake, catalog, self._user or self._lake.user)
 
     def glance(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer, if a catalog of the tree's own lake has it at once; None means that it is to be asked for.

@@ -19,7 +19,7 @@ from lanceway.identifiers import ROOT, Identifier
 log = logging.getLogger(__name__)
 
 
-class Kind(Enum):
+class GlueKind(Enum):
     CATALOG = "catalog"
     DATABASE = "database"
 
@@ -47,7 +47,7 @@ class GlueLookup(GlueConnection):
         answer = self._glue.call("GetDatabase", f"The namespace {path}", Name=path.name, **self._in(catalog))
         return cast(Answer, answer["Database"])
 
-    def _found(self, namespace: Identifier) -> tuple[Kind, Answer]:
+    def _found(self, namespace: Identifier) -> tuple[GlueKind, Answer]:
         """What a namespace is: a catalog if one has the name, else a database; the other way round if set so."""
         if self._settings["hierarchy"] == DATABASES:
             return self._found_as_database(namespace)
@@ -57,20 +57,20 @@ class GlueLookup(GlueConnection):
         except GlueForbiddenError as error:  # Lake Formation says so of catalogs that are not there, too
             catalog, denied = None, error
         if catalog is not None:
-            return Kind.CATALOG, catalog
+            return GlueKind.CATALOG, catalog
         try:
-            return Kind.DATABASE, self._database(namespace)
+            return GlueKind.DATABASE, self._database(namespace)
         except NamespaceNotFoundError as error:
             raise denied or error from None
 
-    def _found_as_database(self, namespace: Identifier) -> tuple[Kind, Answer]:
+    def _found_as_database(self, namespace: Identifier) -> tuple[GlueKind, Answer]:
         try:
-            return Kind.DATABASE, self._database(namespace)
+            return GlueKind.DATABASE, self._database(namespace)
         except NamespaceNotFoundError:
             catalog = self._catalog(namespace)
             if catalog is None:
                 raise
-            return Kind.CATALOG, catalog
+            return GlueKind.CATALOG, catalog
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
         _, found = self._found(glue_names.folded(namespace))
@@ -115,7 +115,7 @@ class GlueLookup(GlueConnection):
 
     def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         namespace = glue_names.folded(namespace)
-        if not namespace.is_root and self._found(namespace)[0] is Kind.DATABASE:
+        if not namespace.is_root and self._found(namespace)[0] is GlueKind.DATABASE:
             return []
         return sorted(name for name in self._children(namespace) if after is None or name > after)[:limit]
 

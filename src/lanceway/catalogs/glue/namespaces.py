@@ -7,7 +7,7 @@ from typing import Any
 
 from lanceway.catalogs.glue import names
 from lanceway.catalogs.glue.errors import GlueForbiddenError
-from lanceway.catalogs.glue.lookup import GlueLookup, Kind
+from lanceway.catalogs.glue.lookup import GlueKind, GlueLookup
 from lanceway.catalogs.glue.settings import DATABASES
 from lanceway.errors import (
     InvalidInputError,
@@ -111,7 +111,7 @@ class GlueNamespaces(GlueLookup):
         kind, _ = self._found(namespace)
         self._refuse_filled(namespace, kind, "overwritten")
         about = f"The {kind.value} {namespace} cannot be overwritten"
-        if kind is Kind.CATALOG:
+        if kind is GlueKind.CATALOG:
             self._glue.call("UpdateCatalog", about, CatalogInput=_catalog_input(properties), **self._in(namespace))
         else:
             self._glue.call(
@@ -133,15 +133,15 @@ class GlueNamespaces(GlueLookup):
         kind, found = self._found(namespace)
         self._refuse_filled(namespace, kind, "dropped")
         about = f"The {kind.value} {namespace} cannot be dropped"
-        if kind is Kind.CATALOG:
+        if kind is GlueKind.CATALOG:
             self._glue.call("DeleteCatalog", about, **self._in(namespace))
         else:
             self._glue.call("DeleteDatabase", about, Name=namespace.name, **self._in(namespace.parent))
         return dict(found.get("Parameters") or {})
 
-    def _refuse_filled(self, namespace: Identifier, kind: Kind, verb: str) -> None:
+    def _refuse_filled(self, namespace: Identifier, kind: GlueKind, verb: str) -> None:
         """Glue itself would delete all that is inside."""
-        if kind is Kind.CATALOG:
+        if kind is GlueKind.CATALOG:
             inside = next(self._catalogs_in(namespace), None) or next(self._databases_in(namespace), None)
         else:
             inside = next((row["Name"] for row in self._rows_of(namespace)), None)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from lanceway.catalogs.contract.base import Catalog
-from lanceway.catalogs.iceberg.requests import Call, read, refused
+from lanceway.catalogs.iceberg.requests import IcebergCall, read, refused
 from lanceway.config import Setting
 from lanceway.errors import (
     InternalError,
@@ -156,7 +156,7 @@ class IcebergConnection(Catalog):
         """What the server answers, None for nothing. Raises what its refusal means."""
         route, config = iceberg.BY_OPERATION[operation], warehouse.config
         reads = route.method in ("GET", "HEAD")
-        call = Call(
+        call = IcebergCall(
             what=what,
             method=route.method,
             path=iceberg.path(route, config.prefix, namespace, table, config.separator),

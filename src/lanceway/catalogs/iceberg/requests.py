@@ -10,8 +10,8 @@ from typing import Any
 from lanceway.catalogs.contract.http_errors import refusal
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lanceway.wire import iceberg
-from lanceway.wire.http import Answer, Request
-from lanceway.wire.iceberg import Route
+from lanceway.wire.http import HttpAnswer, Request
+from lanceway.wire.iceberg import IcebergRoute
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
@@ -22,13 +22,13 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Request):
+class IcebergCall(Request):
     """A request of the protocol, with the row that says what its refusal means."""
 
-    route: Route = iceberg.ROUTES[0]
+    route: IcebergRoute = iceberg.ROUTES[0]
 
 
-def read(call: Call, answer: Answer) -> Any:
+def read(call: IcebergCall, answer: HttpAnswer) -> Any:
     """The JSON of an answer, None if it is empty."""
     if not answer.content.strip():
         return None
@@ -40,9 +40,9 @@ def read(call: Call, answer: Answer) -> Any:
         ) from None
 
 
-def refused(request: Request, answer: Answer) -> LanceNamespaceError:
+def refused(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
     """What a refusal means, by what was asked, its status and its type; its words are for people."""
-    assert isinstance(request, Call)
+    assert isinstance(request, IcebergCall)
     failure = _failure(answer)
     if failure is None and answer.status == 404 and request.route.operation == "get_config":
         return InvalidInputError(
@@ -53,7 +53,7 @@ def refused(request: Request, answer: Answer) -> LanceNamespaceError:
     return refusal(request, answer, code, failure.message if failure else None, _WHAT_TO_DO)
 
 
-def _failure(answer: Answer) -> iceberg.Failure | None:
+def _failure(answer: HttpAnswer) -> iceberg.IcebergFailure | None:
     try:
         return iceberg.read_failure(answer.json())
     except ValueError:

@@ -26,7 +26,7 @@ from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import accept, table_id
-from lanceway.catalogs.lake.claims import Claimed, asked_for, branch_of
+from lanceway.catalogs.lake.claims import ClaimedVersion, asked_for, branch_of
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.catalogs.lake.tables import Place
 from lanceway.catalogs.lake.versions import LakeVersions
@@ -39,7 +39,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.versions.versions import Version
 
 Step = DeclareTableRequest | CreateTableVersionRequest | BatchDeleteTableVersionsRequest | DeregisterTableRequest
@@ -183,7 +183,7 @@ class LakeBatches(LakeVersions):
 
 
 def _created(done: _Done) -> TableVersion:
-    return Claimed(done.table, done.versions[0]).published()
+    return ClaimedVersion(done.table, done.versions[0]).published()
 
 
 def _step(operation: CommitTableOperation) -> Step:

@@ -22,9 +22,9 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import MAIN, Claim, Version
+from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import is_main
 from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
@@ -63,7 +63,7 @@ class LakeClaims(LakeTables):
 
     # -- at once ---------------------------------------------------------------------------------
 
-    def _claimed_at_once(self, request: CreateTableVersionRequest) -> Claimed | None:
+    def _claimed_at_once(self, request: CreateTableVersionRequest) -> ClaimedVersion | None:
         """The version, unless anything at all is in the way: to find out what it is takes a transaction."""
         name = table_id(request.id, "create_table_version")
         row = self._met.get(name) or self._row(name)
@@ -75,7 +75,7 @@ class LakeClaims(LakeTables):
             self._meet(name, row)
         return made
 
-    def _taken(self, row: Row, request: CreateTableVersionRequest) -> Claimed | None:
+    def _taken(self, row: Row, request: CreateTableVersionRequest) -> ClaimedVersion | None:
         table = self._manifests(row)
         try:
             asked, manifest = asked_for(table, request)
@@ -85,9 +85,11 @@ class LakeClaims(LakeTables):
             return None
         base = self._lake.marks.known(row.id, asked.branch)
         made = self._lake.single(
-            lambda connection: versions.at_once(connection, self._catalog.id, row, asked, by=self._user, base=base)
+            lambda connection: versions.claim_in_one_statement(
+                connection, self._catalog.id, row, asked, by=self._user, base=base
+            )
         )
-        return None if made is None else Claimed(table, made, manifest)
+        return None if made is None else ClaimedVersion(table, made, manifest)
 
     def _meet(self, name: Identifier, row: Row) -> None:
         if len(self._met) >= _MET_AT_MOST:
@@ -96,10 +98,12 @@ class LakeClaims(LakeTables):
 
     # -- with care -------------------------------------------------------------------------------
 
-    def _claimed_with_care(self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool) -> Claimed:
+    def _claimed_with_care(
+        self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool
+    ) -> ClaimedVersion:
         asked, manifest = asked_for(table, request)
         try:
-            return Claimed(table, self._claimed_version(table, asked, trusted=trusted), manifest)
+            return ClaimedVersion(table, self._claimed_version(table, asked, trusted=trusted), manifest)
         except (NamespaceNotFoundError, TableNotFoundError):
             self._leave(table.table.location)  # dropped meanwhile: what was said of it in storage goes as well
             raise
@@ -108,7 +112,7 @@ class LakeClaims(LakeTables):
                 self._make_way(table, asked.branch, asked.version)
             raise
 
-    def _claimed_version(self, table: Manifests, asked: Claim, *, trusted: bool) -> Version:
+    def _claimed_version(self, table: Manifests, asked: VersionClaim, *, trusted: bool) -> Version:
         def claimed(connection: Connection) -> Version:
             return self._claim_version(connection, table, asked, trusted=trusted)
 
@@ -119,7 +123,7 @@ class LakeClaims(LakeTables):
         return self._lake.run(claimed)
 
     def _claim_version(
-        self, connection: Connection, table: Manifests, asked: Claim, *, trusted: bool = False
+        self, connection: Connection, table: Manifests, asked: VersionClaim, *, trusted: bool = False
     ) -> Version:
         """Claim a version in a transaction. Raises UnsettledError as long as the one before it is not copied.
 
@@ -186,7 +190,7 @@ def branch_of(given: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedVersion:
     """A version that is a table's, and the manifest that was claimed if it was there to be read."""
 
     table: Manifests
@@ -204,12 +208,12 @@ class Claimed:
         return self.table.answer(self.version)
 
 
-def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[Claim, bytes | None]:
+def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[VersionClaim, bytes | None]:
     """What a writer claims, and the manifest, which may be there no more if the claim was made before."""
     branch, scheme = branch_of(request.branch), manifests.scheme(request.naming_scheme)
     staging = manifests.staged(table.table, request.manifest_path, branch)
     manifest = table.table.store().read(staging)
-    asked = Claim(
+    asked = VersionClaim(
         request.version,
         staging,
         manifests.key(request.version, branch, scheme=scheme),
@@ -222,19 +226,19 @@ def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[Cla
     return asked, manifest
 
 
-def _is_misnumbered(asked: Claim) -> bool:
+def _is_misnumbered(asked: VersionClaim) -> bool:
     """A manifest says inside which version it is: under another number it would be none."""
     return manifests.staged_version(asked.staging_path) not in (None, asked.version)
 
 
-def _misnumbered(table: Manifests, asked: Claim) -> ConcurrentModificationError:
+def _misnumbered(table: Manifests, asked: VersionClaim) -> ConcurrentModificationError:
     return ConcurrentModificationError(
         f"Version {asked.version} of {table.table.name} cannot be claimed with a manifest for version "
         f"{manifests.staged_version(asked.staging_path)}. Load the latest version and commit again."
     )
 
 
-def _unwritten(table: Manifests, asked: Claim) -> InvalidInputError:
+def _unwritten(table: Manifests, asked: VersionClaim) -> InvalidInputError:
     return InvalidInputError(
         f"create_table_version: there is no manifest at {manifests.path_of(table.table, asked.staging_path)!r}. "
         "Write it before its version is claimed."

@@ -14,14 +14,14 @@ from sqlalchemy import Connection
 
 from lanceway import config
 from lanceway.catalogs.contract.base import Catalog, TableEntry
-from lanceway.catalogs.contract.job_queue import Desk
+from lanceway.catalogs.contract.job_queue import JobQueue
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.engines import read_uri
 from lanceway.lake.tree import catalogs, metalakes, settings
 from lanceway.lake.tree.locations import canonical, is_same
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.tree.separators import POLICIES, Separator
 from lanceway.tables.storage.store import local_path
 
@@ -64,7 +64,7 @@ class LakeConnection(Catalog):
     )
 
     _lake: LakeStore
-    _catalog: catalogs.Catalog
+    _catalog: catalogs.CatalogRow
 
     def __init__(self, **properties: object) -> None:
         shared = properties.get(_SHARED)
@@ -83,7 +83,7 @@ class LakeConnection(Catalog):
             undo.pop_all()
 
     @classmethod
-    def over(cls, store: LakeStore, found: catalogs.Catalog, **properties: object) -> Self:
+    def over(cls, store: LakeStore, found: catalogs.CatalogRow, **properties: object) -> Self:
         """A catalog that was found in a store which others use too."""
         own = {**properties, "uri": store.uri, "catalog": found.name, "create": False}
         return cls(**own, **{_SHARED: (store, found)})
@@ -127,9 +127,9 @@ class LakeConnection(Catalog):
         # Asked for each time: it is the lake's, and may be changed while we run.
         return self._lake.read(settings.separator)
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> JobQueue:
         catalog, user = self._catalog.name, self._user
-        return super()._desk() or Desk(self._lake, str(self._settings["metalake"]), catalog, user)
+        return super()._desk() or JobQueue(self._lake, str(self._settings["metalake"]), catalog, user)
 
     @property
     def _user(self) -> str:
@@ -146,7 +146,7 @@ class LakeConnection(Catalog):
         separator, policy = (given[name] or told.get(name) for name in ("separator", "policy"))
         return open_store(given["uri"], separator=separator, policy=policy, upgrade=bool(given["create"]))
 
-    def _connected(self) -> catalogs.Catalog:
+    def _connected(self) -> catalogs.CatalogRow:
         try:
             found = self._lake.read(self._load)
         except NamespaceNotFoundError:
@@ -157,10 +157,10 @@ class LakeConnection(Catalog):
         self._check(found)
         return found
 
-    def _load(self, connection: Connection) -> catalogs.Catalog:
+    def _load(self, connection: Connection) -> catalogs.CatalogRow:
         return catalogs.load(connection, self._settings["metalake"], self._settings["catalog"])
 
-    def _ensure(self, connection: Connection, root: str | None) -> catalogs.Catalog:
+    def _ensure(self, connection: Connection, root: str | None) -> catalogs.CatalogRow:
         """The metalake and the catalog, made if they are missing; somebody else may be making them too."""
         given = self._settings
         if root is None:
@@ -182,7 +182,7 @@ class LakeConnection(Catalog):
             )
         return self._load(connection)
 
-    def _check(self, found: catalogs.Catalog) -> None:
+    def _check(self, found: catalogs.CatalogRow) -> None:
         """Refuse settings that do not fit the catalog that there is."""
         if found.kind != catalogs.LAKE:
             raise InvalidInputError(

@@ -23,9 +23,9 @@ from lanceway.errors import (
 )
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import MAIN, Claim, Version
+from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage.store import Store
 from lanceway.tables.versions import manager as managers
@@ -282,7 +282,7 @@ class Manifests:
         if latest is None:
             # The first version of the table; or of a branch, which begins at any number.
             latest = 0 if branch == MAIN else min(claims, default=1) - 1
-        following: list[Claim] = []
+        following: list[VersionClaim] = []
         while (claim := claims.get(latest + 1 + len(following))) is not None:
             following.append(claim)
         versions.adopt(connection, row.id, following, by=_STORAGE)
@@ -299,10 +299,12 @@ def _is_copied(store: Store, version: Version) -> bool:
     return found is not None and found.size == version.size
 
 
-def _claims(store: Store, branch: str) -> Iterator[Claim]:
+def _claims(store: Store, branch: str) -> Iterator[VersionClaim]:
     for number, file in manifests.all_in(store, branch):
         scheme = "V2" if file.key == manifests.key(number, branch) else "V1"
-        yield Claim(number, file.key, file.key, branch=branch, size=file.size, e_tag=file.e_tag, naming_scheme=scheme)
+        yield VersionClaim(
+            number, file.key, file.key, branch=branch, size=file.size, e_tag=file.e_tag, naming_scheme=scheme
+        )
 
 
 def _all(connection: Connection, row: Row, branch: str, *, after: int = 0) -> Sequence[Version]:

@@ -12,10 +12,10 @@ from lanceway.catalogs.lake.managed_table import Manifests, Swept
 from lanceway.errors import InvalidTableStateError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups, tables
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.orphans import Stray
-from lanceway.lake.versions.versions import MAIN, Claim, Version
+from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.versions import manifests
 
 STRAY, UNCOPIED, VANISHED = "stray", "uncopied", "vanished"
@@ -89,7 +89,7 @@ class LakeRepair(LakeBatches):
             return None
         return self._lake.run(lambda connection: self._adopt(connection, table, stray, claim))
 
-    def _adopt(self, connection: Connection, table: Manifests, stray: Stray, claim: Claim) -> Version | None:
+    def _adopt(self, connection: Connection, table: Manifests, stray: Stray, claim: VersionClaim) -> Version | None:
         """Make a stray a version, from where it is kept, if it continues the latest."""
         row = table.locked(connection)
         latest = versions.latest(connection, row.id, stray.branch)
@@ -166,13 +166,13 @@ def _continues(stray: Stray, latest: int | None, known: Sequence[Stray]) -> bool
     return stray.version == latest + 1 and latest not in others
 
 
-def _claim(table: Manifests, stray: Stray) -> Claim | None:
+def _claim(table: Manifests, stray: Stray) -> VersionClaim | None:
     """The claim for a stray, None if it is no longer where it was kept."""
     file = table.table.store().head(stray.kept_path)
     if file is None:
         return None
     scheme = "V2" if stray.path == manifests.key(stray.version, stray.branch) else "V1"
-    claim = Claim(stray.version, stray.kept_path, stray.path, branch=stray.branch, naming_scheme=scheme)
+    claim = VersionClaim(stray.version, stray.kept_path, stray.path, branch=stray.branch, naming_scheme=scheme)
     return replace(claim, size=file.size, e_tag=file.e_tag)
 
 

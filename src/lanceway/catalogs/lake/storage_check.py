@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lanceway.lake.store.database import LakeStore
     from lanceway.lake.versions.checks import Finding
-    from lanceway.lake.versions.inventory import Claimed, Holder
+    from lanceway.lake.versions.inventory import Holder, InventoryVersion
 
 # Storage far away answers slowly, and many questions at once.
 _AT_ONCE = 8
@@ -56,7 +56,7 @@ def _table(store: LakeStore, holder: Holder, options: Options) -> Iterator[Findi
     yield from _strays(holder, sorted(found - known))
 
 
-def _claimed(store: LakeStore, holder: Holder) -> frozenset[Claimed]:
+def _claimed(store: LakeStore, holder: Holder) -> frozenset[InventoryVersion]:
     from lanceway.lake.versions import inventory
 
     return store.read(partial(inventory.claimed, table=holder.id))
@@ -76,17 +76,17 @@ def _versions(names: Iterable[str]) -> Iterator[int]:
     return (version for version in map(manifests.version_of, names) if version is not None)
 
 
-def _key(row: Claimed) -> tuple[str, int]:
+def _key(row: InventoryVersion) -> tuple[str, int]:
     return row.branch, row.version
 
 
-def _is_there(row: Claimed, names: frozenset[str]) -> bool:
+def _is_there(row: InventoryVersion, names: frozenset[str]) -> bool:
     """Whether a version's manifest is there: at its final place, or still where its writer put it."""
     staged = not row.copied and row.staging_path.rpartition("/")[2] in names
     return staged or row.version in _versions(names)
 
 
-def _missing(holder: Holder, rows: Iterable[Claimed], known: Iterable[Claimed]) -> Iterator[Finding]:
+def _missing(holder: Holder, rows: Iterable[InventoryVersion], known: Iterable[InventoryVersion]) -> Iterator[Finding]:
     """A client's clean-up takes old manifests without telling the lake; the latest, never.
 
     An old one was in its place once, even if its row does not say so: else the next one could not have been claimed.

@@ -24,8 +24,8 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import locations, lookups, tables
-from lanceway.lake.tree.lookups import Entry
-from lanceway.lake.tree.lookups import Table as Row
+from lanceway.lake.tree.lookups import TableListEntry
+from lanceway.lake.tree.lookups import TableRow as Row
 from lanceway.lake.versions import versions
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
@@ -168,7 +168,7 @@ class LakeTables(LakeNamespaces):
             after = page[-1].name
         return written[:limit]
 
-    def _is_written(self, entry: Entry) -> bool:
+    def _is_written(self, entry: TableListEntry) -> bool:
         if entry.managed:
             return entry.has_versions
         return dataset.has_data(Table(entry.name, entry.location, self._options))

@@ -14,14 +14,14 @@ from lanceway.catalogs.rest.storage import ON_STORAGE
 from lanceway.errors import ErrorCode, InternalError, LanceNamespaceError, from_error_code
 from lanceway.wire import http, lance
 from lanceway.wire.http import Request
-from lanceway.wire.lance import Answer, Route
+from lanceway.wire.lance import LanceRoute, Success
 
 _LONGEST = 2000
 _NOT_FOUND = 404
 # What a bare "404" means where the question was whether something is there.
 _ABSENT = {"namespace_exists": 1, "table_exists": 4}
 # The field that a bare answer belongs to, in the model of the same answer.
-_FIELDS: Mapping[Answer, tuple[str, type]] = {Answer.COUNT: ("count", int), Answer.MAP: ("metadata", dict)}
+_FIELDS: Mapping[Success, tuple[str, type]] = {Success.COUNT: ("count", int), Success.MAP: ("metadata", dict)}
 
 
 def _responses() -> dict[str, Any]:
@@ -34,10 +34,10 @@ def _responses() -> dict[str, Any]:
 RESPONSES: Mapping[str, Any] = MappingProxyType(_responses())
 
 
-def read(route: Route, request: Request, answer: http.Answer) -> Any:
+def read(route: LanceRoute, request: Request, answer: http.HttpAnswer) -> Any:
     """The response of an operation. Raises InternalError where it cannot be read."""
-    found = None if route.answer is Answer.EMPTY else _json(request, answer)
-    if route.answer is Answer.TEXT:
+    found = None if route.answer is Success.EMPTY else _json(request, answer)
+    if route.answer is Success.TEXT:
         return _text(request, found)
     if route.answer in _FIELDS:
         name, kind = _FIELDS[route.answer]
@@ -46,7 +46,7 @@ def read(route: Route, request: Request, answer: http.Answer) -> Any:
     return model(route, request, found or {}, answer.headers)
 
 
-def model(route: Route, request: Request, fields: Any, headers: Mapping[str, str]) -> Any:
+def model(route: LanceRoute, request: Request, fields: Any, headers: Mapping[str, str]) -> Any:
     """The response's model, with the headers of the answer in its context."""
     response: type[BaseModel] = RESPONSES[route.operation]
     try:
@@ -60,7 +60,7 @@ def model(route: Route, request: Request, fields: Any, headers: Mapping[str, str
     return read.model_copy(update={"context": {**(getattr(read, "context", None) or {}), **context}})
 
 
-def _json(request: Request, answer: http.Answer) -> Any:
+def _json(request: Request, answer: http.HttpAnswer) -> Any:
     if not answer.content.strip():
         return None
     try:
@@ -84,7 +84,7 @@ def unreadable(request: Request, reason: str) -> InternalError:
 # -- refusals ------------------------------------------------------------------------------------
 
 
-def refuse(request: Request, answer: http.Answer) -> LanceNamespaceError:
+def refuse(request: Request, answer: http.HttpAnswer) -> LanceNamespaceError:
     """The error that a server means: by its code, and only without one by its status."""
     body, code = lance.read_error(answer.content)
     said = _said(body) or _words(answer)
@@ -114,7 +114,7 @@ def _operation(request: Request) -> str:
     return lance.match(request.path).methods[request.method].operation
 
 
-def _code_of(request: Request, answer: http.Answer) -> int:
+def _code_of(request: Request, answer: http.HttpAnswer) -> int:
     if answer.status == _NOT_FOUND and not answer.content:
         return _ABSENT.get(_operation(request), 18)
     return lance.CODE_OF_STATUS.get(answer.status, 18)
@@ -126,7 +126,7 @@ def _said(body: Mapping[str, Any]) -> str:
     return f"{error.rstrip('.')}. {detail}" if error and detail and detail != error else error or detail
 
 
-def _words(answer: http.Answer) -> str:
+def _words(answer: http.HttpAnswer) -> str:
     """Of an answer that is no error of the protocol: its text, if a person can read it."""
     if answer.headers.get("content-type", "").startswith("text/plain"):
         return cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
@@ -134,7 +134,7 @@ def _words(answer: http.Answer) -> str:
     return f"{_kind(answer)}, which is no error of Lance REST{hint}".rstrip("?.") if answer.content or hint else ""
 
 
-def _kind(answer: http.Answer) -> str:
+def _kind(answer: http.HttpAnswer) -> str:
     kind = cleaned(answer.headers.get("content-type", "")).partition(";")[0]
     return f"a body of type {kind}" if kind else "its body"
 

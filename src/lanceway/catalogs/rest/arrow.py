@@ -25,7 +25,7 @@ _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _TRAILER = 4 + len(_MAGIC)
 
 
-class Rows:
+class ArrowUpload:
     """Rows to be sent, once: an IPC stream of which never more than one batch is held."""
 
     def __init__(self, what: str, reader: pa.RecordBatchReader) -> None:
@@ -43,9 +43,9 @@ class Rows:
             ) from error
 
 
-def body(what: str, data: bytes) -> bytes | Rows:
+def body(what: str, data: bytes) -> bytes | ArrowUpload:
     """The contract's bytes as they are sent: a stream as it stands, a file turned into one."""
-    return Rows(what, ipc.read(data)) if data.startswith(_MAGIC) else data
+    return ArrowUpload(what, ipc.read(data)) if data.startswith(_MAGIC) else data
 
 
 def whole(what: str, content: bytes) -> bytes:

@@ -39,11 +39,11 @@ from lanceway.wire import http, lance
 from lanceway.wire.authentication import (
     API_KEY,
     AUTHORIZATION,
-    Beside,
     ClientCredentials,
     Credentials,
     Fixed,
     TokenFile,
+    WithHeaders,
     bearer,
 )
 
@@ -109,10 +109,10 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
     def _credentials(self) -> Credentials:
         given = self._settings
         if given["token_file"]:
-            return Beside(_fixed(given), TokenFile(given["token_file"]))
+            return WithHeaders(_fixed(given), TokenFile(given["token_file"]))
         if given["credential"]:
             client, _, secret = given["credential"].partition(":")
-            return Beside(_fixed(given), ClientCredentials(_token_uri(given), client, secret, given["scope"]))
+            return WithHeaders(_fixed(given), ClientCredentials(_token_uri(given), client, secret, given["scope"]))
         return Fixed(_fixed(given))
 
     # -- requests and answers --------------------------------------------------------------------
@@ -124,7 +124,7 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
         if not data:
             return self._ask(operation, request)
         plain = operation.removesuffix(stream_twin(""))
-        make = arrow.body if operation in WITH_DATA else arrow.Rows
+        make = arrow.body if operation in WITH_DATA else arrow.ArrowUpload
         return self._ask(plain, request, make(plain, *data))
 
     def _write(self, operation: str, request: BaseModel, data: Any = None) -> http.Request:

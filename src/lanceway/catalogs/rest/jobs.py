@@ -12,7 +12,7 @@ from lanceway.catalogs.rest.answers import cleaned
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError, from_error_code
 from lanceway.wire import lance
 from lanceway.wire.authentication import Credentials
-from lanceway.wire.http import Answer, Client, Request
+from lanceway.wire.http import Client, HttpAnswer, Request
 from lanceway.wire.retries import Repeat
 
 _LANCE, _OWN = "/lance", "/lanceway"
@@ -79,7 +79,7 @@ def client_beside(uri: str, settings: Mapping[str, Any], credentials: Callable[[
     return Client(base.removesuffix(_LANCE) + _OWN, settings, credentials, _refuse) if base.endswith(_LANCE) else None
 
 
-def _refuse(request: Request, answer: Answer) -> LanceNamespaceError:
+def _refuse(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
     body, code = lance.read_error(answer.content)
     if code is not None:
         return from_error_code(code, cleaned(body.get("error")))

@@ -13,8 +13,8 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.wire import lance
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, bearer
-from lanceway.wire.http import Once, Request, check_headers
-from lanceway.wire.lance import Answer, Body, Route
+from lanceway.wire.http import OneShotBody, Request, check_headers
+from lanceway.wire.lance import Body, LanceRoute, Success
 from lanceway.wire.retries import Repeat
 
 HEADER = "header."
@@ -40,14 +40,14 @@ _IDENTITY = frozenset({AUTHORIZATION, API_KEY, "cookie", "proxy-authorization"})
 
 
 def write(
-    route: Route, request: BaseModel, data: bytes | Once | None = None, *, delimiter: str, known: bool
+    route: LanceRoute, request: BaseModel, data: bytes | OneShotBody | None = None, *, delimiter: str, known: bool
 ) -> Request:
     """The request as it is sent. `known`: the catalog has credentials of its own."""
     fields = request.model_dump(mode="json", by_alias=True, exclude_none=True)
     names, index_name = fields.get("id") or [], fields.get("index_name")
     _check(route, names, index_name)
     headers = _identity(fields.pop("identity", {})) | _context(fields, known=known)
-    content: bytes | Once | None = data
+    content: bytes | OneShotBody | None = data
     if route.body in (Body.MODEL, Body.MAP):
         content = _json(route, fields)
     return Request(
@@ -61,7 +61,7 @@ def write(
     )
 
 
-def _check(route: Route, names: list[str], index_name: str | None) -> None:
+def _check(route: LanceRoute, names: list[str], index_name: str | None) -> None:
     """Refuse what the path would turn into something else."""
     if route.has_id and route.parts[1] != "namespace":
         table_id(names, route.operation)
@@ -69,13 +69,13 @@ def _check(route: Route, names: list[str], index_name: str | None) -> None:
         raise InvalidInputError(f"{route.operation} needs index_name, the name of an index of {Identifier(names)}.")
 
 
-def _types(route: Route) -> dict[str, str]:
-    accepted = lance.ARROW_FILE if route.answer is Answer.ARROW else lance.JSON
+def _types(route: LanceRoute) -> dict[str, str]:
+    accepted = lance.ARROW_FILE if route.answer is Success.ARROW else lance.JSON
     sent = {Body.MODEL: lance.JSON, Body.MAP: lance.JSON, Body.ARROW: lance.ARROW_STREAM}.get(route.body)
     return {"accept": accepted} | ({"content-type": sent} if sent else {})
 
 
-def _json(route: Route, fields: Mapping[str, Any]) -> bytes:
+def _json(route: LanceRoute, fields: Mapping[str, Any]) -> bytes:
     """The body. Fields that travel in the query stand in it too, as other clients have it."""
     content = fields.get("metadata") or {} if route.body is Body.MAP else fields
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lanceway.catalogs.contract.base import Catalog
 from lanceway.catalogs.unity.names import absolute
-from lanceway.catalogs.unity.requests import Call, read, refused
+from lanceway.catalogs.unity.requests import UnityCall, read, refused
 from lanceway.config import Setting
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.identifiers import Identifier
@@ -86,7 +86,7 @@ class UnityConnection(Catalog):
     ) -> Any:
         """What the server answers, None to a deletion. Raises what its refusal means."""
         route = unity.BY_OPERATION[operation]
-        call = Call(
+        call = UnityCall(
             what=what,
             method=route.method,
             path=unity.path(route, about or ()),

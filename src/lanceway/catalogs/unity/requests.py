@@ -10,8 +10,8 @@ from typing import Any
 from lanceway.catalogs.contract.http_errors import refusal
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lanceway.wire import unity
-from lanceway.wire.http import Answer, Request
-from lanceway.wire.unity import Route
+from lanceway.wire.http import HttpAnswer, Request
+from lanceway.wire.unity import UnityRoute
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
@@ -22,13 +22,13 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Request):
+class UnityCall(Request):
     """A request of the protocol, with the row that says what its refusal means."""
 
-    route: Route = unity.ROUTES[0]
+    route: UnityRoute = unity.ROUTES[0]
 
 
-def read(call: Call, answer: Answer) -> Any:
+def read(call: UnityCall, answer: HttpAnswer) -> Any:
     """The JSON of an answer. A deletion is answered with words that are no JSON, and means nothing more."""
     if call.method == "DELETE":
         return None
@@ -40,9 +40,9 @@ def read(call: Call, answer: Answer) -> Any:
         ) from None
 
 
-def refused(request: Request, answer: Answer) -> LanceNamespaceError:
+def refused(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
     """What a refusal means, by its code, its status and what was asked; its words are for people."""
-    assert isinstance(request, Call)
+    assert isinstance(request, UnityCall)
     failure = _failure(answer)
     if answer.status == 404 and (failure is None or failure.error_code == "ENDPOINT_NOT_FOUND"):
         return InvalidInputError(
@@ -53,7 +53,7 @@ def refused(request: Request, answer: Answer) -> LanceNamespaceError:
     return refusal(request, answer, code, failure.message if failure else None, _WHAT_TO_DO)
 
 
-def _failure(answer: Answer) -> unity.Failure | None:
+def _failure(answer: HttpAnswer) -> unity.UnityFailure | None:
     try:
         return unity.read_failure(answer.json())
     except ValueError:

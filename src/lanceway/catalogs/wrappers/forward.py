@@ -19,8 +19,8 @@ from lanceway.tables.read import ipc
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lanceway.catalogs.contract.job_queue import Desk
-    from lanceway.catalogs.contract.lazy_job_queue import LaterDesk
+    from lanceway.catalogs.contract.job_queue import JobQueue
+    from lanceway.catalogs.contract.lazy_job_queue import LazyJobQueue
 
 
 class Forwarder(LanceNamespace):
@@ -123,9 +123,9 @@ def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
     return catalog if change is None else change(user)
 
 
-def with_desk(catalog: LanceNamespace, desk: Desk | LaterDesk) -> LanceNamespace:
+def with_desk(catalog: LanceNamespace, desk: JobQueue | LazyJobQueue) -> LanceNamespace:
     """The catalog with its background jobs recorded elsewhere, where it can have any; else the catalog itself."""
-    change: Callable[[Desk | LaterDesk], LanceNamespace] | None = getattr(catalog, "with_desk", None)
+    change: Callable[[JobQueue | LazyJobQueue], LanceNamespace] | None = getattr(catalog, "with_desk", None)
     return catalog if change is None else change(desk)
 
 

@@ -16,8 +16,8 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
 if TYPE_CHECKING:
-    from lanceway.catalogs.contract.job_queue import Desk
-    from lanceway.catalogs.contract.lazy_job_queue import LaterDesk
+    from lanceway.catalogs.contract.job_queue import JobQueue
+    from lanceway.catalogs.contract.lazy_job_queue import LazyJobQueue
 
 _ON_NAMESPACES = frozenset(
     {"list_namespaces", "describe_namespace", "namespace_exists", "list_tables", "list_all_tables"}
@@ -40,7 +40,7 @@ class Subtree(Wrapper):
         """The same for another user, where the catalog inside keeps track of who acts."""
         return Subtree(acting_as(self._inner, user), self._at)
 
-    def with_desk(self, desk: Desk | LaterDesk) -> Subtree:
+    def with_desk(self, desk: JobQueue | LazyJobQueue) -> Subtree:
         """The same, with background jobs recorded elsewhere, under the names that tables have from here."""
         return Subtree(with_desk(self._inner, desk.inside(self._at)), self._at)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FileRows:
     """A schema, batches that have it, and the number of rows where it is known beforehand."""
 
     schema: pa.Schema
@@ -22,14 +22,14 @@ class Rows:
     total: int | None = None
 
 
-def fitted(rows: Rows, schema: pa.Schema, table: str) -> Rows:
+def fitted(rows: FileRows, schema: pa.Schema, table: str) -> FileRows:
     """The rows with the types that the table's columns have.
 
     A file's own types are often only guessed (CSV, JSON). A value that would change by the cast is
     an error. Columns that the table does not have are left for the catalog to refuse.
     """
     target = _target(rows.schema, schema)
-    return Rows(target, (cast(batch, target, table) for batch in rows.batches), rows.total)
+    return FileRows(target, (cast(batch, target, table) for batch in rows.batches), rows.total)
 
 
 def _target(source: pa.Schema, table: pa.Schema) -> pa.Schema:
@@ -61,7 +61,7 @@ def _column(column: pa.Array, field: pa.Field, what: str) -> pa.Array:
         ) from error
 
 
-def with_vectors(rows: Rows, columns: Sequence[str]) -> Rows:
+def with_vectors(rows: FileRows, columns: Sequence[str]) -> FileRows:
     """The rows with these list columns as vectors: 32-bit floats of one length, which searches need."""
     if not columns:
         return rows
@@ -70,7 +70,7 @@ def with_vectors(rows: Rows, columns: Sequence[str]) -> Rows:
     schema = rows.schema
     for name in columns:
         schema = _with_vector(schema, name, first)
-    return Rows(schema, _cast_all(first, batches, schema), rows.total)
+    return FileRows(schema, _cast_all(first, batches, schema), rows.total)
 
 
 def _cast_all(

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import typer
 
-from lanceway.cli.files.cast import Rows, cast
+from lanceway.cli.files.cast import FileRows, cast
 from lanceway.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _FORMATS: Mapping[str, str] = {
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 
 
-def read(names: Sequence[str], format_: str | None = None) -> Rows:
+def read(names: Sequence[str], format_: str | None = None) -> FileRows:
     """The rows of all files, in their order. The first file's columns and types are the schema.
 
     A file is opened when its turn comes. Raises InvalidInputError for a file that cannot be read.
@@ -44,16 +44,18 @@ def read(names: Sequence[str], format_: str | None = None) -> Rows:
     paths = [path for name in names for path in _matching(name)]
     readers = [_reader(path, format_) for path in paths]
     first = _opened(paths[0], readers[0])
-    return Rows(first.schema, _all(first, paths, readers), first.total if len(paths) == 1 else None)
+    return FileRows(first.schema, _all(first, paths, readers), first.total if len(paths) == 1 else None)
 
 
-def _all(first: Rows, paths: Sequence[str], readers: Sequence[Callable[[str], Rows]]) -> Iterator[pa.RecordBatch]:
+def _all(
+    first: FileRows, paths: Sequence[str], readers: Sequence[Callable[[str], FileRows]]
+) -> Iterator[pa.RecordBatch]:
     yield from _guarded(paths[0], first.batches)
     for path, reader in zip(paths[1:], readers[1:], strict=True):
         yield from _as_first(first.schema, path, paths[0], _opened(path, reader))
 
 
-def _as_first(schema: pa.Schema, path: str, first: str, rows: Rows) -> Iterator[pa.RecordBatch]:
+def _as_first(schema: pa.Schema, path: str, first: str, rows: FileRows) -> Iterator[pa.RecordBatch]:
     if set(rows.schema.names) != set(schema.names):
         raise InvalidInputError(
             f"{path} has the columns {', '.join(rows.schema.names)}, but {first} has {', '.join(schema.names)}. "
@@ -73,7 +75,7 @@ def _matching(name: str) -> list[str]:
     return found
 
 
-def _reader(path: str, format_: str | None) -> Callable[[str], Rows]:
+def _reader(path: str, format_: str | None) -> Callable[[str], FileRows]:
     known = {"arrow": _arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
     chosen = format_.lower() if format_ else _FORMATS.get(_ending(path), "")
     if chosen not in known:
@@ -87,7 +89,7 @@ def _ending(path: str) -> str:
     return next((ending for ending in reversed(endings) if ending not in _COMPRESSED), "")
 
 
-def _opened(path: str, reader: Callable[[str], Rows]) -> Rows:
+def _opened(path: str, reader: Callable[[str], FileRows]) -> FileRows:
     import pyarrow as pa
 
     try:
@@ -125,24 +127,24 @@ def _standard_input() -> IO[bytes]:
     return open(sys.stdin.fileno(), "rb", closefd=False)
 
 
-def _parquet(path: str) -> Rows:
+def _parquet(path: str) -> FileRows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # Parquet is read from its end, which standard input does not have.
     source = pa.BufferReader(_standard_input().read()) if path == STANDARD_INPUT else path
     file = pq.ParquetFile(source, pre_buffer=False)  # or the whole file would be held
-    return Rows(file.schema_arrow, file.iter_batches(), file.metadata.num_rows)
+    return FileRows(file.schema_arrow, file.iter_batches(), file.metadata.num_rows)
 
 
-def _arrow(path: str) -> Rows:
+def _arrow(path: str) -> FileRows:
     import pyarrow as pa
 
     if path != STANDARD_INPUT and _begins_with(path, b"ARROW1"):
         file = pa.ipc.open_file(pa.memory_map(path))
-        return Rows(file.schema, (file.get_batch(number) for number in range(file.num_record_batches)))
+        return FileRows(file.schema, (file.get_batch(number) for number in range(file.num_record_batches)))
     stream = pa.ipc.open_stream(_bytes(path))
-    return Rows(stream.schema, iter(stream))
+    return FileRows(stream.schema, iter(stream))
 
 
 def _begins_with(path: str, magic: bytes) -> bool:
@@ -150,19 +152,19 @@ def _begins_with(path: str, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _csv(path: str, delimiter: str = ",") -> Rows:
+def _csv(path: str, delimiter: str = ",") -> FileRows:
     from pyarrow import csv
 
     options = csv.ReadOptions(block_size=_BLOCK)
     reader = csv.open_csv(_bytes(path), read_options=options, parse_options=csv.ParseOptions(delimiter=delimiter))
-    return Rows(reader.schema, iter(reader))
+    return FileRows(reader.schema, iter(reader))
 
 
-def _tsv(path: str) -> Rows:
+def _tsv(path: str) -> FileRows:
     return _csv(path, delimiter="\t")
 
 
-def _json(path: str) -> Rows:
+def _json(path: str) -> FileRows:
     """A document that is one array is read whole; anything else is taken as one object to a line."""
     if path == STANDARD_INPUT:
         return _ndjson(path)
@@ -171,7 +173,7 @@ def _json(path: str) -> Rows:
     return _json_array(path) if start.startswith(b"[") else _ndjson(path)
 
 
-def _json_array(path: str) -> Rows:
+def _json_array(path: str) -> FileRows:
     import pyarrow as pa
 
     with _bytes(path) as file:
@@ -179,19 +181,19 @@ def _json_array(path: str) -> Rows:
     if not all(isinstance(row, dict) for row in document):
         raise ValueError("every item of the array must be an object, which becomes a row")
     table = pa.Table.from_pylist(document)
-    return Rows(table.schema, iter(table.to_batches()), table.num_rows)
+    return FileRows(table.schema, iter(table.to_batches()), table.num_rows)
 
 
-def _ndjson(path: str) -> Rows:
+def _ndjson(path: str) -> FileRows:
     from pyarrow import json as arrow_json
 
     if path == STANDARD_INPUT:
         return _typed_lines(_standard_input())
     reader = arrow_json.open_json(_bytes(path), read_options=arrow_json.ReadOptions(block_size=_BLOCK))
-    return Rows(reader.schema, iter(reader))
+    return FileRows(reader.schema, iter(reader))
 
 
-def _typed_lines(file: IO[bytes]) -> Rows:
+def _typed_lines(file: IO[bytes]) -> FileRows:
     """Objects that somebody may still be writing. Arrow's own reader could not be interrupted waiting for them."""
     import pyarrow as pa
     from pyarrow import json as arrow_json
@@ -204,4 +206,4 @@ def _typed_lines(file: IO[bytes]) -> Rows:
         while lines := file.readlines(_BLOCK):
             yield from arrow_json.read_json(pa.BufferReader(b"".join(lines)), parse_options=options).to_batches()
 
-    return Rows(first.schema, batches())
+    return FileRows(first.schema, batches())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 _VECTOR = re.compile(r"(\w+)\[(\d+)\]")
 Tables = Annotated[
@@ -38,7 +38,7 @@ def is_pattern(table: str) -> bool:
     return bool(set(table) & set("*?"))
 
 
-def matching(session: Session, pattern: str) -> Iterator[Target]:
+def matching(session: Session, pattern: str) -> Iterator[TableRef]:
     """Every table with data that a pattern matches."""
     from lanceway.jobs.between import register
     from lanceway.jobs.between.register import is_declared
@@ -49,13 +49,13 @@ def matching(session: Session, pattern: str) -> Iterator[Target]:
             yield target(session, table.format(session.delimiter))
 
 
-def target(session: Session, table: str) -> Target:
+def target(session: Session, table: str) -> TableRef:
     """The table in a form that workers can reach it from."""
     type_, settings = session.root
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
     given = {f"namespace.{key}": value for key, value in settings.items()}
-    return Target.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **given})
+    return TableRef.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **given})
 
 
 def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:

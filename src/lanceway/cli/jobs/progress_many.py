@@ -19,7 +19,7 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from lanceway.jobs import Outcome, Report
+    from lanceway.jobs import JobReport, TableOutcome
 
 _FIELDS = ("rate", "rows", "flow", "problems", "table")
 _LONGEST = 40  # characters of a table's name in the bar
@@ -37,7 +37,7 @@ _PAST = {
 _WORTH_TELLING = 10
 
 Flow = Callable[[int, int], None]
-Run = Callable[[Callable[["Outcome"], None], Flow, Callable[[], bool]], "Report"]
+Run = Callable[[Callable[["TableOutcome"], None], Flow, Callable[[], bool]], "JobReport"]
 
 
 def carry_out(
@@ -47,7 +47,7 @@ def carry_out(
     plan: list[dict[str, Any]] = []
     with stoppable() as stop, _watched(labelled(job, dry_run), total) as watch:
 
-        def listen(outcome: Outcome) -> None:
+        def listen(outcome: TableOutcome) -> None:
             watch.table(outcome)
             if outcome.state == "known":
                 return
@@ -64,7 +64,7 @@ def labelled(job: str, dry_run: bool) -> str:
     return f"{job} (dry run)" if dry_run else job
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: TableOutcome) -> str:
     renamed = f" as {outcome.target}" if outcome.target and outcome.target != outcome.table else ""
     if outcome.state in _PROBLEMS:
         return f"! {outcome.table}{renamed}: {_PROBLEMS[outcome.state]}: {outcome.reason}"
@@ -73,7 +73,7 @@ def _line(outcome: Outcome) -> str:
     return f"{_SIGNS[outcome.state]} {outcome.table}{renamed}{where}{reason}"
 
 
-def _end(session: Session, report: Report, plan: list[dict[str, Any]], words: tuple[str, ...]) -> None:
+def _end(session: Session, report: JobReport, plan: list[dict[str, Any]], words: tuple[str, ...]) -> None:
     facts = report.as_record()
     if report.dry_run:
         facts["plan"] = plan
@@ -83,7 +83,7 @@ def _end(session: Session, report: Report, plan: list[dict[str, Any]], words: tu
         raise typer.Exit(FAILED)
 
 
-def _summary(report: Report, words: tuple[str, ...]) -> str:
+def _summary(report: JobReport, words: tuple[str, ...]) -> str:
     to = "to " if report.dry_run else ""
     done = [f"{report.counts[state]:,} {to}{_done(word, report)}" for state, word in zip(_SIGNS, words, strict=True)]
     parts = [*done, f"{report.counts['known']:,} already there"]
@@ -97,11 +97,11 @@ def _summary(report: Report, words: tuple[str, ...]) -> str:
     return f"{report.job.capitalize()}: {text} in {report.seconds:,.1f} s{rate}.{rows}"
 
 
-def _done(word: str, report: Report) -> str:
+def _done(word: str, report: JobReport) -> str:
     return word if report.dry_run else _PAST[word]
 
 
-class Watch:
+class JobBar:
     """What somebody who watches sees of a job; without a bar, nothing."""
 
     def __init__(self, bar: Progress | None = None, label: str = "", total: int | None = None) -> None:
@@ -110,7 +110,7 @@ class Watch:
         fields = dict.fromkeys(_FIELDS, "")
         self._task = None if bar is None else bar.add_task(label, total=total, **fields)  # type: ignore[arg-type]
 
-    def table(self, outcome: Outcome) -> None:
+    def table(self, outcome: TableOutcome) -> None:
         self._problems += outcome.state in _PROBLEMS
         self._show(1, outcome.table)
 
@@ -135,14 +135,14 @@ class Watch:
 
 
 @contextmanager
-def _watched(label: str, total: Callable[[], int] | None) -> Iterator[Watch]:
+def _watched(label: str, total: Callable[[], int] | None) -> Iterator[JobBar]:
     """Somebody who watches sees a bar; nobody else sees anything."""
     if not sys.stderr.isatty():
-        yield Watch()
+        yield JobBar()
         return
     count = total() if total else None
     with _bar() as bar:
-        yield Watch(bar, label, count)
+        yield JobBar(bar, label, count)
 
 
 def _bar() -> Progress:

@@ -19,11 +19,11 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from lanceway.jobs import Step, Summary
-    from lanceway.writes.table_ref import Target
+    from lanceway.jobs import JobProgress, JobSummary
+    from lanceway.writes.table_ref import TableRef
 
-Run = Callable[[Callable[["Step"], None], Callable[[], bool]], "Summary"]
-RunOn = Callable[["Target", Callable[["Step"], None], Callable[[], bool]], "Summary"]
+Run = Callable[[Callable[["JobProgress"], None], Callable[[], bool]], "JobSummary"]
+RunOn = Callable[["TableRef", Callable[["JobProgress"], None], Callable[[], bool]], "JobSummary"]
 
 
 def carry_out(session: Session, label: str, run: Run) -> None:
@@ -34,7 +34,7 @@ def carry_out(session: Session, label: str, run: Run) -> None:
     leave_if(summary.stopped)
 
 
-def carry_out_each(session: Session, label: str, tables: Iterable[Target], run: RunOn) -> None:
+def carry_out_each(session: Session, label: str, tables: Iterable[TableRef], run: RunOn) -> None:
     """Run a job on one table after the other. One that fails does not keep the next from its turn."""
     from lanceway.errors import LanceNamespaceError
 
@@ -64,7 +64,7 @@ def carry_out_each(session: Session, label: str, tables: Iterable[Target], run: 
 
 
 @contextmanager
-def _watched(label: str) -> Iterator[Callable[[Step], None]]:
+def _watched(label: str) -> Iterator[Callable[[JobProgress], None]]:
     """Somebody who watches sees a bar; nobody else sees anything."""
     if not sys.stderr.isatty():
         yield lambda step: None
@@ -72,7 +72,7 @@ def _watched(label: str) -> Iterator[Callable[[Step], None]]:
     with _bar() as bar:
         task, began = bar.add_task(label, total=None, rows="", rate=""), time.monotonic()
 
-        def show(step: Step) -> None:
+        def show(step: JobProgress) -> None:
             seconds = time.monotonic() - began
             rows = f"{step.rows:,} rows" if step.rows else ""
             rate = f"{step.rows / seconds:,.0f} rows/s" if step.rows and seconds else ""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from lanceway.cli.output.values import size
 
 if TYPE_CHECKING:
-    from lanceway.jobs import Summary
+    from lanceway.jobs import JobSummary
 
 # Jobs after which a table has no new version.
 _WITHOUT_VERSION = ("clean", "export")
 
 
-def sentence(summary: Summary) -> str:
+def sentence(summary: JobSummary) -> str:
     told = _SENTENCES[summary.job](summary)
     if summary.dry_run:
         return f"Planned: {told}. Nothing was changed; leave --dry-run out to do it."
@@ -28,7 +28,7 @@ def sentence(summary: Summary) -> str:
     return f"{told[0].upper()}{told[1:]} in {summary.seconds:,.1f} s.{version}"
 
 
-def _compact(summary: Summary) -> str:
+def _compact(summary: JobSummary) -> str:
     facts, rows = summary.facts, f"{many(summary.rows, 'row')}, {size(summary.bytes)}"
     if not summary.parts:
         return f"nothing to compact in {summary.table}"
@@ -38,7 +38,7 @@ def _compact(summary: Summary) -> str:
     return f"{old} of {summary.table} became {facts['fragments_added']:,} ({rows})"
 
 
-def _clean(summary: Summary) -> str:
+def _clean(summary: JobSummary) -> str:
     versions = many(summary.facts["versions_removed"], "version")
     if summary.dry_run:
         which = ", ".join(map(str, summary.facts["versions"]))
@@ -46,7 +46,7 @@ def _clean(summary: Summary) -> str:
     return f"removed {versions} of {summary.table}, {size(summary.bytes)}"
 
 
-def _index(summary: Summary) -> str:
+def _index(summary: JobSummary) -> str:
     facts, verb = summary.facts, "build" if summary.dry_run else "built"
     if summary.stopped:
         return ""
@@ -56,7 +56,7 @@ def _index(summary: Summary) -> str:
     )
 
 
-def _refresh(summary: Summary) -> str:
+def _refresh(summary: JobSummary) -> str:
     missing = {name: rows for name, rows in summary.facts["indices"].items() if rows}
     if not missing:
         return f"{'trained anew' if summary.changed else 'nothing to add to'} the indices of {summary.table}"
@@ -64,7 +64,7 @@ def _refresh(summary: Summary) -> str:
     return f"{'add' if summary.dry_run else 'added'} {which} of {summary.table}"
 
 
-def _backfill(summary: Summary) -> str:
+def _backfill(summary: JobSummary) -> str:
     if not summary.facts:
         return f"found the column in {summary.table}, by a run that was killed after its commit"
     facts = summary.facts
@@ -73,13 +73,13 @@ def _backfill(summary: Summary) -> str:
     return f"{verb} {what}, by {facts['function']}" if summary.dry_run else f"{verb}ed {what}"
 
 
-def _dedupe(summary: Summary) -> str:
+def _dedupe(summary: JobSummary) -> str:
     verb, by = "delete" if summary.dry_run else "deleted", ", ".join(summary.facts["on"])
     rows = f"{summary.facts['deleted']:,} of {many(summary.rows, 'row')}"
     return f"{verb} {rows} of {summary.table}, the same by {by}"
 
 
-def _export(summary: Summary) -> str:
+def _export(summary: JobSummary) -> str:
     rows = f"{many(summary.rows, 'row')} of version {summary.version} of {summary.table}"
     if summary.dry_run:
         return f"export {rows} to {summary.facts['to']} in {many(summary.parts, 'part')}"
@@ -87,7 +87,7 @@ def _export(summary: Summary) -> str:
     return f"{'exported' if summary.changed else 'found exported before:'} {rows} in {files}"
 
 
-def _import(summary: Summary) -> str:
+def _import(summary: JobSummary) -> str:
     files = f"{many(summary.facts['files'], 'file')} ({size(summary.bytes)}) into {summary.table}"
     if summary.dry_run:
         return f"import {many(summary.rows, 'row')} of {files}"
@@ -98,7 +98,7 @@ def many(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-_SENTENCES: Mapping[str, Callable[[Summary], str]] = {
+_SENTENCES: Mapping[str, Callable[[JobSummary], str]] = {
     "backfill": _backfill,
     "clean": _clean,
     "compact": _compact,

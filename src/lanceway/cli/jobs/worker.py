@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lanceway.config import ServerSettings
     from lanceway.jobs.worker.catalogs import Places
     from lanceway.jobs.worker.loop import Worker
-    from lanceway.lake.runs.jobs import Job
+    from lanceway.lake.runs.jobs import JobRow
 
 app = group("Worker")
 
@@ -141,7 +141,7 @@ def stopping(made: Worker) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(session: Session, job: Job) -> None:
+def _tell(session: Session, job: JobRow) -> None:
     """A line for each job, as it ends; programs read the database."""
     if session.json:
         return

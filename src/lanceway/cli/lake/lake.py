@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.lake.options import Catalog, Metalake, Place, Root, Uri, place
+from lanceway.cli.lake.options import Catalog, LakePlace, Metalake, Root, Uri, place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from lanceway.lake.tree.catalogs import Catalog as CatalogRow
+    from lanceway.lake.tree.catalogs import CatalogRow
 
 app = group("The lake: Lanceway's own catalog, its database, its nested names, its backups.")
 
@@ -58,7 +58,7 @@ def create(
     session.output.done(f"Made the catalog {made.name} in the metalake {where.metalake}, under {made.location}.", facts)
 
 
-def _create(connection: Connection, where: Place, location: str, nested: bool, managed: bool) -> CatalogRow:
+def _create(connection: Connection, where: LakePlace, location: str, nested: bool, managed: bool) -> CatalogRow:
     from lanceway.errors import NamespaceAlreadyExistsError
     from lanceway.lake.tree import catalogs, metalakes
 

@@ -33,7 +33,7 @@ _TYPE = "lake"
 
 
 @dataclass(frozen=True)
-class Place:
+class LakePlace:
     """A lake's database, and a catalog in it."""
 
     uri: str = field(repr=False)  # may hold a password
@@ -72,7 +72,7 @@ class Place:
         prefix = "storage."
         return {key[len(prefix) :]: value for key, value in self.settings.items() if key.startswith(prefix)}
 
-    def agreeing_with_any_separator(self) -> Place:
+    def agreeing_with_any_separator(self) -> LakePlace:
         """The same lake, whatever separator it was expected to have."""
         kept = {key: value for key, value in self.settings.items() if key not in ("separator", "policy")}
         return replace(self, settings=kept)
@@ -101,7 +101,7 @@ class Place:
             store.close()
 
 
-def place(session: Session, **given: str | None) -> Place:
+def place(session: Session, **given: str | None) -> LakePlace:
     """The lake that is meant. An option wins over the chosen namespace, and that over the environment."""
     from lanceway import config
 
@@ -113,7 +113,7 @@ def place(session: Session, **given: str | None) -> Place:
             "which lake? Give --uri, choose one of the configuration file with --in NAME, or set LANCEWAY_DATABASE.",
             param_hint="'--uri'",
         )
-    return Place(settings["uri"], settings)
+    return LakePlace(settings["uri"], settings)
 
 
 def _chosen(session: Session) -> dict[str, str]:

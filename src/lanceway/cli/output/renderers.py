@@ -125,7 +125,7 @@ class Output(ABC):
         sys.stdout.flush()
 
 
-class Programs(Output):
+class JsonOutput(Output):
     """One JSON document on standard output; an error is one on standard error."""
 
     def names(self, names: Iterable[str]) -> None:
@@ -180,7 +180,7 @@ class Programs(Output):
         print(to_json({"error": str(error), "code": int(error.code)}), file=sys.stderr)  # noqa: T201
 
 
-class People(Output):
+class TextOutput(Output):
     """Rich tables and trees on standard output; an error is one line on standard error."""
 
     def __init__(self) -> None:

@@ -25,10 +25,10 @@ def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
     from lanceway.pipelines.runs.report import unheard
 
     if events:
-        yield Lines()
+        yield JsonEvents()
     elif sys.stderr.isatty():
         with _bar() as bar:
-            yield Watch(bar)
+            yield StepLines(bar)
     else:
         yield unheard
 
@@ -52,7 +52,7 @@ def warnings(step: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{name}: {told['broken']:,} of {results['rows']:,} rows break {rule!r} ({told['otherwise']})"
 
 
-class Watch:
+class StepLines:
     """The lines of the steps that run."""
 
     def __init__(self, bar: Progress) -> None:
@@ -102,7 +102,7 @@ def written(rows: int | None, stored: int | None, seconds: float) -> str:
     return f", {rows:,} rows, {rows / max(seconds, 0.001):,.0f} rows/s{f', {size(stored)}' if stored else ''}"
 
 
-class Lines:
+class JsonEvents:
     """Every event as a line of JSON on standard error; of a step under way one now and then."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.lake.options import Place, Uri, place, refuse_without_packages
+from lanceway.cli.lake.options import LakePlace, Uri, place, refuse_without_packages
 from lanceway.cli.options import Limit, PageToken
 from lanceway.cli.session import Session
 
@@ -114,7 +114,7 @@ def revoke(
     session.output.done(f"The token {name} of {found.user} is revoked.", token_pages.described(found))
 
 
-def _place(session: Session, home: Path | None, uri: str | None) -> Place:
+def _place(session: Session, home: Path | None, uri: str | None) -> LakePlace:
     """The server's database: as options say, as the chosen namespace says, or as `lanceway up` would find it."""
     from lanceway import config
 

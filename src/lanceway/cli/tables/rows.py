@@ -14,7 +14,7 @@ from lanceway.cli.output.progress import meter
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.cli.files.cast import Rows
+    from lanceway.cli.files.cast import FileRows
 
 app = group("Rows")
 
@@ -159,7 +159,7 @@ def delete(
     session.output.done(f"Deleted the rows; {table} is at version {answer.get('version')}.", answer)
 
 
-def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> Rows:
+def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> FileRows:
     """The files' rows with the types of the table that they go into."""
     from lanceway.cli.files.cast import fitted
     from lanceway.cli.files.read import read
@@ -174,7 +174,7 @@ def _fitting(session: Session, table: str, files: Sequence[str], format_: str | 
     return fitted(rows, schema, table)
 
 
-def _send(session: Session, operation: str, table: str, rows: Rows, **fields: object) -> tuple[dict[str, Any], int]:
+def _send(session: Session, operation: str, table: str, rows: FileRows, **fields: object) -> tuple[dict[str, Any], int]:
     """Hand the rows over as they are read; answers also how many there were."""
     import pyarrow as pa
 

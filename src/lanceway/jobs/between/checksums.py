@@ -31,7 +31,7 @@ _READ_AHEAD = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Rows:
+class VersionRows:
     """One version of a table: what is written meanwhile is not seen."""
 
     table: Identifier
@@ -58,7 +58,7 @@ def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBa
         yield batch
 
 
-def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) -> Rows:
+def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) -> VersionRows:
     """The latest version of a table, or the one that is named."""
     inner, _ = limits.opened(catalog)
     if getattr(inner, "TYPE", None) == "rest":
@@ -69,7 +69,7 @@ def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) 
     if found.managed_versioning:
         handle = replace(handle, client=catalog, id=tuple(table))
     dataset = open_at(handle, version=version)
-    return Rows(table, location, dataset.version, lambda: _scanned(handle, dataset))
+    return VersionRows(table, location, dataset.version, lambda: _scanned(handle, dataset))
 
 
 def _scanned(handle: Table, dataset: lance.LanceDataset) -> pa.RecordBatchReader:
@@ -93,7 +93,7 @@ def _as_blob(field: pa.Field) -> pa.Field:
     return field.with_metadata({**(field.metadata or {}), blobs.ENCODING: b"true"})
 
 
-def _through(catalog: LanceNamespace, table: Identifier, version: int | None) -> Rows:
+def _through(catalog: LanceNamespace, table: Identifier, version: int | None) -> VersionRows:
     """Rows that a server reads, since what lies behind it may not be ours to reach."""
     request = DescribeTableRequest(id=list(table), version=version, load_detailed_metadata=True)
     found = catalog.describe_table(request)
@@ -114,7 +114,7 @@ def _through(catalog: LanceNamespace, table: Identifier, version: int | None) ->
             )
         return reader
 
-    return Rows(table, location_of(table, found), pinned, read)
+    return VersionRows(table, location_of(table, found), pinned, read)
 
 
 # So many rows are looked at together: numbers for each of their bytes are held in memory.

@@ -21,7 +21,7 @@ from lanceway.jobs import executor
 from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Naming, Registrar, find, is_same_place, location_of
 from lanceway.jobs.executor import Listener, Stop
-from lanceway.jobs.report import COLLISION, KNOWN, NEW, Outcome, Report
+from lanceway.jobs.report import COLLISION, KNOWN, NEW, JobReport, TableOutcome
 from lanceway.tables.storage.store import Store, local_path, open_store
 
 # Deeper than any warehouse, and an end for folders that lead into themselves.
@@ -31,7 +31,7 @@ _ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CrawledTable:
     """A Lance table, where it lies, and the name that its path gives it."""
 
     path: str
@@ -49,7 +49,7 @@ def crawl(
     threads: int = executor.THREADS,
     listen: Listener | None = None,
     stop: Stop = executor.never,
-) -> Report:
+) -> JobReport:
     """Register every Lance table below `root` that the target does not have.
 
     `root` is a folder or a URI. The path of a table below it is its name: `team/sales/orders.lance` becomes
@@ -58,8 +58,8 @@ def crawl(
     executor.check_threads(threads)
     names, registrar = Naming(target, flatten), Registrar(target)
 
-    def work(found: Found | Outcome) -> Outcome:
-        if isinstance(found, Outcome):
+    def work(found: CrawledTable | TableOutcome) -> TableOutcome:
+        if isinstance(found, TableOutcome):
             return found
         wanted: Identifier | None = None
         try:
@@ -71,25 +71,25 @@ def crawl(
     walk = datasets(root, storage_options, threads=threads, stop=stop)
     each = executor.outcomes(work, walk, threads=threads, stop=stop)
     with registrar:
-        return executor.collect(Report("crawl", dry_run), each, listen, stop)
+        return executor.collect(JobReport("crawl", dry_run), each, listen, stop)
 
 
 def _registered(
-    target: LanceNamespace, registrar: Registrar, found: Found, wanted: Identifier, *, dry_run: bool
-) -> Outcome:
+    target: LanceNamespace, registrar: Registrar, found: CrawledTable, wanted: Identifier, *, dry_run: bool
+) -> TableOutcome:
     known = find(target, wanted)
     if known is not None:
         at = location_of(wanted, known)
         if is_same_place(at, found.location):
-            return Outcome(KNOWN, found.path, str(wanted), found.location)
+            return TableOutcome(KNOWN, found.path, str(wanted), found.location)
         reason = f"{wanted} is in the target already, at {at}. Rename one of the two."
-        return Outcome(COLLISION, found.path, str(wanted), found.location, reason)
+        return TableOutcome(COLLISION, found.path, str(wanted), found.location, reason)
     limits.check_location(target, wanted, found.location)
     follows = False
     if not dry_run:
         registrar.make_room(wanted, original=found.table)
         follows = registrar.register(wanted, found.location, {})
-    return Outcome(NEW, found.path, str(wanted), found.location, register.ELSEWHERE if follows else None)
+    return TableOutcome(NEW, found.path, str(wanted), found.location, register.ELSEWHERE if follows else None)
 
 
 # -- walking -----------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def datasets(
     *,
     threads: int = executor.THREADS,
     stop: Stop = executor.never,
-) -> Iterator[Found | Outcome]:
+) -> Iterator[CrawledTable | TableOutcome]:
     """The Lance tables at and below a location, as they are found; what lies inside of a table is not looked at.
 
     A folder that cannot be looked into is told as an outcome, and the others are gone on with. Several folders are
@@ -125,7 +125,7 @@ def datasets(
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    found: tuple[Found | Outcome, ...] = ()
+    found: tuple[CrawledTable | TableOutcome, ...] = ()
     folders: tuple[str, ...] = ()
 
 
@@ -164,17 +164,17 @@ class _Walk:
         """Whether a local folder leads elsewhere: what lies there is found where it lies, or not below the root."""
         return self._path is not None and os.path.islink(f"{self._root}/{folder}")
 
-    def _found(self, folder: str) -> Found:
+    def _found(self, folder: str) -> CrawledTable:
         # The root itself may be a table: then its own name is the table's.
         parts = PurePosixPath(folder).parts or (PurePosixPath(self._root if self._path else _key(self._root)).name,)
         names = (*parts[:-1], parts[-1].removesuffix(SUFFIX) or parts[-1])
-        return Found(folder or self._root, self._location(folder), Identifier(names))
+        return CrawledTable(folder or self._root, self._location(folder), Identifier(names))
 
     def _location(self, folder: str) -> str:
         below = folder if self._path else folder.translate(_ESCAPED)
         return f"{self._root}/{below}" if folder else self._root
 
-    def _named(self, folder: str) -> Iterator[Found]:
+    def _named(self, folder: str) -> Iterator[CrawledTable]:
         """The tables of a folder that has a manifest, which knows their names better than their folders do."""
         from lanceway.catalogs.directory.catalog import DirectoryCatalog
 
@@ -185,7 +185,7 @@ class _Walk:
                 described = find(catalog, table)
                 if described is not None:
                     name = Identifier((*above, *table))
-                    yield Found("/".join(name), location_of(table, described), name)
+                    yield CrawledTable("/".join(name), location_of(table, described), name)
 
 
 def _is_hidden(name: str) -> bool:

@@ -23,12 +23,12 @@ from lanceway.errors import (
 from lanceway.identifiers import Identifier
 from lanceway.jobs import executor
 from lanceway.jobs.between import register
-from lanceway.jobs.between.checksums import Checksum, Rows, passing, pin
-from lanceway.jobs.between.register import Mark, Naming, Registrar, find, is_declared, is_same_place, location_of
+from lanceway.jobs.between.checksums import Checksum, VersionRows, passing, pin
+from lanceway.jobs.between.register import Naming, Provenance, Registrar, find, is_declared, is_same_place, location_of
 from lanceway.jobs.between.sync import note, refuse_itself
 from lanceway.jobs.executor import Flow, Listener, Stop
-from lanceway.jobs.report import CHANGED, COLLISION, KNOWN, NEW, Outcome, Report
-from lanceway.jobs.state import Entry, Journal
+from lanceway.jobs.report import CHANGED, COLLISION, KNOWN, NEW, JobReport, TableOutcome
+from lanceway.jobs.state import Journal, JournalEntry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,32 +56,34 @@ class Copier:
     target: LanceNamespace
     replaces: bool = False
 
-    def decide(self, table: Identifier, wanted: Identifier, entry: Entry | None) -> Task | Outcome:
+    def decide(self, table: Identifier, wanted: Identifier, entry: JournalEntry | None) -> Task | TableOutcome:
         """What is to be done for a table, by metadata alone."""
         version = pin(self.source, table).version
         known = find(self.target, wanted, check_declared=True)
         if known is None:
             return Task(table, wanted, version)
-        mark = Mark.read(known.properties)
+        mark = Provenance.read(known.properties)
         ours = self._is_ours(table, wanted, mark, entry)
         if known.is_only_declared:
             if ours:
                 return Task(table, wanted, version, there=True, ours=True, unfinished=True)
             reason = f"{wanted} is declared in the target, by somebody else. Drop it there, or leave this table out."
-            return Outcome(COLLISION, str(table), str(wanted), known.location, reason)
+            return TableOutcome(COLLISION, str(table), str(wanted), known.location, reason)
         if ours and entry and entry.version == version and is_same_place(entry.location, known.location):
-            return Outcome(KNOWN, str(table), str(wanted), known.location)
+            return TableOutcome(KNOWN, str(table), str(wanted), known.location)
         return Task(table, wanted, version, there=True, ours=ours, marked=mark is not None)
 
-    def _is_ours(self, table: Identifier, wanted: Identifier, mark: Mark | None, entry: Entry | None) -> bool:
+    def _is_ours(
+        self, table: Identifier, wanted: Identifier, mark: Provenance | None, entry: JournalEntry | None
+    ) -> bool:
         """By its mark; where the target keeps no properties, by what the journal says."""
         if mark is not None or entry is None or entry.target != wanted:
-            return mark == Mark.of(self.source, table)
+            return mark == Provenance.of(self.source, table)
         return entry.version is None or not entry.marked
 
     def carry_out(
         self, task: Task, stop: Stop = executor.never, flow: Flow = executor.unseen
-    ) -> tuple[Outcome, Entry | None]:
+    ) -> tuple[TableOutcome, JournalEntry | None]:
         """Copy or compare. What the journal is to remember comes with the outcome."""
         try:
             rows = pin(self.source, task.table, task.version)
@@ -93,11 +95,13 @@ class Copier:
         except LanceNamespaceError as error:
             return executor.failure(str(task.table), task.wanted, error), None
 
-    def _compared(self, task: Task, rows: Rows, stop: Stop, flow: Flow) -> tuple[Outcome, Entry | None]:
+    def _compared(
+        self, task: Task, rows: VersionRows, stop: Stop, flow: Flow
+    ) -> tuple[TableOutcome, JournalEntry | None]:
         theirs = pin(self.target, task.wanted)
         ours, there = rows.checksum(stop), theirs.checksum(stop)
         if (ours.rows, ours.hex) == (there.rows, there.hex):
-            entry = Entry(task.wanted, theirs.location, task.version, task.marked)
+            entry = JournalEntry(task.wanted, theirs.location, task.version, task.marked)
             return _outcome(KNOWN, task, theirs.location, ours), entry if task.ours else None
         if task.ours and self.replaces:
             return self._copied(task, rows, CHANGED, stop, flow)
@@ -107,16 +111,18 @@ class Copier:
                 f"{task.wanted} was copied before, and the source or the copy has changed since. --replace copies it "
                 "again, in a new version."
             )
-        return Outcome(COLLISION, str(task.table), str(task.wanted), theirs.location, reason), None
+        return TableOutcome(COLLISION, str(task.table), str(task.wanted), theirs.location, reason), None
 
-    def _copied(self, task: Task, rows: Rows, state: str, stop: Stop, flow: Flow) -> tuple[Outcome, Entry | None]:
+    def _copied(
+        self, task: Task, rows: VersionRows, state: str, stop: Stop, flow: Flow
+    ) -> tuple[TableOutcome, JournalEntry | None]:
         read = Checksum()
         described = find(self.source, task.table)
         properties = register.carried(described.properties if described else None)
         request = CreateTableRequest(
             id=list(task.wanted),
             mode="create" if state == NEW else "overwrite",
-            properties={**properties, **Mark.of(self.source, task.table).write()},
+            properties={**properties, **Provenance.of(self.source, task.table).write()},
         )
         answer = carry_out(self.target, "create_table_stream", request, _counted(rows, read, stop, flow))
         written = pin(self.target, task.wanted, answer.version)
@@ -128,7 +134,7 @@ class Copier:
                 f"{there.rows:,} rows with the checksum {there.hex}. The copy was taken back; run the job again."
             )
         marked = register.SOURCE in (answer.properties or {})
-        entry = Entry(task.wanted, written.location, task.version, marked)
+        entry = JournalEntry(task.wanted, written.location, task.version, marked)
         return _outcome(state, task, written.location, read), entry
 
     def _take_back(self, task: Task, state: str) -> None:
@@ -137,7 +143,7 @@ class Copier:
             self.target.drop_table(DropTableRequest(id=list(task.wanted)))
 
 
-def _counted(rows: Rows, read: Checksum, stop: Stop, flow: Flow) -> pa.RecordBatchReader:
+def _counted(rows: VersionRows, read: Checksum, stop: Stop, flow: Flow) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     reader = rows.read()
@@ -151,8 +157,8 @@ def _counted(rows: Rows, read: Checksum, stop: Stop, flow: Flow) -> pa.RecordBat
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
-def _outcome(state: str, task: Task, location: str, read: Checksum) -> Outcome:
-    return Outcome(
+def _outcome(state: str, task: Task, location: str, read: Checksum) -> TableOutcome:
+    return TableOutcome(
         state,
         str(task.table),
         str(task.wanted),
@@ -169,12 +175,12 @@ _FOR_EACH = 8
 
 
 def carried_out(
-    spark: SparkSession, copier: Copier, prepared: Iterable[Task | Outcome], tasks: int, stop: Stop
-) -> Iterator[tuple[Task | None, Outcome, Entry | None]]:
+    spark: SparkSession, copier: Copier, prepared: Iterable[Task | TableOutcome], tasks: int, stop: Stop
+) -> Iterator[tuple[Task | None, TableOutcome, JournalEntry | None]]:
     """Each task with what became of it. What is an outcome already passes, without a task."""
     remaining = iter(prepared)
     while not stop() and (group := list(islice(remaining, tasks * _FOR_EACH))):
-        yield from ((None, item, None) for item in group if isinstance(item, Outcome))
+        yield from ((None, item, None) for item in group if isinstance(item, TableOutcome))
         given = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
         if given:
             parts = spark.createDataFrame(given, "task binary").repartition(min(tasks, len(given)))
@@ -216,7 +222,7 @@ def migrate(
     listen: Listener | None = None,
     flow: Flow = executor.unseen,
     stop: Stop = executor.never,
-) -> Report:
+) -> JobReport:
     """Bring tables into the target: `data="copy"` copies their rows, `data="keep"` registers them where they lie.
 
     Safe to run again, also after a kill: what is there and verified is passed over. A table whose source has changed
@@ -228,7 +234,7 @@ def migrate(
     refuse_itself(source, target)
     if data not in (COPY, KEEP):
         raise InvalidInputError(f"data is {data!r}, but must be {COPY} or {KEEP}.")
-    report, found = Report("migrate", dry_run), register.tables(source, only=only)
+    report, found = JobReport("migrate", dry_run), register.tables(source, only=only)
     names = Naming(target, flatten)
     if data == KEEP:
         keeping = _Keeping(source, target, names, dry_run)
@@ -250,7 +256,7 @@ class _Keeping:
         self._source, self._target, self._names, self._dry_run = source, target, names, dry_run
         self.registrar = Registrar(target)
 
-    def keep(self, table: Identifier) -> Outcome | None:
+    def keep(self, table: Identifier) -> TableOutcome | None:
         """Register a table where it lies, and see that it has the same rows there."""
         wanted: Identifier | None = None
         try:
@@ -259,26 +265,26 @@ class _Keeping:
         except LanceNamespaceError as error:
             return executor.failure(str(table), wanted, error)
 
-    def _keep(self, table: Identifier, wanted: Identifier) -> Outcome | None:
+    def _keep(self, table: Identifier, wanted: Identifier) -> TableOutcome | None:
         described = find(self._source, table, check_declared=True)
         if described is None or described.is_only_declared:
             return None  # dropped meanwhile, or yet to be written
         location, known = location_of(table, described), find(self._target, wanted)
         if known is not None:
             if is_same_place(known.location, location):
-                return Outcome(KNOWN, str(table), str(wanted), location)
+                return TableOutcome(KNOWN, str(table), str(wanted), location)
             reason = f"{wanted} is in the target already, at {known.location}."
-            return Outcome(COLLISION, str(table), str(wanted), location, reason)
+            return TableOutcome(COLLISION, str(table), str(wanted), location, reason)
         limits.check_location(self._target, wanted, location)
         rows, follows = 0, False
         if not self._dry_run:
-            properties = {**register.carried(described.properties), **Mark.of(self._source, table).write()}
+            properties = {**register.carried(described.properties), **Provenance.of(self._source, table).write()}
             if described.managed_versioning:
                 properties |= register.FOLLOWS
             self.registrar.make_room(wanted, source=self._source, original=table)
             follows = self.registrar.register(wanted, location, properties)
             rows = self._verified(table, wanted)
-        return Outcome(
+        return TableOutcome(
             NEW, str(table), str(wanted), location, register.ELSEWHERE if follows else note(described), rows=rows
         )
 
@@ -302,19 +308,19 @@ class _Copying:
         self._names, self._journal, self._dry_run = names, journal, dry_run
         self.registrar = Registrar(copier.target)
 
-    def copy(self, table: Identifier, stop: Stop, flow: Flow) -> Outcome | None:
+    def copy(self, table: Identifier, stop: Stop, flow: Flow) -> TableOutcome | None:
         task = self.prepare(table)
         if not isinstance(task, Task):
             return task
         return self.remember(task, *self.copier.carry_out(task, stop, flow))
 
-    def prepare(self, table: Identifier) -> Task | Outcome | None:
+    def prepare(self, table: Identifier) -> Task | TableOutcome | None:
         """What is to be done for a table, with room made for it; or why nothing is. None for one without data."""
         wanted: Identifier | None = None
         try:
             wanted = self._names.target(table)
             task = self.copier.decide(table, wanted, self._journal.get(table))
-            if isinstance(task, Outcome):
+            if isinstance(task, TableOutcome):
                 return task
             if self._dry_run:
                 return _planned(task)
@@ -328,7 +334,7 @@ class _Copying:
                 return None
             return executor.failure(str(table), wanted, error)
 
-    def remember(self, task: Task, outcome: Outcome, entry: Entry | None) -> Outcome:
+    def remember(self, task: Task, outcome: TableOutcome, entry: JournalEntry | None) -> TableOutcome:
         if outcome.checksum is not None:
             self.registrar.filled(task.wanted)
         if entry is not None:
@@ -336,18 +342,18 @@ class _Copying:
         return outcome
 
 
-def _planned(task: Task) -> Outcome:
+def _planned(task: Task) -> TableOutcome:
     if not task.there or task.unfinished:
         reason = "goes on where a run stopped" if task.unfinished else None
-        return Outcome(NEW, str(task.table), str(task.wanted), reason=reason, version=task.version)
-    return Outcome(KNOWN, str(task.table), str(task.wanted), reason="compared with the source when it is run")
+        return TableOutcome(NEW, str(task.table), str(task.wanted), reason=reason, version=task.version)
+    return TableOutcome(KNOWN, str(task.table), str(task.wanted), reason="compared with the source when it is run")
 
 
 def _spread(
     spark: SparkSession, copying: _Copying, found: Iterator[Identifier], threads: int, stop: Stop
-) -> Iterator[Outcome]:
+) -> Iterator[TableOutcome]:
 
-    def prepared() -> Iterator[Task | Outcome]:
+    def prepared() -> Iterator[Task | TableOutcome]:
         yield from filter(None, map(copying.prepare, found))
 
     for task, outcome, entry in carried_out(spark, copying.copier, prepared(), threads, stop):

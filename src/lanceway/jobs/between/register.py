@@ -48,7 +48,7 @@ class Naming:
         self._target, self._flatten = target, flatten
         self._shape = limits.shape(target)
         self._may_meet = flatten is not None or self._shape.folds_case
-        self._given = Seen()
+        self._given = SeenIdentifiers()
         self._lock = threading.Lock()
 
     def target(self, table: Identifier) -> Identifier:
@@ -135,18 +135,18 @@ _NOT_CARRIED = frozenset({SOURCE, DIGEST, VERSIONING, "table_type"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Provenance:
     """Which table of which catalog a table was made from."""
 
     catalog: str
     table: Identifier
 
     @classmethod
-    def of(cls, source: LanceNamespace, table: Identifier) -> Mark:
+    def of(cls, source: LanceNamespace, table: Identifier) -> Provenance:
         return cls(limits.place(source), table)
 
     @classmethod
-    def read(cls, properties: Mapping[str, str] | None) -> Mark | None:
+    def read(cls, properties: Mapping[str, str] | None) -> Provenance | None:
         """The mark among a table's properties, None if there is none that could be read."""
         try:
             found = json.loads((properties or {}).get(SOURCE, ""))
@@ -169,7 +169,7 @@ def digest(location: str, properties: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class Seen:
+class SeenIdentifiers:
     """Identifiers that were met, at some hundred bytes each."""
 
     def __init__(self, tables: Iterable[Identifier] = ()) -> None:
@@ -224,7 +224,7 @@ class Registrar:
 
     def __init__(self, target: LanceNamespace) -> None:
         self._target = target
-        self._known, self._filled = Seen(), Seen()
+        self._known, self._filled = SeenIdentifiers(), SeenIdentifiers()
         self._made: list[Identifier] = []
         self._making = threading.Lock()
         self._turns = threading.Lock() if limits.takes_turns(target) else nullcontext()

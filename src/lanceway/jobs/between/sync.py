@@ -11,9 +11,18 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.jobs import executor
 from lanceway.jobs.between import register
-from lanceway.jobs.between.register import Mark, Naming, Registrar, Seen, find, is_declared, is_same_place, location_of
+from lanceway.jobs.between.register import (
+    Naming,
+    Provenance,
+    Registrar,
+    SeenIdentifiers,
+    find,
+    is_declared,
+    is_same_place,
+    location_of,
+)
 from lanceway.jobs.executor import Listener, Stop
-from lanceway.jobs.report import CHANGED, COLLISION, GONE, KNOWN, NEW, Outcome, Report
+from lanceway.jobs.report import CHANGED, COLLISION, GONE, KNOWN, NEW, JobReport, TableOutcome
 
 
 def sync(
@@ -27,7 +36,7 @@ def sync(
     threads: int = executor.THREADS,
     listen: Listener | None = None,
     stop: Stop = executor.never,
-) -> Report:
+) -> JobReport:
     """Register the source's tables in the target, at the locations that they have.
 
     A table whose location or properties have changed in the source is registered anew. One that is gone from the
@@ -36,10 +45,10 @@ def sync(
     """
     executor.check_threads(threads)
     refuse_itself(source, target)
-    report = Report("sync", dry_run)
+    report = JobReport("sync", dry_run)
     job = _Sync(source, target, flatten, dry_run, delete)
 
-    def both() -> Iterator[Outcome]:
+    def both() -> Iterator[TableOutcome]:
         found = register.tables(source, only=only)
         yield from executor.outcomes(job.bring, found, threads=threads, stop=stop)
         if not stop():
@@ -61,11 +70,11 @@ class _Sync:
         self._source, self._target = source, target
         self._dry_run, self._delete = dry_run, delete
         self._names, self.registrar = Naming(target, flatten), Registrar(target)
-        self._there = Seen(register.everything(target))
-        self._matched = Seen()
+        self._there = SeenIdentifiers(register.everything(target))
+        self._matched = SeenIdentifiers()
         self._place = limits.place(source)
 
-    def bring(self, table: Identifier) -> Outcome | None:
+    def bring(self, table: Identifier) -> TableOutcome | None:
         wanted: Identifier | None = None
         try:
             wanted = self._names.target(table)
@@ -75,16 +84,16 @@ class _Sync:
         except LanceNamespaceError as error:
             return executor.failure(str(table), wanted, error)
 
-    def _bring(self, table: Identifier, wanted: Identifier, described: DescribeTableResponse) -> Outcome | None:
+    def _bring(self, table: Identifier, wanted: Identifier, described: DescribeTableResponse) -> TableOutcome | None:
         location, properties = location_of(table, described), register.carried(described.properties)
-        mark, digest = Mark(self._place, table), register.digest(location, properties)
+        mark, digest = Provenance(self._place, table), register.digest(location, properties)
         known = find(self._target, wanted) if wanted in self._there else None
         reason = note(described)
         if known is not None:
-            if Mark.read(known.properties) != mark:
+            if Provenance.read(known.properties) != mark:
                 return _of_somebody_else(table, wanted, location, known)
             if is_same_place(known.location, location) and (known.properties or {}).get(register.DIGEST) == digest:
-                return Outcome(KNOWN, str(table), str(wanted), location)
+                return TableOutcome(KNOWN, str(table), str(wanted), location)
             reason = _change(known, location)
         elif is_declared(self._source, table):
             return None
@@ -94,17 +103,17 @@ class _Sync:
             own = {**mark.write(), register.DIGEST: digest, **register.FOLLOWS}
             self.registrar.make_room(wanted, source=self._source, original=table)
             self.registrar.register(wanted, location, {**properties, **own}, replace=known is not None)
-        return Outcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
+        return TableOutcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
 
     def unmatched(self) -> Iterator[Identifier]:
         """The tables of the target that no table of the source has become."""
         return (table for table in register.everything(self._target) if table not in self._matched)
 
-    def take_away(self, wanted: Identifier) -> Outcome | None:
+    def take_away(self, wanted: Identifier) -> TableOutcome | None:
         """Deregister a table whose original is gone, if a sync from this source had made it."""
         try:
             known = find(self._target, wanted)
-            mark = None if known is None else Mark.read(known.properties)
+            mark = None if known is None else Provenance.read(known.properties)
             if known is None or mark is None or mark.catalog != self._place:
                 return None
             if register.DIGEST not in (known.properties or {}):
@@ -114,16 +123,18 @@ class _Sync:
             if self._delete and not self._dry_run:
                 self.registrar.deregister(wanted)
             reason = None if self._delete else "still registered; --delete deregisters it"
-            return Outcome(GONE, str(mark.table), str(wanted), known.location, reason)
+            return TableOutcome(GONE, str(mark.table), str(wanted), known.location, reason)
         except LanceNamespaceError as error:
             return executor.failure(str(wanted), wanted, error)
 
 
-def _of_somebody_else(table: Identifier, wanted: Identifier, location: str, known: DescribeTableResponse) -> Outcome:
+def _of_somebody_else(
+    table: Identifier, wanted: Identifier, location: str, known: DescribeTableResponse
+) -> TableOutcome:
     if is_same_place(known.location, location):
-        return Outcome(KNOWN, str(table), str(wanted), location)
+        return TableOutcome(KNOWN, str(table), str(wanted), location)
     reason = f"{wanted} is in the target already, at {known.location}, and was not made by a sync from this source."
-    return Outcome(COLLISION, str(table), str(wanted), location, reason)
+    return TableOutcome(COLLISION, str(table), str(wanted), location, reason)
 
 
 def _change(known: DescribeTableResponse, location: str) -> str:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
-from lanceway.jobs.state import Kept
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table import functions
-from lanceway.jobs.table.functions import Computer, Computes, Function
+from lanceway.jobs.table.functions import BatchFunction, Computer, Computes
 from lanceway.spark.types import ROW_ID
 from lanceway.tables.errors import translated
 from lanceway.writes import commit, write_id
 from lanceway.writes import table_ref as tables
 from lanceway.writes.commit import insistently
-from lanceway.writes.plan import APPEND, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import APPEND, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Expression(Function):
+class Expression(BatchFunction):
     """An SQL expression of Lance, which Lance itself evaluates while it reads."""
 
     @property
@@ -55,13 +55,13 @@ def _first(batch: pa.RecordBatch) -> Any:
 
 
 @dataclass(frozen=True)
-class Picked(Function):
+class Picked(BatchFunction):
     """A function that answers several columns, of which one is taken; or that one alone."""
 
     field: str = ""
 
     def fingerprint(self) -> str:
-        return f"{Function(self.given, self.folder).fingerprint()}:{self.field}"
+        return f"{BatchFunction(self.given, self.folder).fingerprint()}:{self.field}"
 
     def found(self) -> Computes:
         return _Picking(super().found(), self.field)
@@ -89,9 +89,9 @@ _COMMIT = "commit"
 
 
 def backfill(
-    table: tables.Named,
+    table: tables.TableName,
     column: str,
-    function: str | Computes | Function,
+    function: str | Computes | BatchFunction,
     *,
     inputs: Sequence[str] | None = None,
     data_type: pa.DataType | None = None,
@@ -106,7 +106,7 @@ def backfill(
     state: str | Path | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Add a column whose values a function computes from the columns `inputs`, or from all.
 
     The function is given record batches of at most `batch_rows` rows, and answers a value for each row: an Arrow
@@ -130,12 +130,12 @@ def backfill(
         raise InvalidInputError("where chooses rows of a column that is there: it is for update.")
     if branch is not None and not update:
         raise InvalidInputError("branch chooses a branch whose column is there: it is for update.")
-    found = Held.of(table, branch)
-    named = function if isinstance(function, Function) else Function(function, folder)
+    found = JobTable.of(table, branch)
+    named = function if isinstance(function, BatchFunction) else BatchFunction(function, folder)
     opened = found.open()
-    summary = Summary("backfill", found.name, dry_run, version=int(opened.version))
+    summary = JobSummary("backfill", found.name, dry_run, version=int(opened.version))
     settings = (found.place.location, column, named.fingerprint(), inputs, where if update else None, update, branch)
-    kept = Kept("backfill", found.name, *settings, file=state)
+    kept = Checkpoint("backfill", found.name, *settings, file=state)
     with kept.held():
         if _was_done(found, kept):  # a run that was killed after its commit
             kept.forget()
@@ -157,14 +157,14 @@ def backfill(
         return _Backfill(found, computer, kept, summary).run(threads, spark, watch, stop)
 
 
-def _was_done(found: Held, kept: Kept) -> bool:
+def _was_done(found: JobTable, kept: Checkpoint) -> bool:
     note = kept.all().get(_COMMIT)
     handle = found.place.current().table
-    return note is not None and write_id.version_of(handle, Mark(job=note["job"]), after=note["after"]) is not None
+    return note is not None and write_id.version_of(handle, WriteId(job=note["job"]), after=note["after"]) is not None
 
 
 def _check(
-    found: Held, opened: lance.LanceDataset, column: str, inputs: Iterable[str] | None, *, update: bool = False
+    found: JobTable, opened: lance.LanceDataset, column: str, inputs: Iterable[str] | None, *, update: bool = False
 ) -> None:
     names = opened.schema.names
     if update and column not in names:
@@ -179,15 +179,15 @@ def _check(
 
 @dataclass
 class _Backfill:
-    table: Held
+    table: JobTable
     computer: Computer
-    kept: Kept
-    summary: Summary
+    kept: Checkpoint
+    summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         return insistently(lambda: self._attempt(threads, spark, watch, stop))
 
-    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         opened = self.table.open()
         _check(self.table, opened, self.computer.column, self.computer.inputs)
         present = job_table.fragments(opened)
@@ -226,14 +226,14 @@ class _Backfill:
                 given.append((fragment.id, before))
             before += job_table.rows(fragment)
         counts = {fragment.id: job_table.rows(fragment) for fragment in present}
-        watch(Step(len(made), len(present)))
+        watch(JobProgress(len(made), len(present)))
         work = replace(self.computer, version=int(opened.version))
         for (id_, _), answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
             self.kept.keep(keys[id_], answer)
             made[id_] = answer
             rows += counts[id_]
             self.summary.facts["computed"] += 1
-            watch(Step(len(made), len(present), rows))
+            watch(JobProgress(len(made), len(present), rows))
         self.summary.done = len(made)
         return made
 
@@ -242,9 +242,9 @@ class _Backfill:
 
         whole = [functions.extended(fragment, made[fragment.id]) for fragment in present]
         operation = lance.LanceOperation.Merge(whole, functions.schema(made[present[0].id]))
-        mark, version = Mark.of_job(), int(opened.version)
+        mark, version = WriteId.of_job(), int(opened.version)
         self.kept.keep(_COMMIT, {"job": mark.job, "after": version})
-        commit.commit(Plan(APPEND, self.table.place, opened.schema, version), operation, mark, strict=True)
+        commit.commit(WritePlan(APPEND, self.table.place, opened.schema, version), operation, mark, strict=True)
 
     def _tidy(self, made: Mapping[int, Any]) -> None:
         """Remove what was computed of fragments that are no more, and all notes."""
@@ -252,7 +252,7 @@ class _Backfill:
         self.table.handle().store().delete(*(files - set(map(functions.key, made.values()))))
         self.kept.forget()
 
-    def _ended(self, present: Sequence[FragmentMetadata]) -> Summary:
+    def _ended(self, present: Sequence[FragmentMetadata]) -> JobSummary:
         self.summary.version, self.summary.changed = int(self.table.open().version), True
         self.summary.rows = sum(map(job_table.rows, present))
         return self.summary.ended()
@@ -262,22 +262,22 @@ class _Backfill:
 class Update:
     """One job: the rows for which `where` holds get what the function computes."""
 
-    table: Held
+    table: JobTable
     computer: Computer
     where: str
-    kept: Kept
-    summary: Summary
+    kept: Checkpoint
+    summary: JobSummary
 
-    def planned(self, opened: lance.LanceDataset) -> Summary:
+    def planned(self, opened: lance.LanceDataset) -> JobSummary:
         with translated(self.table.handle(), "Counting the rows"):
             self.summary.rows = int(opened.count_rows(self.where))
         self.summary.parts = len(opened.get_fragments())
         return self.summary.ended()
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         return insistently(lambda: self._attempt(threads, spark, watch, stop))
 
-    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         opened = self.table.open()
         present = job_table.fragments(opened)
         made = self._compute(opened, present, threads, spark, watch, stop)
@@ -308,7 +308,7 @@ class Update:
         }
         self.summary.parts, rows = len(present), 0
         self.summary.facts.setdefault("computed", 0)
-        watch(Step(len(made), len(present)))
+        watch(JobProgress(len(made), len(present)))
         work = _Updater(replace(self.computer, version=int(opened.version)), self.where)
         given = [id_ for id_ in keys if id_ not in made]
         for id_, note in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
@@ -316,7 +316,7 @@ class Update:
             made[id_] = note
             rows += note["rows"]
             self.summary.facts["computed"] += bool(note["rows"])
-            watch(Step(len(made), len(present), rows))
+            watch(JobProgress(len(made), len(present), rows))
         self.summary.done = len(made)
         return made
 
@@ -342,8 +342,8 @@ class Update:
             update_mode="rewrite_columns",
             updated_fragment_offsets=offsets if opened.has_stable_row_ids else None,
         )
-        plan = Plan(APPEND, self.table.place, opened.schema, int(opened.version))
-        return commit.commit(plan, operation, Mark.of_job(), branch=self.table.branch)
+        plan = WritePlan(APPEND, self.table.place, opened.schema, int(opened.version))
+        return commit.commit(plan, operation, WriteId.of_job(), branch=self.table.branch)
 
 
 def _with_files(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:

@@ -10,8 +10,8 @@ from lance_namespace import BatchDeleteTableVersionsRequest
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 
 from lanceway.errors import InvalidInputError
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Summary
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobSummary
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests
 from lanceway.writes import table_ref
@@ -23,13 +23,13 @@ _COUNTS = ("data_files_removed", "transaction_files_removed", "index_files_remov
 
 
 def clean(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     *,
     older_than: timedelta | None = None,
     keep: int | None = None,
     uncommitted: bool = False,
     dry_run: bool = False,
-) -> Summary:
+) -> JobSummary:
     """Remove versions that are older than `older_than` and not among the last `keep`; two weeks if neither is given.
 
     The latest version stays, and so does every tagged one with the files that it needs. Files that no version has
@@ -42,9 +42,9 @@ def clean(
         raise InvalidInputError(f"older_than is {older_than}, but versions are only as old as 0 or more.")
     if older_than is None and keep is None:
         older_than = OLDER_THAN
-    found = Held.of(table)
+    found = JobTable.of(table)
     opened, handle = found.open(), found.handle()
-    summary = Summary("clean", found.name, dry_run, version=int(opened.version))
+    summary = JobSummary("clean", found.name, dry_run, version=int(opened.version))
     chosen: dict[str, Any] = {
         "older_than": older_than,
         "retain_versions": keep,
@@ -73,7 +73,7 @@ def _versions(files: Sequence[Any]) -> Iterator[int]:
             yield version
 
 
-def _forget(found: Held, versions: Sequence[int]) -> None:
+def _forget(found: JobTable, versions: Sequence[int]) -> None:
     """Let a catalog that manages the table forget the versions, too."""
     if not found.place.managed or not versions:
         return

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
 from lanceway.tables.errors import translated
 from lanceway.writes import table_ref
 from lanceway.writes.commit import ATTEMPTS
@@ -30,7 +30,7 @@ _TOGETHER = 4
 
 
 def compact(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     *,
     target_rows: int = TARGET_ROWS,
     deleted: float = DELETED,
@@ -39,7 +39,7 @@ def compact(
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Rewrite fragments with fewer than `target_rows` rows, and those of which the share `deleted` is deleted.
 
     Rows and indices stay what they are. Others may write meanwhile: a group that somebody changed is planned anew.
@@ -52,24 +52,24 @@ def compact(
     if not 0 <= deleted <= 1:
         raise InvalidInputError(f"deleted is {deleted}, but a share lies between 0 and 1.")
     options = {"target_rows_per_fragment": target_rows, "materialize_deletions_threshold": deleted}
-    job = _Compaction(Held.of(table), options, Summary("compact", "", dry_run))
+    job = _Compaction(JobTable.of(table), options, JobSummary("compact", "", dry_run))
     return job.run(threads, spark, watch, stop)
 
 
 @dataclass
 class _Compaction:
-    table: Held
+    table: JobTable
     options: dict[str, Any]
-    summary: Summary
+    summary: JobSummary
     lost: int = field(default=0)  # rounds in a row of which nothing could be committed
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         plan = self._plan()
         self.summary.table, self.summary.parts = self.table.name, plan.num_tasks()
         self.summary.facts = {"fragments_removed": 0, "fragments_added": 0}
         if self.summary.dry_run:
             return self._planned(plan)
-        watch(Step(0, self.summary.parts))
+        watch(JobProgress(0, self.summary.parts))
         while plan.num_tasks() and self.summary.done < self.summary.parts and not stop():
             room = min(threads * _TOGETHER, self.summary.parts - self.summary.done)
             self._round(plan, plan.tasks[:room], threads, spark, watch, stop)
@@ -84,7 +84,7 @@ class _Compaction:
         with translated(self.table.handle(), "Planning the compaction"):
             return Compaction.plan(opened, self.options)  # type: ignore[arg-type]
 
-    def _planned(self, plan: CompactionPlan) -> Summary:
+    def _planned(self, plan: CompactionPlan) -> JobSummary:
         old = [fragment for task in plan.tasks for fragment in task.fragments]
         self.summary.version = plan.read_version
         self.summary.facts["fragments_removed"] = len(old)
@@ -108,7 +108,7 @@ class _Compaction:
             for _, answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
                 made.append(_result(answer))
                 moved = sum(job_table.rows(fragment) for one in made for fragment in one.new_fragments)
-                watch(Step(self.summary.done + len(made), total, self.summary.rows + moved))
+                watch(JobProgress(self.summary.done + len(made), total, self.summary.rows + moved))
             committed = self._commit(plan.read_version, made)
         except LanceNamespaceError:
             self._discard(made)
@@ -167,7 +167,7 @@ class _Compaction:
 class _Rewriter:
     """Rewrites one group of fragments, wherever it runs."""
 
-    table: Held
+    table: JobTable
     version: int
 
     def __call__(self, task: str) -> str:

@@ -14,15 +14,15 @@ from lanceway.errors import (
 )
 from lanceway.jobs import executor
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
 from lanceway.spark.types import ROW_ADDRESS
-from lanceway.spark.write.rewrite import Base
+from lanceway.spark.write.rewrite import BaseVersion
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import commit, deletions, stage, table_ref
 from lanceway.writes.commit import insistently
-from lanceway.writes.write_id import Mark
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance
@@ -41,7 +41,7 @@ class Keys:
     order: str | None
     keep: str
 
-    def check(self, table: Held, schema: pa.Schema) -> None:
+    def check(self, table: JobTable, schema: pa.Schema) -> None:
         import pyarrow as pa
 
         if not self.on:
@@ -65,7 +65,7 @@ class Keys:
         return list(dict.fromkeys([*self.on, *([] if self.order is None else [self.order])]))
 
 
-def here(table: Held, opened: lance.LanceDataset, keys: Keys) -> Mapping[int, bytes]:
+def here(table: JobTable, opened: lance.LanceDataset, keys: Keys) -> Mapping[int, bytes]:
     """The rows that go, as offsets in their fragments. The columns of the keys are held in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -91,7 +91,7 @@ def here(table: Held, opened: lance.LanceDataset, keys: Keys) -> Mapping[int, by
     return dict(deletions.by_fragment([gone.combine_chunks()]))
 
 
-def by_spark(spark: SparkSession, base: Base, keys: Keys) -> Mapping[int, bytes]:
+def by_spark(spark: SparkSession, base: BaseVersion, keys: Keys) -> Mapping[int, bytes]:
     """The same, where keys are more than fit into one process."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -133,7 +133,7 @@ def names(on: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def dedupe(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     on: str | Sequence[str],
     *,
     order: str | None = None,
@@ -143,7 +143,7 @@ def dedupe(
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Delete all rows but one of those with the same values in the columns `on`.
 
     The one with the largest value of `order` stays, or with `keep="first"` the smallest; nulls never win. Where that
@@ -153,37 +153,39 @@ def dedupe(
     Raises ConcurrentModificationError where others change the rows faster than they can be compared.
     """
     executor.check_threads(threads)
-    found, keys = Held.of(table), Keys(names(on), order, keep)
+    found, keys = JobTable.of(table), Keys(names(on), order, keep)
     opened = found.open()
     keys.check(found, opened.schema)
-    summary = Summary("dedupe", found.name, dry_run, version=int(opened.version))
+    summary = JobSummary("dedupe", found.name, dry_run, version=int(opened.version))
     summary.facts = {"on": list(keys.on), "keep": keep, "deleted": 0}
-    return insistently(lambda: _attempt(found, Base.of(found.place.target), keys, summary, threads, spark, watch, stop))
+    return insistently(
+        lambda: _attempt(found, BaseVersion.of(found.place.target), keys, summary, threads, spark, watch, stop)
+    )
 
 
 def _attempt(
-    found: Held,
-    base: Base,
+    found: JobTable,
+    base: BaseVersion,
     keys: Keys,
-    summary: Summary,
+    summary: JobSummary,
     threads: int,
     spark: SparkSession | None,
     watch: Watcher,
     stop: Stop,
-) -> Summary:
+) -> JobSummary:
     opened = found.open(base.version)
     gone = here(found, opened, keys) if spark is None else by_spark(spark, base, keys)
     summary.version, summary.rows = base.version, int(opened.count_rows())
     summary.facts["deleted"], summary.parts = count(gone), len(gone)
     if summary.dry_run or not gone:
         return summary.ended()
-    watch(Step(0, len(gone)))
+    watch(JobProgress(0, len(gone)))
     work = _Deleter(found, base.version)
     left: dict[int, str | None] = {}
     try:
         for (id_, _), rest in executor.carried_out(work, list(gone.items()), threads=threads, spark=spark, stop=stop):
             left[id_] = rest
-            watch(Step(len(left), len(gone)))
+            watch(JobProgress(len(left), len(gone)))
     except LanceNamespaceError:
         _discard(found, left)
         raise
@@ -205,24 +207,24 @@ def _updated(left: Mapping[int, str | None]) -> list[str]:
     return [rest for rest in left.values() if rest is not None]
 
 
-def _discard(found: Held, left: Mapping[int, str | None]) -> None:
+def _discard(found: JobTable, left: Mapping[int, str | None]) -> None:
     found.handle().store().delete(*deletions.files(_updated(left)))
 
 
-def _commit(base: Base, left: Mapping[int, str | None], keys: Keys) -> int:
+def _commit(base: BaseVersion, left: Mapping[int, str | None], keys: Keys) -> int:
     import lance
 
     removed = [id_ for id_, rest in left.items() if rest is None]
     why = f"rows with the same {', '.join(keys.on)}"
     operation = lance.LanceOperation.Delete(stage.read(_updated(left)), removed, why)
-    return commit.commit(base.plan, operation, Mark.of_job())
+    return commit.commit(base.plan, operation, WriteId.of_job())
 
 
 @dataclass(frozen=True)
 class _Deleter:
     """Writes down which rows of one fragment are deleted, wherever it runs."""
 
-    table: Held
+    table: JobTable
     version: int
 
     def __call__(self, part: tuple[int, bytes]) -> str | None:

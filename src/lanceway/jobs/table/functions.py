@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.jobs.job_table import Held
+from lanceway.jobs.job_table import JobTable
 from lanceway.tables.errors import FOREIGN, translate, translated
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Computes = Callable[["pa.RecordBatch"], Any]
 
 
 @dataclass(frozen=True)
-class Function:
+class BatchFunction:
     """What is called with a batch of rows and answers a value for each. Picklable where it is an import path.
 
     `folder` is searched for modules, too, wherever it is called.
@@ -157,9 +157,9 @@ _FEW = 8
 class Computer:
     """Computes the column for one fragment, wherever it runs; picklable if its function is."""
 
-    table: Held
+    table: JobTable
     column: str
-    function: Function
+    function: BatchFunction
     inputs: tuple[str, ...] | None
     batch_rows: int
     type: pa.DataType | None = None

@@ -13,9 +13,9 @@ from lance_namespace import CreateTableIndexRequest
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableIndexNotFoundError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
-from lanceway.jobs.state import Kept
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table import segments
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
@@ -32,7 +32,7 @@ _OPERATION = "index"
 
 
 def index(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     column: str,
     kind: str,
     *,
@@ -46,7 +46,7 @@ def index(
     state: str | Path | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Index a column: `kind` and `options` are those of `create_table_index`.
 
     So many `segments` are built side by side, as many as `threads` if it is not set; a search looks into each of
@@ -58,12 +58,16 @@ def index(
     executor.check_threads(threads)
     if segments is not None and segments < 1:
         raise InvalidInputError(f"segments is {segments}, but an index has at least 1.")
-    found = Held.of(table)
+    found = JobTable.of(table)
     given = {"id": list(found.place.target.id) or ["table"], "column": column, "index_type": kind, "name": name}
     request = CreateTableIndexRequest.model_validate({**given, **(options or {})})
     made = indices.prepare(found.handle(), found.open(), request, _OPERATION, replace=replace)
-    kept = Kept(_OPERATION, found.name, found.place.location, column, made.kind, made.name, made.options, file=state)
-    job = _Indexing(found, column, made, kept, replace, segments or threads, Summary(_OPERATION, found.name, dry_run))
+    kept = Checkpoint(
+        _OPERATION, found.name, found.place.location, column, made.kind, made.name, made.options, file=state
+    )
+    job = _Indexing(
+        found, column, made, kept, replace, segments or threads, JobSummary(_OPERATION, found.name, dry_run)
+    )
     if dry_run:
         return job.planned()
     with kept.held():
@@ -72,15 +76,15 @@ def index(
 
 @dataclass
 class _Indexing:
-    table: Held
+    table: JobTable
     column: str
     index: Prepared
-    kept: Kept
+    kept: Checkpoint
     replace: bool
     segments: int
-    summary: Summary
+    summary: JobSummary
 
-    def planned(self) -> Summary:
+    def planned(self) -> JobSummary:
         opened = self.table.open()
         found = job_table.fragments(opened)
         self.summary.version, self.summary.rows = int(opened.version), sum(map(job_table.rows, found))
@@ -95,7 +99,7 @@ class _Indexing:
         spark: SparkSession | None,
         watch: Watcher,
         stop: Stop,
-    ) -> Summary:
+    ) -> JobSummary:
         return insistently(lambda: self._attempt(request, threads, spark, watch, stop))
 
     def _attempt(
@@ -105,7 +109,7 @@ class _Indexing:
         spark: SparkSession | None,
         watch: Watcher,
         stop: Stop,
-    ) -> Summary:
+    ) -> JobSummary:
         opened = self.table.open()
         present = {fragment.id: fragment for fragment in job_table.fragments(opened)}
         if not present:  # there is nothing to share out
@@ -143,7 +147,7 @@ class _Indexing:
         missing = [fragment for id_, fragment in present.items() if id_ not in covered]
         groups = list(job_table.grouped(missing, max(1, self.segments - len(done))))
         self.summary.parts, self.summary.done = len(done) + len(groups), len(done)
-        watch(Step(len(done), self.summary.parts))
+        watch(JobProgress(len(done), self.summary.parts))
         if not groups:
             return True
         model = segments.train(self.table, version, self.column, self.index)
@@ -156,7 +160,7 @@ class _Indexing:
             done.append(made)
             rows += sum(job_table.rows(present[id_]) for id_ in ids)
             self.summary.done = len(done)
-            watch(Step(len(done), self.summary.parts, rows))
+            watch(JobProgress(len(done), self.summary.parts, rows))
         return len(done) == self.summary.parts
 
     def _commit(self, done: list[dict[str, Any]]) -> None:
@@ -174,7 +178,7 @@ class _Indexing:
         self.table.handle().store().delete(*(built - used))
         self.kept.forget()
 
-    def _ended(self, done: list[dict[str, Any]], rows: int) -> Summary:
+    def _ended(self, done: list[dict[str, Any]], rows: int) -> JobSummary:
         self.summary.version, self.summary.changed = int(self.table.open().version), True
         self.summary.rows = rows
         self.summary.bytes = sum(size for segment in done for _, size in segment["files"])
@@ -191,23 +195,23 @@ class _Indexing:
 
 
 def refresh_index(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     names: Sequence[str] = (),
     *,
     retrain: bool = False,
     dry_run: bool = False,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Add rows that are in no index yet to the indices of these names, or to all. One version is made for each.
 
     With `retrain` an index is made anew over all rows, for vectors that have drifted from what it was trained with.
 
     Raises TableIndexNotFoundError for a name that no index has.
     """
-    found = Held.of(table)
+    found = JobTable.of(table)
     missing = _missing(found, found.open(), names)
-    summary = Summary("refresh-index", found.name, dry_run, parts=len(missing))
+    summary = JobSummary("refresh-index", found.name, dry_run, parts=len(missing))
     summary.rows = sum(missing.values())
     summary.facts = {"indices": missing}
     if not dry_run:
@@ -215,7 +219,7 @@ def refresh_index(
         for name, rows in missing.items():
             if stop():
                 break
-            watch(Step(summary.done, summary.parts, summary.rows))
+            watch(JobProgress(summary.done, summary.parts, summary.rows))
             if rows or retrain:
                 insistently(partial(_refresh, found, name, retrain))
                 summary.changed = True
@@ -225,7 +229,7 @@ def refresh_index(
     return summary.ended(stopped=not dry_run and summary.done < summary.parts)
 
 
-def _missing(found: Held, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
+def _missing(found: JobTable, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
     """How many rows each index lacks."""
     with translated(found.handle(), "Looking at the indices"):
         known = sorted(index.name for index in opened.describe_indices())
@@ -236,7 +240,7 @@ def _missing(found: Held, opened: lance.LanceDataset, names: Sequence[str]) -> M
         return {name: int(opened.stats.index_stats(name)["num_unindexed_rows"]) for name in names or known}
 
 
-def _refresh(found: Held, name: str, retrain: bool) -> None:
+def _refresh(found: JobTable, name: str, retrain: bool) -> None:
     opened = found.open()
     with translated(found.handle(), f"Refreshing the index {name!r}"):
         opened.optimize.optimize_indices(index_names=[name], retrain=retrain)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
 from lanceway.jobs.table.parquet_files import Files
 from lanceway.tables.errors import translated
 from lanceway.writes import table_ref
@@ -28,7 +28,7 @@ _PART, _FEW = 256 * 2**20, 8
 
 
 def export(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     to: str,
     *,
     columns: Sequence[str] | None = None,
@@ -40,19 +40,19 @@ def export(
     spark: SparkSession | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Write the rows of the latest version, or of `version`, to Parquet files in the folder or at the URI `to`.
 
     The folder must be empty, or hold the same export: one that was killed goes on with the version that it had begun
     with. What was written is counted and compared with what the table holds.
     """
     executor.check_threads(threads)
-    found, files = Held.of(table, reading=True), Files.at(to, storage_options)
+    found, files = JobTable.of(table, reading=True), Files.at(to, storage_options)
     asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
     begun = _begun(files, {**asked, "location": found.place.location}, version)
     opened = found.open(begun["version"] if begun else version)
     about = {**asked, "location": found.place.location, "version": int(opened.version)}
-    job = _Export(found, files, opened, about, Summary("export", found.name, dry_run, version=int(opened.version)))
+    job = _Export(found, files, opened, about, JobSummary("export", found.name, dry_run, version=int(opened.version)))
     if begun and begun.get("done"):
         return job.known(begun)
     return job.run(threads, spark, watch, stop)
@@ -78,13 +78,13 @@ def _begun(files: Files, asked: Mapping[str, Any], version: int | None) -> dict[
 
 @dataclass
 class _Export:
-    table: Held
+    table: JobTable
     files: Files
     opened: lance.LanceDataset
     about: dict[str, Any]
-    summary: Summary
+    summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         expected = self._expected()
         given = self._parts()
         self.summary.parts, self.summary.facts = len(given), {"to": self.files.location, "files": 0}
@@ -114,7 +114,7 @@ class _Export:
         self.summary.changed = True
         return self.summary.ended()
 
-    def known(self, begun: Mapping[str, Any]) -> Summary:
+    def known(self, begun: Mapping[str, Any]) -> JobSummary:
         """An export that is whole: its files are looked for, and nothing is written."""
         store = self.files.store()
         gone = [
@@ -145,14 +145,14 @@ class _Export:
         self.summary.done, self.summary.facts["files"] = len(notes), len(files)
         self.summary.rows = sum(file["rows"] for file in files)
         self.summary.bytes = sum(file["bytes"] for file in files)
-        watch(Step(len(notes), self.summary.parts, self.summary.rows))
+        watch(JobProgress(len(notes), self.summary.parts, self.summary.rows))
 
 
 @dataclass(frozen=True)
 class _Exporter:
     """Writes the files of some fragments, wherever it runs, and then the note that they are done."""
 
-    table: Held
+    table: JobTable
     files: Files
     about: Mapping[str, Any]
 

@@ -11,16 +11,16 @@ from lanceway.errors import InternalError, InvalidInputError, TableAlreadyExists
 from lanceway.errors import TableSchemaValidationError as SchemaError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import Stop
-from lanceway.jobs.report import Step, Summary, Watcher, unwatched
-from lanceway.jobs.state import Kept
+from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table.parquet_files import Files, plain
 from lanceway.tables import dataset
 from lanceway.tables.storage.store import Object
 from lanceway.writes import commit, destination, stage, table_ref, write_id
 from lanceway.writes import plan as planning
-from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, Plan
-from lanceway.writes.table_ref import Target
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
+from lanceway.writes.table_ref import TableRef
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ _COMMIT = "commit"
 
 
 def import_(
-    table: table_ref.Named,
+    table: table_ref.TableName,
     source: str,
     *,
     mode: str = APPEND,
@@ -42,7 +42,7 @@ def import_(
     state: str | Path | None = None,
     watch: Watcher = unwatched,
     stop: Stop = executor.never,
-) -> Summary:
+) -> JobSummary:
     """Add the rows of Parquet files to a table, which is made if there is none: `source` is a file, a folder or a URI.
 
     With mode `create` the table must not be there, with `overwrite` its rows are replaced. Rows are counted, and the
@@ -54,10 +54,10 @@ def import_(
         raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
     target, files = table_ref.target(table), Files.at(source, storage_options)
     found = files.every()
-    summary = Summary("import", target.name, dry_run, parts=len(found), bytes=sum(file.size for file in found))
+    summary = JobSummary("import", target.name, dry_run, parts=len(found), bytes=sum(file.size for file in found))
     summary.facts = {"source": files.location, "mode": mode, "files": len(found)}
     schema = files.open(found[0].key).schema_arrow
-    kept = Kept("import", target.name, files.location, mode, file=state)
+    kept = Checkpoint("import", target.name, files.location, mode, file=state)
     with kept.held():
         landed = _landed(target, kept)
         if landed is not None:  # a run that was killed after its commit
@@ -71,42 +71,42 @@ def import_(
         return _Import(plan, files, found, kept, summary).run(threads, spark, watch, stop)
 
 
-def _landed(target: Target, kept: Kept) -> int | None:
+def _landed(target: TableRef, kept: Checkpoint) -> int | None:
     note, place = kept.all().get(_COMMIT), destination.find(target)
     if note is None or place is None or not place.has_data():
         return None
-    return write_id.version_of(place.current().table, Mark(job=note["job"]), after=note["after"])
+    return write_id.version_of(place.current().table, WriteId(job=note["job"]), after=note["after"])
 
 
-def _plan(target: Target, schema: pa.Schema, mode: str, dry_run: bool) -> Plan | None:
+def _plan(target: TableRef, schema: pa.Schema, mode: str, dry_run: bool) -> WritePlan | None:
     """What the import will do; None for a dry run, for which nothing is declared."""
     place = destination.find(target)
     if place is None or not place.has_data():
         if dry_run:
             return None
-        return Plan(CREATE, place or destination.declare(target, {}), schema)
+        return WritePlan(CREATE, place or destination.declare(target, {}), schema)
     if mode == CREATE:
         raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {place.location}.")
     place.require_writable()
     opened = dataset.open_at(place.reading)
     if mode == OVERWRITE:
-        return None if dry_run else Plan(OVERWRITE, place, schema, int(opened.version))
+        return None if dry_run else WritePlan(OVERWRITE, place, schema, int(opened.version))
     planning.require_fit(target, plain(schema), opened.schema)
-    return None if dry_run else Plan(APPEND, place, opened.schema, int(opened.version))
+    return None if dry_run else WritePlan(APPEND, place, opened.schema, int(opened.version))
 
 
 @dataclass
 class _Import:
-    plan: Plan
+    plan: WritePlan
     files: Files
     found: Sequence[Object]
-    kept: Kept
-    summary: Summary
+    kept: Checkpoint
+    summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> Summary:
+    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
         made = self._believed()
         self._tell(made, watch)
-        mark = Mark.of_job()
+        mark = WriteId.of_job()
         missing = [file.key for file in self.found if file.key not in made]
         work = _Importer(self.plan, self.files)
         try:
@@ -123,7 +123,7 @@ class _Import:
         self.kept.forget()
         return self.summary.ended()
 
-    def _publish(self, made: Mapping[str, Sequence[str]], mark: Mark) -> None:
+    def _publish(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
         self.kept.keep(_COMMIT, {"job": mark.job, "after": self.plan.version})
         try:
             commit.publish(self.plan, [one for file in self.found for one in made[file.key]], mark)
@@ -133,7 +133,7 @@ class _Import:
         opened = dataset.open_at(self.plan.destination.current().reading)
         self.summary.version, self.summary.changed = int(opened.version), True
 
-    def _give_up(self, made: Mapping[str, Sequence[str]], mark: Mark) -> None:
+    def _give_up(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
         commit.give_up(self.plan, [one for fragments in made.values() for one in fragments], mark)
         self.kept.forget()
 
@@ -162,14 +162,14 @@ class _Import:
     def _tell(self, made: Mapping[str, Sequence[str]], watch: Watcher) -> None:
         self.summary.done = len(made)
         self.summary.rows = sum(_rows(fragments) for fragments in made.values())
-        watch(Step(len(made), len(self.found), self.summary.rows))
+        watch(JobProgress(len(made), len(self.found), self.summary.rows))
 
 
 @dataclass(frozen=True)
 class _Importer:
     """Writes the rows of one file as fragments, wherever it runs, and compares their number with the file's own."""
 
-    plan: Plan
+    plan: WritePlan
     files: Files
 
     def __call__(self, key: str) -> list[str]:

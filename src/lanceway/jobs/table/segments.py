@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lanceway.jobs.job_table import Held
+from lanceway.jobs.job_table import JobTable
 from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
 
@@ -28,7 +28,7 @@ _BITS = 8
 class Builder:
     """Builds the segment over some fragments, wherever it runs. `model` is what all segments of vectors share."""
 
-    table: Held
+    table: JobTable
     version: int
     column: str
     index: Prepared
@@ -49,7 +49,7 @@ class Builder:
         return written(made)
 
 
-def train(table: Held, version: int, column: str, index: Prepared) -> dict[str, Any]:
+def train(table: JobTable, version: int, column: str, index: Prepared) -> dict[str, Any]:
     """The centres, and the codes of a product quantizer, found once from a sample of the whole table.
 
     Nothing for an index that is not over vectors, or over those inside of other columns: these find their own.

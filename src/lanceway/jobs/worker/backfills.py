@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.jobs import executor
 from lanceway.jobs.table.backfill import BATCH_ROWS, Expression, Picked, backfill
-from lanceway.jobs.table.functions import Function
+from lanceway.jobs.table.functions import BatchFunction
 from lanceway.jobs.worker import allowed
 from lanceway.tables.schema import computed, fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lanceway.jobs.report import Summary
+    from lanceway.jobs.report import JobSummary
     from lanceway.jobs.worker.lease import Holding
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 
 def run(
-    target: Target,
+    target: TableRef,
     request: Mapping[str, Any],
     holding: Holding,
     *,
     functions: Sequence[str],
     state: str | None,
     spark: SparkSession | None,
-) -> Summary:
+) -> JobSummary:
     """Compute the column as its field says, in the rows in which it is null or for which `where` holds."""
     column, branch = request["column"], request.get("branch")
     function, inputs = _function(target, column, branch, functions)
@@ -49,8 +49,8 @@ def run(
 
 
 def _function(
-    target: Target, column: str, branch: str | None, functions: Sequence[str]
-) -> tuple[Function, tuple[str, ...] | None]:
+    target: TableRef, column: str, branch: str | None, functions: Sequence[str]
+) -> tuple[BatchFunction, tuple[str, ...] | None]:
     table, schema = target.table(), target.open(branch=branch).schema
     if column not in schema.names:
         fields.require_top(table, schema, column, "backfill")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
-from lanceway.lake.runs.jobs import Job
+from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Places:
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
     mounted: Mapping[str, CatalogSettings] = field(default_factory=dict)
 
-    def table(self, job: Job) -> Target:
+    def table(self, job: JobRow) -> TableRef:
         """The table of a job, for the user who asked for it."""
         mount = self.mounted.get(job.catalog)
         above = () if mount is None or not mount.at else Identifier.of(mount.at)
         return self.beside(job, (*above, *job.path))
 
-    def beside(self, job: Job, names: Sequence[str]) -> Target:
+    def beside(self, job: JobRow, names: Sequence[str]) -> TableRef:
         """Another table of the same catalog, by its whole identifier there."""
         type_, settings = self.catalog(job)
         given = {f"namespace.{key}": value for key, value in settings.items()}
-        return Target.of({"table": json.dumps(list(names)), "namespace.type": type_, **given})
+        return TableRef.of({"table": json.dumps(list(names)), "namespace.type": type_, **given})
 
-    def catalog(self, job: Job) -> tuple[str, Mapping[str, str]]:
+    def catalog(self, job: JobRow) -> tuple[str, Mapping[str, str]]:
         """The type and the settings of a job's catalog."""
         mount = self.mounted.get(job.catalog)
         if mount is not None:

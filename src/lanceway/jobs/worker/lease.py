@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Self
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.jobs.report import Step
+from lanceway.jobs.report import JobProgress
 from lanceway.lake.runs import jobs
-from lanceway.lake.runs.jobs import Job
+from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore
 
 _log = logging.getLogger("lanceway.worker")
@@ -21,11 +21,11 @@ _ROUNDS = 6  # renewals in a lifetime
 class Holding:
     """A job that this worker holds. `stop` says that the work on it is to end, and the other words why."""
 
-    def __init__(self, store: LakeStore, job: Job, asked: Callable[[], bool], lifetime: float = LIFETIME) -> None:
+    def __init__(self, store: LakeStore, job: JobRow, asked: Callable[[], bool], lifetime: float = LIFETIME) -> None:
         self._store, self._job, self._asked, self._lifetime = store, job, asked, lifetime
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lanceway-lease", daemon=True)
-        self._step: Step | None = None
+        self._step: JobProgress | None = None
         self.is_cancelled = self.is_lost = False
 
     def __enter__(self) -> Self:
@@ -36,7 +36,7 @@ class Holding:
         self._over.set()
         self._thread.join()
 
-    def watch(self, step: Step) -> None:
+    def watch(self, step: JobProgress) -> None:
         self._step = step
 
     def stop(self) -> bool:

@@ -29,12 +29,12 @@ from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import LIFETIME, Holding
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
-from lanceway.lake.runs.jobs import MOST_ATTEMPTS, Job
+from lanceway.lake.runs.jobs import MOST_ATTEMPTS, JobRow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lanceway.jobs.report import Summary
+    from lanceway.jobs.report import JobSummary
 
 _log = logging.getLogger("lanceway.worker")
 # What may pass if it is tried again.
@@ -43,7 +43,7 @@ _FIRST_PAUSE = 5_000  # milliseconds
 _KEPT = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
 _POLL = 1.0  # seconds
 
-Listener = Callable[[Job], None]
+Listener = Callable[[JobRow], None]
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Worker:
                 self._stopped.wait(_POLL)
         return count
 
-    def _claimed(self) -> Job | None:
+    def _claimed(self) -> JobRow | None:
         holder, lifetime = uuid.uuid4().hex, int(self.lifetime * 1000)
         try:
             return self.places.store.run(
@@ -100,7 +100,7 @@ class Worker:
             _log.warning("no job could be taken: %s", error)
             return None
 
-    def _carry_out(self, job: Job) -> None:
+    def _carry_out(self, job: JobRow) -> None:
         _log.info("%s of %s begins: %s", job.kind, ".".join((job.catalog, *job.path)), job.key)
         with Holding(self.places.store, job, self._stopped.is_set, self.lifetime) as holding:
             try:
@@ -116,7 +116,7 @@ class Worker:
         if found is not None:
             self.listen(found)
 
-    def _work(self, job: Job, holding: Holding) -> Summary | None:
+    def _work(self, job: JobRow, holding: Holding) -> JobSummary | None:
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
             return backfills.run(target, job.request, holding, functions=self.functions, state=self.state, spark=spark)
@@ -142,7 +142,7 @@ class Worker:
 
     # -- what became of it -----------------------------------------------------------------------
 
-    def _end(self, job: Job, holding: Holding, result: Summary | None) -> None:
+    def _end(self, job: JobRow, holding: Holding, result: JobSummary | None) -> None:
         if result is not None and result.stopped:
             if holding.is_cancelled:
                 self._write(jobs.end, job, CANCELLED)
@@ -153,7 +153,7 @@ class Worker:
         else:
             self._write(jobs.end, job, DONE, result=None if result is None else _told(result))
 
-    def _fail(self, job: Job, error: LanceNamespaceError) -> None:
+    def _fail(self, job: JobRow, error: LanceNamespaceError) -> None:
         said = " ".join(str(error).split())
         gone = isinstance(error, TableNotFoundError | NamespaceNotFoundError)
         if job.kind == AUTO_REFRESH and not gone:
@@ -173,6 +173,6 @@ class Worker:
             _log.warning("what became of a job could not be written: %s", error)
 
 
-def _told(summary: Summary) -> dict[str, Any]:
+def _told(summary: JobSummary) -> dict[str, Any]:
     left_out = ("job", "dry_run", "ok", "stopped")
     return {key: value for key, value in summary.as_record().items() if key not in left_out}

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
 from lanceway.jobs import job_table
-from lanceway.jobs.job_table import Held
-from lanceway.jobs.table.functions import Function
+from lanceway.jobs.job_table import JobTable
+from lanceway.jobs.table.functions import BatchFunction
 from lanceway.jobs.worker.write import fitted
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.views import CHUNKER, QUERY, View, scan
 from lanceway.writes import stage
-from lanceway.writes.plan import Plan
+from lanceway.writes.plan import WritePlan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,18 +27,18 @@ _ROWS = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ViewShare:
     """Fragments of a version of the source."""
 
     version: int
     fragments: tuple[int, ...]
 
 
-def of(version: int, fragments: Sequence[FragmentMetadata], *, together: bool = False) -> list[Share]:
+def of(version: int, fragments: Sequence[FragmentMetadata], *, together: bool = False) -> list[ViewShare]:
     """All of the fragments, neighbours together; or all of them in one share."""
     rows = sum(map(job_table.rows, fragments))
     groups = job_table.grouped(list(fragments), 1 if together else max(1, rows // _ROWS))
-    return [Share(version, tuple(fragment.id for fragment in group)) for group in groups]
+    return [ViewShare(version, tuple(fragment.id for fragment in group)) for group in groups]
 
 
 @dataclass
@@ -57,17 +57,17 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Writer:
+class ViewShareWriter:
     """Reads a share and writes the view's rows of it; picklable, so that Spark's workers may do it."""
 
-    source: Held
+    source: JobTable
     view: View
-    plan: Plan
+    plan: WritePlan
     task_size: int | None = None
     room: Room | None = None
     threads: int = 1
 
-    def __call__(self, share: Share) -> dict[str, Any]:
+    def __call__(self, share: ViewShare) -> dict[str, Any]:
         import pyarrow as pa
 
         rows = self._rows(share)
@@ -78,7 +78,7 @@ class Writer:
         made = stage.write(self.plan, reader)
         return {"rows": counted.rows, "fragments": [stage.written(fragment) for fragment in made]}
 
-    def _rows(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def _rows(self, share: ViewShare) -> Iterator[pa.RecordBatch]:
         dataset = self.source.open(share.version)
         with translated(self.source.handle(), "Reading the source"):
             chosen = [fragment for fragment in map(dataset.get_fragment, share.fragments) if fragment is not None]
@@ -123,7 +123,7 @@ def expanded_rows(
     which the partitions do.
     """
     name = str(view.function)
-    function: Callable[[Any], Any] = Function(name).found()
+    function: Callable[[Any], Any] = BatchFunction(name).found()
     if view.kind == CHUNKER:
         first = 1
         for batch in rows:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.job_table import Held, fragments
-from lanceway.jobs.report import Step, Summary
+from lanceway.jobs.job_table import JobTable, fragments
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.worker import allowed, write
 from lanceway.jobs.worker import rows as shares
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import Holding
-from lanceway.jobs.worker.rows import Counted, Room, Share, Writer
+from lanceway.jobs.worker.rows import Counted, Room, ViewShare, ViewShareWriter
 from lanceway.jobs.worker.write import Refresh, Shown, leaves_rows, states, transaction
-from lanceway.lake.runs.jobs import Job
+from lanceway.lake.runs.jobs import JobRow
 from lanceway.spark.read.filters import literal
 from lanceway.spark.types import arrow_schema
 from lanceway.tables.errors import translated
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MOST_GONE = 10_000
 
 
-def is_still_there(source: Held, opened: lance.LanceDataset, known: Shown) -> bool:
+def is_still_there(source: JobTable, opened: lance.LanceDataset, known: Shown) -> bool:
     """Whether a version of the source is the one that it was: a table may have been made anew."""
     if known.version > int(opened.version):
         return False
@@ -48,7 +48,7 @@ def is_still_there(source: Held, opened: lance.LanceDataset, known: Shown) -> bo
     return found is not None and str(found.uuid) == known.transaction
 
 
-def added(source: Held, opened: lance.LanceDataset, after: int) -> list[tuple[int, int]] | None:
+def added(source: JobTable, opened: lance.LanceDataset, after: int) -> list[tuple[int, int]] | None:
     """The versions after another that added rows, each with how many fragments; None where rows were changed."""
     found: list[tuple[int, int]] = []
     for version in range(after + 1, int(opened.version) + 1):
@@ -63,9 +63,9 @@ def added(source: Held, opened: lance.LanceDataset, after: int) -> list[tuple[in
     return found
 
 
-def shares_added(source: Held, found: Sequence[tuple[int, int]]) -> list[Share]:
+def shares_added(source: JobTable, found: Sequence[tuple[int, int]]) -> list[ViewShare]:
     """The rows of versions that only added some."""
-    made: list[Share] = []
+    made: list[ViewShare] = []
     for version, count in found:
         # The ids of fragments grow, so what was added last comes last.
         fragments = job_table.fragments(source.open(version))
@@ -76,7 +76,7 @@ def shares_added(source: Held, found: Sequence[tuple[int, int]]) -> list[Share]:
 class Keyed:
     """The changes of a view whose rows have keys."""
 
-    def __init__(self, source: Held, view: View, old: lance.LanceDataset, new: lance.LanceDataset) -> None:
+    def __init__(self, source: JobTable, view: View, old: lance.LanceDataset, new: lance.LanceDataset) -> None:
         self._source, self._view, self._new = source, view, new
         before, after = states(old), states(new)
         self._gone = [one for one in old.get_fragments() if before[one.fragment_id] != after.get(one.fragment_id)]
@@ -133,7 +133,7 @@ def _literal(value: object, type_: pa.DataType) -> str | None:
 Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
 
 
-def run_sql_view(places: Places, job: Job, held: Held, view: View, sessions: Sessions) -> Summary:
+def run_sql_view(places: Places, job: JobRow, held: JobTable, view: View, sessions: Sessions) -> JobSummary:
     """Raises PermissionDeniedError where this worker may not run SQL."""
     type_, settings = places.catalog(job)
     spark = sessions({job.catalog: {**settings, "type": type_}})
@@ -142,7 +142,7 @@ def run_sql_view(places: Places, job: Job, held: Held, view: View, sessions: Ses
             "A view by free SQL may not be refreshed by this worker, since SQL can read whatever the worker can. "
             "Whoever runs the worker can allow it: --sql."
         )
-    summary = Summary("refresh", held.name)
+    summary = JobSummary("refresh", held.name)
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
     spark.sql(f"SET CATALOG {quoted(job.catalog)}")
     frame = _frame(spark, str(view.sql), held)
@@ -153,7 +153,7 @@ def run_sql_view(places: Places, job: Job, held: Held, view: View, sessions: Ses
     return summary.ended()
 
 
-def _frame(spark: SparkSession, sql: str, held: Held) -> DataFrame:
+def _frame(spark: SparkSession, sql: str, held: JobTable) -> DataFrame:
     """The rows, if they fit the view: an overwrite would change its columns otherwise."""
     from pyspark.errors import AnalysisException, ParseException
 
@@ -178,36 +178,36 @@ NOTHING, ADDED, MERGED, ANEW = "nothing new", "added", "merged", "anew"
 
 def run(
     places: Places,
-    job: Job,
+    job: JobRow,
     holding: Holding,
     *,
     functions: Sequence[str],
     sql: Sessions,
     spark: SparkSession | None,
-) -> Summary:
+) -> JobSummary:
     """Refresh the view of a job. Raises what its source does, and InvalidTableStateError where it is no view."""
-    held = Held.of(places.table(job))
+    held = JobTable.of(places.table(job))
     view = View.of(held.handle(), held.open().schema)
     if view.sql is not None:
         return run_sql_view(places, job, held, view, sql)
     if view.function is not None:
         allowed.check(view.function, functions)
-    source = Held.of(places.beside(job, view.source), reading=True)
+    source = JobTable.of(places.beside(job, view.source), reading=True)
     return insistently(_Work(held, source, view, job.request, holding, spark).attempt)
 
 
 @dataclass
 class _Work:
-    held: Held
-    source: Held
+    held: JobTable
+    source: JobTable
     view: View
     request: Mapping[str, Any]
     holding: Holding
     spark: SparkSession | None
 
-    def attempt(self) -> Summary:
+    def attempt(self) -> JobSummary:
         view, source = self.held.open(), self.source.open(self.request.get("src_version"))
-        summary = Summary("refresh", self.held.name, version=int(view.version))
+        summary = JobSummary("refresh", self.held.name, version=int(view.version))
         known, wanted = write.shown(self.held, view), Shown.of(self.source, source)
         summary.facts = {"source": self.source.name, "source_version": wanted.version, "refreshed": NOTHING}
         if known == wanted:
@@ -226,7 +226,7 @@ class _Work:
 
     # -- rows that are added, or take the place of all -------------------------------------------
 
-    def _write(self, refresh: Refresh, summary: Summary, found: Sequence[Share], *, anew: bool) -> Summary:
+    def _write(self, refresh: Refresh, summary: JobSummary, found: Sequence[ViewShare], *, anew: bool) -> JobSummary:
         made: list[FragmentMetadata] = []
         rows = 0
         limit, spark, threads = self.request.get("output_limit"), self.spark, self.request.get("concurrency")
@@ -235,8 +235,8 @@ class _Work:
             spark, threads = None, 1
         plan = refresh.plan(replacing=anew)
         calls = (threads or executor.PART_THREADS) if self.view.partition else 1
-        writer = Writer(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
-        notes: dict[Share, Any] = {}
+        writer = ViewShareWriter(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
+        notes: dict[ViewShare, Any] = {}
         summary.parts = len(found)
         try:
             for share, note in executor.carried_out(
@@ -245,7 +245,7 @@ class _Work:
                 notes[share] = note
                 made += stage.read(note["fragments"])
                 rows += note["rows"]
-                self.holding.watch(Step(len(notes), len(found), rows))
+                self.holding.watch(JobProgress(len(notes), len(found), rows))
             if self.holding.stop():
                 refresh.discard(made)
                 return summary.ended(stopped=True)
@@ -261,8 +261,8 @@ class _Work:
     # -- rows that have changed ------------------------------------------------------------------
 
     def _merge(
-        self, refresh: Refresh, summary: Summary, old: lance.LanceDataset, new: lance.LanceDataset
-    ) -> Summary | None:
+        self, refresh: Refresh, summary: JobSummary, old: lance.LanceDataset, new: lance.LanceDataset
+    ) -> JobSummary | None:
         """None where there is too much to merge, or keys cannot be compared."""
         import pyarrow as pa
 
@@ -287,6 +287,6 @@ class _Work:
         summary.facts["deleted"] = counts["num_deleted_rows"]
         return self._ended(summary, MERGED, counted.rows)
 
-    def _ended(self, summary: Summary, how: str, rows: int) -> Summary:
+    def _ended(self, summary: JobSummary, how: str, rows: int) -> JobSummary:
         summary.facts["refreshed"], summary.rows, summary.changed = how, rows, True
         return summary.ended()

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableVersionNotFoundError
-from lanceway.jobs.job_table import Held
+from lanceway.jobs.job_table import JobTable
 from lanceway.tables.errors import translated
 from lanceway.writes import commit as committing
-from lanceway.writes.plan import APPEND, OVERWRITE, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import APPEND, OVERWRITE, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance
@@ -38,13 +38,13 @@ class Shown:
     transaction: str
 
     @classmethod
-    def of(cls, held: Held, source: lance.LanceDataset) -> Shown:
+    def of(cls, held: JobTable, source: lance.LanceDataset) -> Shown:
         found = transaction(held, source, int(source.version))
         return cls(int(source.version), "" if found is None else str(found.uuid))
 
 
 @dataclass(frozen=True)
-class ViewMark(Mark):
+class ViewMark(WriteId):
     """Tells the commit of a refresh by what it shows."""
 
     shown: Shown | None = None
@@ -57,13 +57,13 @@ class ViewMark(Mark):
         return {**told, _VERSION: str(self.shown.version), _TRANSACTION: self.shown.transaction}
 
 
-def transaction(held: Held, opened: lance.LanceDataset, version: int) -> Any:
+def transaction(held: JobTable, opened: lance.LanceDataset, version: int) -> Any:
     """The transaction that made a version; None where it is not known any more."""
     with translated(held.handle(), f"Reading the transaction of version {version}"):
         return opened.read_transaction(version)
 
 
-def leaves_rows(held: Held, version: int, operation: Any) -> bool:
+def leaves_rows(held: JobTable, version: int, operation: Any) -> bool:
     """Whether an operation changed no row: one that pylance does not know is told by the fragments."""
     kind = type(operation).__name__
     if kind != _UNKNOWN:
@@ -79,7 +79,7 @@ def states(dataset: lance.LanceDataset) -> dict[int, str]:
     }
 
 
-def shown(view: Held, opened: lance.LanceDataset) -> Shown | None:
+def shown(view: JobTable, opened: lance.LanceDataset) -> Shown | None:
     """What the view shows; None where that cannot be told, or somebody else has written to it."""
     for version in range(int(opened.version), 0, -1):
         try:
@@ -114,17 +114,19 @@ def fitted(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
 class Refresh:
     """One version of a view in the making."""
 
-    def __init__(self, view: Held, opened: lance.LanceDataset, target: Shown | None, rows_per_file: int | None) -> None:
+    def __init__(
+        self, view: JobTable, opened: lance.LanceDataset, target: Shown | None, rows_per_file: int | None
+    ) -> None:
         self.view, self.opened = view, opened
-        self._mark = ViewMark(job=Mark.of_job().job, shown=target)
+        self._mark = ViewMark(job=WriteId.of_job().job, shown=target)
         self._files = {} if rows_per_file is None else {"max_rows_per_file": rows_per_file}
 
-    def plan(self, *, replacing: bool) -> Plan:
+    def plan(self, *, replacing: bool) -> WritePlan:
         """How rows for it are written, that are nobody's until the commit."""
         return self._plan(OVERWRITE if replacing else APPEND)
 
-    def _plan(self, kind: str) -> Plan:
-        return Plan(kind, self.view.place, self.opened.schema, int(self.opened.version), self._files)
+    def _plan(self, kind: str) -> WritePlan:
+        return WritePlan(kind, self.view.place, self.opened.schema, int(self.opened.version), self._files)
 
     def discard(self, fragments: Iterable[FragmentMetadata]) -> None:
         self.view.discard(fragments)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from lanceway.lake.runs.limits import Count, Key, Place, Words
-from lanceway.lake.runs.runs import Read, Step
+from lanceway.lake.runs.runs import Read, StepRow
 from lanceway.lake.runs.source_files import File
 
 Graph = Mapping[str, Any]
@@ -62,10 +62,10 @@ class Pin(Struct, frozen=True, tag_field="record", tag="pin"):
     files: Mapping[Key, Sequence[File]]
 
 
-class Plan(Struct, frozen=True, tag_field="record", tag="plan"):
+class PlannedSteps(Struct, frozen=True, tag_field="record", tag="plan"):
     """The steps that there will be."""
 
-    steps: Sequence[Step]
+    steps: Sequence[StepRow]
 
 
 class BeginStep(Struct, frozen=True, tag_field="record", tag="begin step"):
@@ -84,4 +84,4 @@ class EndStep(Struct, frozen=True, tag_field="record", tag="end step"):
     reads: Sequence[Read] = ()
 
 
-Record = Begin | Resume | End | Pin | Plan | BeginStep | EndStep
+Record = Begin | Resume | End | Pin | PlannedSteps | BeginStep | EndStep

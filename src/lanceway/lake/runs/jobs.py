@@ -66,7 +66,7 @@ _NOBODY = {"holder": None, "held_by": None, "held_until": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobRow:
     """A job as its row has it. `path` names the table in the catalog; `request` is what was asked for."""
 
     id: int
@@ -90,7 +90,7 @@ class Job:
     holder: str | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Job:
+    def of(cls, row: Row[Any]) -> JobRow:
         values = {name: getattr(row, name) for name in cls.__slots__}
         # One that was given back waits, as a new one does.
         state = QUEUED if row.state == RUNNING and row.holder is None else row.state
@@ -112,7 +112,7 @@ def record(
     *,
     by: str,
     pause: int = 0,
-) -> Job:
+) -> JobRow:
     """A new job, to be begun `pause` milliseconds from now; or the one that waits already to do the same."""
     place, digest = _hash(metalake, catalog, list(path)), _hash(kind, metalake, catalog, list(path), request)
     values = {
@@ -132,16 +132,16 @@ def record(
     row = _INSERT(connection, values) or connection.execute(_SAME, {"same": digest}).one_or_none()
     if row is None:
         raise RetryError("The same job was just begun. Try again.")
-    return Job.of(row)
+    return JobRow.of(row)
 
 
 def _hash(*values: object) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def find(connection: Connection, key: str) -> Job | None:
+def find(connection: Connection, key: str) -> JobRow | None:
     row = connection.execute(_BY_KEY, {"job": key}).one_or_none()
-    return Job.of(row) if row is not None else None
+    return JobRow.of(row) if row is not None else None
 
 
 def page(
@@ -154,7 +154,7 @@ def page(
     user: str | None = None,
     before: int | None = None,
     limit: int | None = None,
-) -> Sequence[Job]:
+) -> Sequence[JobRow]:
     """The newest jobs first, of those that are meant; they begin before the one with the id `before`."""
     wanted: list[ColumnElement[bool]] = [jobs.c.metalake == metalake]
     if catalog is not None:
@@ -168,7 +168,7 @@ def page(
     if before is not None:
         wanted.append(jobs.c.id < before)
     question: Select[Any] = select(jobs).where(*wanted).order_by(jobs.c.id.desc()).limit(at_most(limit))
-    return [Job.of(row) for row in connection.execute(question)]
+    return [JobRow.of(row) for row in connection.execute(question)]
 
 
 def _in_state(state: str) -> ColumnElement[bool]:
@@ -179,7 +179,7 @@ def _in_state(state: str) -> ColumnElement[bool]:
     return jobs.c.state == state
 
 
-def cancel(connection: Connection, key: str, *, by: str) -> Job | None:
+def cancel(connection: Connection, key: str, *, by: str) -> JobRow | None:
     """End a job that waits; let one that runs know that it is to end. One that has ended stays as it is."""
     by = checked_text("The user", by) or ""
     named = (jobs.c.key == key) & jobs.c.state.in_((QUEUED, RUNNING))
@@ -197,7 +197,7 @@ def is_due(connection: Connection, metalake: str) -> bool:
     return connection.execute(_DUE, {"of": metalake}).first() is not None
 
 
-def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifetime: int) -> Job | None:
+def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifetime: int) -> JobRow | None:
     """Take the oldest job that may be begun, for `lifetime` milliseconds; None where there is none.
 
     In one statement, so that any number of workers may do it at once. Of the jobs of one table one runs at a time.
@@ -208,7 +208,7 @@ def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifeti
         row = connection.execute(_CLAIM, given).one_or_none()
     except IntegrityError as error:  # another job of the same table was taken at the same moment
         raise RetryError("Another worker was faster. Try again.") from error
-    return Job.of(row) if row is not None else None
+    return JobRow.of(row) if row is not None else None
 
 
 def _settle(connection: Connection) -> None:
@@ -218,17 +218,19 @@ def _settle(connection: Connection) -> None:
     connection.execute(_ended(_LOST & (jobs.c.attempts >= MOST_ATTEMPTS), FAILED, error=died))
 
 
-def renew(connection: Connection, job: Job, *, lifetime: int, progress: Mapping[str, Any] | None = None) -> Job | None:
+def renew(
+    connection: Connection, job: JobRow, *, lifetime: int, progress: Mapping[str, Any] | None = None
+) -> JobRow | None:
     """Hold a job for longer, and say how far it is; None where somebody else has taken it."""
     told = {} if progress is None else {"progress": dict(progress)}
     change = update(jobs).where(_MINE).values(held_until=_UNTIL, **told).returning(*jobs.c)
     row = connection.execute(change, {**_held(job), "lifetime": lifetime}).one_or_none()
-    return Job.of(row) if row is not None else None
+    return JobRow.of(row) if row is not None else None
 
 
 def end(
     connection: Connection,
-    job: Job,
+    job: JobRow,
     state: str,
     *,
     result: Mapping[str, Any] | None = None,
@@ -240,7 +242,7 @@ def end(
 
 
 def release(
-    connection: Connection, job: Job, *, pause: int = 0, error: str | None = None, counts: bool = False
+    connection: Connection, job: JobRow, *, pause: int = 0, error: str | None = None, counts: bool = False
 ) -> None:
     """Give a job back for another worker, `pause` milliseconds from now; `counts` if that was an attempt."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
@@ -257,5 +259,5 @@ def _ended(condition: ColumnElement[bool], state: str, **values: Any) -> Any:
     return update(jobs).where(condition).values(state=state, ended_at=now(), **_NOBODY, **values)
 
 
-def _held(job: Job) -> dict[str, object]:
+def _held(job: JobRow) -> dict[str, object]:
     return {"job": job.key, "by_holder": job.holder}

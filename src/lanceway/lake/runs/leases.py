@@ -42,7 +42,7 @@ _HELD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class PipelineRow:
     """A pipeline, and who holds it at this moment: None where nobody does. Times are the database's milliseconds."""
 
     id: int
@@ -57,18 +57,18 @@ class Pipeline:
         return self.holder.rpartition("/")[0] if self.holder is not None else None
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Pipeline:
+    def of(cls, row: Row[Any]) -> PipelineRow:
         if row.holder is None or row.held_until <= row.now:
             return cls(row.id, row.name)
         return cls(row.id, row.name, row.holder, row.held_by, row.held_since)
 
 
-def find(connection: Connection, name: str) -> Pipeline | None:
+def find(connection: Connection, name: str) -> PipelineRow | None:
     row = connection.execute(_BY_NAME, {"pipeline": checked_name("pipeline", name)}).one_or_none()
-    return Pipeline.of(row) if row is not None else None
+    return PipelineRow.of(row) if row is not None else None
 
 
-def ensure(connection: Connection, name: str) -> Pipeline:
+def ensure(connection: Connection, name: str) -> PipelineRow:
     """The pipeline of this name, made if there is none."""
     found = find(connection, name)
     if found is None:

@@ -45,7 +45,7 @@ _LATER = func.row_number().over(
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class LineageEdge:
     """A step that has read a version of something and written a version of a table."""
 
     source: str
@@ -62,7 +62,7 @@ class Edge:
     at: int | None
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Edge:
+    def of(cls, row: Row[Any]) -> LineageEdge:
         return cls(**{name: getattr(row, name) for name in cls.__slots__})
 
     def as_record(self) -> dict[str, Any]:
@@ -92,12 +92,12 @@ def around(
     depth: int | None = None,
     every: bool = False,
     user: str | None = None,
-) -> list[Edge]:
+) -> list[LineageEdge]:
     """What leads to the tables at some locations and away from them, newest first: over so many steps each way, any
     number if no `depth` is given. Of each pair of tables there is the newest edge, or `every` one; of the runs that
     `user` may see. Raises InvalidInputError where that would be more than anybody could look at.
     """
-    found: set[Edge] = set()
+    found: set[LineageEdge] = set()
     for is_wanted, is_up in ((upstream, True), (downstream, False)):
         layer, seen, left = set(tables), set(tables), depth
         while is_wanted and layer and left != 0:
@@ -114,7 +114,9 @@ def around(
     return sorted(found, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
 
 
-def _edges(connection: Connection, places: set[str], *, is_up: bool, every: bool, user: str | None) -> Sequence[Edge]:
+def _edges(
+    connection: Connection, places: set[str], *, is_up: bool, every: bool, user: str | None
+) -> Sequence[LineageEdge]:
     where = run_steps.c.location if is_up else run_reads.c.location
     question = _EDGES.where(where.in_(sorted(places)))
     if user is not None:
@@ -122,10 +124,10 @@ def _edges(connection: Connection, places: set[str], *, is_up: bool, every: bool
     if not every:
         ranked = question.add_columns(_LATER.label("later")).subquery()
         question = select(ranked).where(ranked.c.later == 1)
-    return [Edge.of(row) for row in connection.execute(question)]
+    return [LineageEdge.of(row) for row in connection.execute(question)]
 
 
-def nodes(edges: Iterable[Edge]) -> list[Node]:
+def nodes(edges: Iterable[LineageEdge]) -> list[Node]:
     """The same as a drawing has it: a box for each table with its newest version, by the name it had then."""
     names: dict[str, str] = {}
     kinds: dict[str, str] = {}

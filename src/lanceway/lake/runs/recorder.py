@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, PermissionDeniedError
 from lanceway.lake.runs import leases, runs, source_files
-from lanceway.lake.runs.events import Begin, BeginStep, End, EndStep, Pin, Plan, Record, Resume
-from lanceway.lake.runs.leases import Pipeline
-from lanceway.lake.runs.runs import Run, Step
+from lanceway.lake.runs.events import Begin, BeginStep, End, EndStep, Pin, PlannedSteps, Record, Resume
+from lanceway.lake.runs.leases import PipelineRow
+from lanceway.lake.runs.runs import Run, StepRow
 
-Recorded = Run | list[Step] | Step | None
+Recorded = Run | list[StepRow] | StepRow | None
 
 
 def take(
@@ -24,7 +24,7 @@ def take(
     lifetime: int,
     ended: str | None = None,
     user: str | None = None,
-) -> Pipeline:
+) -> PipelineRow:
     """Hold a pipeline for `lifetime` milliseconds. `ended` is the process of a holder that is known to be no more.
 
     Raises ConcurrentModificationError while somebody else runs it, saying who and since when, and
@@ -39,7 +39,7 @@ def take(
     return found
 
 
-def require_own(connection: Connection, pipeline: Pipeline, user: str) -> None:
+def require_own(connection: Connection, pipeline: PipelineRow, user: str) -> None:
     """A pipeline belongs to whoever ran it first."""
     owner = runs.owner(connection, pipeline.id)
     if owner not in (None, user):
@@ -48,7 +48,7 @@ def require_own(connection: Connection, pipeline: Pipeline, user: str) -> None:
         )
 
 
-def _refusal(found: Pipeline, lifetime: int) -> ConcurrentModificationError:
+def _refusal(found: PipelineRow, lifetime: int) -> ConcurrentModificationError:
     who = found.held_by or "somebody"
     since = "" if found.held_since is None else f" since {_time(found.held_since)}"
     return ConcurrentModificationError(
@@ -84,13 +84,13 @@ def record(connection: Connection, name: str, lease: str, run: str, told: Record
             for source, found in files.items():
                 source_files.note(connection, pipeline, source, found, number=begun.number)
             runs.change(connection, row, pins=pins)
-        case Plan(steps):
+        case PlannedSteps(steps):
             runs.plan(connection, row, steps)
             return list(runs.steps(connection, row))
     return None
 
 
-def _record_step(connection: Connection, run: int, told: BeginStep | EndStep) -> Step:
+def _record_step(connection: Connection, run: int, told: BeginStep | EndStep) -> StepRow:
     if isinstance(told, BeginStep):
         runs.begin_step(connection, run, told.step, **told.changes.values)
     else:

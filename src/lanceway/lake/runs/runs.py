@@ -73,7 +73,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepRow:
     """What became of one step. `base` is the version that its table had before, 0 if there was none."""
 
     name: Key
@@ -92,7 +92,7 @@ class Step:
     ended_at: Count | None = None
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Step:
+    def of(cls, row: Row[Any]) -> StepRow:
         return cls(**{name: getattr(row, name) for name in cls.__slots__})
 
 
@@ -170,18 +170,18 @@ def end(connection: Connection, run: int, state: str, error: str | None = None) 
 # -- steps ---------------------------------------------------------------------------------------
 
 
-def plan(connection: Connection, run: int, steps: Iterable[Step]) -> None:
+def plan(connection: Connection, run: int, steps: Iterable[StepRow]) -> None:
     """Keep the steps of a run. Those that are there stay as they are."""
     _INSERT_STEP.many(connection, [{"run_id": run, **asdict(step)} for step in steps])
 
 
-def steps(connection: Connection, run: int) -> Sequence[Step]:
-    return [Step.of(row) for row in connection.execute(_STEPS, {"run": run})]
+def steps(connection: Connection, run: int) -> Sequence[StepRow]:
+    return [StepRow.of(row) for row in connection.execute(_STEPS, {"run": run})]
 
 
-def step(connection: Connection, run: int, name: str) -> Step | None:
+def step(connection: Connection, run: int, name: str) -> StepRow | None:
     row = connection.execute(_STEP, {"run": run, "of": name}).one_or_none()
-    return Step.of(row) if row is not None else None
+    return StepRow.of(row) if row is not None else None
 
 
 def begin_step(connection: Connection, run: int, name: str, **values: Any) -> None:
@@ -217,11 +217,11 @@ def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | 
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """A run, with its steps and what they read."""
 
     run: Run
-    steps: list[Step]
+    steps: list[StepRow]
     reads: list[Read] = field(default_factory=list)
     continued: bool = False
 
@@ -238,11 +238,11 @@ class Report:
         return ((self.run.ended_at or self.run.began_at) - self.run.began_at) / 1000
 
     @property
-    def failed(self) -> list[Step]:
+    def failed(self) -> list[StepRow]:
         return [step for step in self.steps if step.state == FAILED]
 
     @property
-    def committed(self) -> list[Step]:
+    def committed(self) -> list[StepRow]:
         """The steps whose tables have a new version, whatever became of the others."""
         return committed(self.steps)
 
@@ -266,16 +266,16 @@ class Report:
         }
 
 
-def committed(steps: Iterable[Step]) -> list[Step]:
+def committed(steps: Iterable[StepRow]) -> list[StepRow]:
     return [step for step in steps if step.state == DONE and step.version]
 
 
-def of(connection: Connection, run: Run) -> Report:
+def of(connection: Connection, run: Run) -> RunReport:
     """What is known of a run by now."""
-    return Report(run, list(steps(connection, run.id)), list(reads(connection, run.id)))
+    return RunReport(run, list(steps(connection, run.id)), list(reads(connection, run.id)))
 
 
-def step_record(step: Step) -> dict[str, Any]:
+def step_record(step: StepRow) -> dict[str, Any]:
     """A step with what is known of it."""
     found = {key: value for key, value in asdict(step).items() if value not in (None, {}) and key != "position"}
     if step.began_at is not None and step.ended_at is not None:

@@ -22,7 +22,7 @@ from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.fast_reads import Glances
 from lanceway.lake.tree import settings
 from lanceway.lake.versions import versions
-from lanceway.lake.versions.published import Marks
+from lanceway.lake.versions.published import PublishedFlags
 from lanceway.lake.versions.versions import Version
 
 Answer = TypeVar("Answer")
@@ -47,7 +47,7 @@ class LakeStore:
         # By process. A child leaves those of its parent alone: to close them would cut the parent's connections.
         self._engines: dict[int, Engine] = {}
         self._turns: dict[int, threading.Lock] = {}
-        self._marks: dict[int, Marks] = {}
+        self._marks: dict[int, PublishedFlags] = {}
         self._identity: str | None = None
         # Tables of which storage says that this lake manages them, by their ids.
         self.managing: set[int] = set()
@@ -99,10 +99,10 @@ class LakeStore:
         refuse_missing(self._url)
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> PublishedFlags:
         """What this process knows of versions' manifests, and tells the database when there is time."""
         marks = self._marks.get(os.getpid())
-        return marks or self._marks.setdefault(os.getpid(), Marks(self._mark))
+        return marks or self._marks.setdefault(os.getpid(), PublishedFlags(self._mark))
 
     def _mark(self, copied: Sequence[Version]) -> None:
         write = self.single if len(copied) == 1 else self.run

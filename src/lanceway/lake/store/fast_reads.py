@@ -22,7 +22,7 @@ _FIND = f"SELECT location, managed, properties FROM objects WHERE parent_id = ({
 _PAGE = f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind = ? AND name > ? ORDER BY name LIMIT ?"
 
 
-class Seen(NamedTuple):
+class FastTableRow(NamedTuple):
     """A table. Its properties are JSON, as they are stored."""
 
     location: str
@@ -46,10 +46,10 @@ class Glances:
             return None
         return cls(path)
 
-    def table(self, catalog: int, namespace: str, name: str) -> Seen | None:
+    def table(self, catalog: int, namespace: str, name: str) -> FastTableRow | None:
         """A table by the physical name of its namespace and its own; None where it cannot be seen."""
         rows = self._rows(_FIND, (catalog, namespace, name, TABLE))
-        return Seen(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
+        return FastTableRow(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
     def tables(self, catalog: int, namespace: str, after: str, limit: int) -> list[str] | None:
         """The first names after `after`; None where none can be seen."""

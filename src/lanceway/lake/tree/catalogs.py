@@ -35,7 +35,7 @@ _CHANGE = change(catalogs).where(catalogs.c.id == bindparam("row")).returning(*c
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class CatalogRow:
     """A catalog. New tables lie under `location` and are `managed` unless told; `nested` says what names may be."""
 
     id: int
@@ -50,7 +50,7 @@ class Catalog:
     audit: Audit
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Catalog:
+    def of(cls, row: Row[Any]) -> CatalogRow:
         flags = (row.kind, row.nested, row.managed, row.location)
         return cls(row.id, row.name, *flags, row.comment, row.properties, row.owner, Audit.of(row))
 
@@ -68,7 +68,7 @@ def create(
     owner: str | None = None,
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
-) -> Catalog:
+) -> CatalogRow:
     """Make a catalog and its root. Raises NamespaceNotFoundError for the metalake, NamespaceAlreadyExistsError."""
     parent = metalakes.load(connection, metalake)
     values = {
@@ -86,20 +86,20 @@ def create(
             f"The catalog {name!r} exists already in the metalake {metalake!r}. Use it, or choose another name."
         )
     _INSERT_ROOT(connection, _root(row.id, row.owner, by))
-    return Catalog.of(row)
+    return CatalogRow.of(row)
 
 
-def load(connection: Connection, metalake: str, name: str) -> Catalog:
+def load(connection: Connection, metalake: str, name: str) -> CatalogRow:
     """Raises NamespaceNotFoundError."""
-    return Catalog.of(_row(connection, metalake, name, _BY_NAME))
+    return CatalogRow.of(_row(connection, metalake, name, _BY_NAME))
 
 
-def get(connection: Connection, catalog: int) -> Catalog:
+def get(connection: Connection, catalog: int) -> CatalogRow:
     """A catalog by its id. Raises NamespaceNotFoundError."""
     row = connection.execute(_BY_ID, {"catalog": catalog}).one_or_none()
     if row is None:
         raise NamespaceNotFoundError("The catalog is gone: somebody dropped it. Connect again.")
-    return Catalog.of(row)
+    return CatalogRow.of(row)
 
 
 def names(
@@ -121,16 +121,16 @@ def alter(
     comment: str | Keep | None = KEEP,
     owner: str | Keep = KEEP,
     managed: bool | None = None,
-) -> Catalog:
+) -> CatalogRow:
     """Change what is given; a property given as None is taken away. `managed` holds for tables made from now on."""
     row = _row(connection, metalake, name, _CHANGING)
     values = altered(row, properties, by=by, comment=comment, owner=owner)
     if managed is not None:
         values["managed"] = managed
-    return Catalog.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
+    return CatalogRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
 
-def drop(connection: Connection, metalake: str, name: str) -> Catalog:
+def drop(connection: Connection, metalake: str, name: str) -> CatalogRow:
     """Raises NamespaceNotFoundError, NamespaceNotEmptyError while anything is inside."""
     row = _row(connection, metalake, name, _ALONE)
     try:
@@ -140,15 +140,15 @@ def drop(connection: Connection, metalake: str, name: str) -> Catalog:
             raise
         raise NamespaceNotEmptyError(f"The catalog {name!r} is not empty. Drop what is in it first.") from error
     connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
-    return Catalog.of(row)
+    return CatalogRow.of(row)
 
 
-def drop_tree(connection: Connection, metalake: str, name: str, *, by: str) -> tuple[Catalog, Sequence[str]]:
+def drop_tree(connection: Connection, metalake: str, name: str, *, by: str) -> tuple[CatalogRow, Sequence[str]]:
     """Drop a catalog with all that is inside; it, and the locations of its tables, recorded among the removals."""
     row = _row(connection, metalake, name, _ALONE)
     locations = subtrees.clear(connection, row.id, by=by)
     connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
-    return Catalog.of(row), locations
+    return CatalogRow.of(row), locations
 
 
 def _insert(connection: Connection, values: Mapping[str, object]) -> Row[Any] | None:

@@ -32,7 +32,7 @@ _ENTRIES = page(objects.c.name, objects.c.location, objects.c.managed, _HAS_VERS
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableRow:
     """A table or a view. A managed one has its versions in the lake."""
 
     id: int
@@ -47,13 +47,13 @@ class Table:
     audit: Audit
 
     @classmethod
-    def of(cls, row: Row[Any], identifier: Identifier) -> Table:
+    def of(cls, row: Row[Any], identifier: Identifier) -> TableRow:
         place = (row.kind, row.location, row.managed, row.metadata_pointer)
         return cls(row.id, identifier, *place, row.comment, row.properties, row.owner, Audit.of(row))
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TableListEntry:
     """A table in a list: enough to say whether data has been written."""
 
     name: str
@@ -62,17 +62,17 @@ class Entry:
     has_versions: bool
 
 
-def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
     return _found(connection, _FIND, catalog, table, kind)
 
 
-def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """The same, and until the transaction ends nobody else locks, holds, changes or drops it."""
     return _found(connection, _LOCK, catalog, table, kind)
 
 
-def hold(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+def hold(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """The same, and until the transaction ends nobody locks or drops it; others may hold it too."""
     return _found(connection, HOLD, catalog, table, kind)
 
@@ -96,13 +96,13 @@ def children(
 
 def entries(
     connection: Connection, catalog: int, namespace: Identifier, *, after: str | None = None, limit: int | None = None
-) -> Sequence[Entry]:
+) -> Sequence[TableListEntry]:
     """The same, with what tells a table that is only declared from one that has data."""
     path = names.known(namespace)
     found = connection.execute(_ENTRIES, {**page_of(catalog, path, after, limit), "kind": TABLE}).all()
     if not found:
         namespaces.find(connection, catalog, path)
-    return [Entry(row.name, row.location, row.managed, row.has_versions) for row in found]
+    return [TableListEntry(row.name, row.location, row.managed, row.has_versions) for row in found]
 
 
 def known(table: Identifier) -> HierarchicalName:
@@ -129,11 +129,11 @@ def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
     return TableNotFoundError(f"There is no table {path}: a {other} has this name.")
 
 
-def _found(connection: Connection, statement: Select[Any], catalog: int, table: Identifier, kind: str) -> Table:
+def _found(connection: Connection, statement: Select[Any], catalog: int, table: Identifier, kind: str) -> TableRow:
     path = known(table)
     row = connection.execute(statement, asked(catalog, path)).one_or_none()
     if row is None:
         raise missing(connection, catalog, path)
     if row.kind != kind:
         raise not_found(path, row.kind)
-    return Table.of(row, path)
+    return TableRow.of(row, path)

@@ -18,7 +18,7 @@ from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import KINDS, NAMESPACE, TABLE, VIEW, catalogs, objects
 from lanceway.lake.tree import locations, lookups, names, namespaces
-from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.lookups import TableRow
 
 _INSERT = insert_audited(objects)
 _PLACE: Select[Any] = (
@@ -43,7 +43,7 @@ def create(
     owner: str | None = None,
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
-) -> Table:
+) -> TableRow:
     """Declare a table, or register one that lies at `location`.
 
     Without a location it gets one under the catalog's root. It is managed if the catalog says so, unless told.
@@ -64,7 +64,7 @@ def create(
         "location": _location(connection, place.location, path, kind, location),
         **described(comment, properties, owner, by),
     }
-    return Table.of(_insert(connection, values, path), path)
+    return TableRow.of(_insert(connection, values, path), path)
 
 
 def alter(
@@ -80,7 +80,7 @@ def alter(
     managed: bool | None = None,
     metadata_pointer: str | Keep = KEEP,
     expected: int | None = None,
-) -> Table:
+) -> TableRow:
     """Change what is given; a property given as None is taken away.
 
     Raises ConcurrentModificationError if a revision is `expected` and the table has another one.
@@ -91,12 +91,12 @@ def alter(
     values = altered(found, properties, by=by, comment=comment, owner=owner, metadata_pointer=metadata_pointer)
     if managed is not None:
         values["managed"] = managed
-    return Table.of(connection.execute(_CHANGE.values(values), {"row": found.id}).one(), found.identifier)
+    return TableRow.of(connection.execute(_CHANGE.values(values), {"row": found.id}).one(), found.identifier)
 
 
 def rename(
     connection: Connection, catalog: int, table: Identifier, target: Identifier, *, by: str, kind: str = TABLE
-) -> Table:
+) -> TableRow:
     """Give a table another name, in another namespace too. Its data stays where it is.
 
     Raises TableNotFoundError, TableAlreadyExistsError, NamespaceNotFoundError.
@@ -110,17 +110,17 @@ def rename(
         row = connection.execute(_CHANGE.values(values), {"row": found.id}).one()
     except IntegrityError as error:
         raise _raced(error, path) from error
-    return Table.of(row, path)
+    return TableRow.of(row, path)
 
 
-def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> Table:
+def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """Forget a table and its versions, and keep its data. Raises TableNotFoundError."""
     found = lookups.lock(connection, catalog, table, kind=kind)
     connection.execute(_DELETE, {"row": found.id})
     return found
 
 
-def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, kind: str = TABLE) -> Table:
+def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, kind: str = TABLE) -> TableRow:
     """Forget a table and its versions, and record its location among the removals. Raises TableNotFoundError."""
     found = deregister(connection, catalog, table, kind=kind)
     if found.location is not None:

@@ -36,7 +36,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class InventoryVersion:
     """A version that a table has."""
 
     branch: str
@@ -54,9 +54,9 @@ def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Seq
     ]
 
 
-def claimed(connection: Connection, table: int) -> frozenset[Claimed]:
+def claimed(connection: Connection, table: int) -> frozenset[InventoryVersion]:
     """All versions of a table, of every branch."""
-    return frozenset(Claimed(*row) for row in connection.execute(_CLAIMED, {"table": table}))
+    return frozenset(InventoryVersion(*row) for row in connection.execute(_CLAIMED, {"table": table}))
 
 
 def roots(connection: Connection) -> Sequence[str]:

@@ -43,7 +43,7 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ParentVersion:
     """What a version may have been built on: whether it is `copied`, and whether a stray had its number too.
 
     Once it is copied nobody can put a stray in its place any more, and those that were there are recorded.
@@ -53,10 +53,10 @@ class Base:
     strayed: bool
 
 
-def base(connection: Connection, table: int, branch: str, version: int) -> Base | None:
+def base(connection: Connection, table: int, branch: str, version: int) -> ParentVersion | None:
     """The version before one that is to be claimed, None if there is none."""
     row = connection.execute(_BASE, {"table": table, "of_branch": branch, "number": version - 1}).one_or_none()
-    return None if row is None else Base(row.copied, row.strayed)
+    return None if row is None else ParentVersion(row.copied, row.strayed)
 
 
 def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:

@@ -20,7 +20,7 @@ DELAY = 0.2  # seconds
 _KNOWN_AT_MOST = 10_000
 
 
-class Marks:
+class PublishedFlags:
     """Those of one process, for any number of threads. `tell` writes some of them to the database.
 
     The first after a quiet while is told at once. Those that follow soon are collected, and told by a thread that

@@ -32,10 +32,10 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.rows import Insert, InsertIf, SwiftInsertIf
+from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, Insert
 from lanceway.lake.store.schema import TABLE, objects, strays, versions
 from lanceway.lake.tree import lookups
-from lanceway.lake.tree.lookups import Table
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.tree.pages import at_most
 
 MAIN = ""
@@ -43,7 +43,7 @@ MAIN = ""
 _INSERT = Insert(versions, created_at=now())
 _BRANCH = (versions.c.table_id == bindparam("table")) & (versions.c.branch == bindparam("of_branch"))
 _LATEST = select(func.max(versions.c.version)).where(_BRANCH)
-_NEXT = InsertIf(
+_NEXT = ConditionalInsert(
     versions,
     lambda given: (
         func.coalesce(
@@ -88,7 +88,7 @@ _HIGHEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class VersionClaim:
     """What a writer asks for: a version of a branch, with the manifest it has written for it."""
 
     version: int
@@ -144,7 +144,7 @@ class Version:
         return cls(*columns)
 
 
-def claim(connection: Connection, table: Table, asked: Claim, *, by: str) -> Version:
+def claim(connection: Connection, table: TableRow, asked: VersionClaim, *, by: str) -> Version:
     """Take the next version of a branch. The table must be held (`lookups.hold`) in the same transaction.
 
     The same claim, known by its staging path, may be asked for again. Raises ConcurrentModificationError if
@@ -162,7 +162,7 @@ def claim(connection: Connection, table: Table, asked: Claim, *, by: str) -> Ver
     return Version.of(row) if row is not None else _again(connection, table, asked)
 
 
-def claim_all(connection: Connection, asked: Sequence[tuple[Table, Claim]], *, by: str) -> Sequence[Version]:
+def claim_all(connection: Connection, asked: Sequence[tuple[TableRow, VersionClaim]], *, by: str) -> Sequence[Version]:
     """Claim versions of several tables: all of them, or the first refusal is raised and none is claimed."""
     # Everybody in the same order: two batches that meet wait for each other, and never in a circle.
     ordered = sorted(asked, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
@@ -170,7 +170,7 @@ def claim_all(connection: Connection, asked: Sequence[tuple[Table, Claim]], *, b
     return [made[table.id, each.branch, each.version] for table, each in asked]
 
 
-def adopt(connection: Connection, table: int, found: Sequence[Claim], *, by: str) -> None:
+def adopt(connection: Connection, table: int, found: Sequence[VersionClaim], *, by: str) -> None:
     """Record versions that lie in storage already, such as those of a table that becomes managed."""
     for each in found:
         check(each)
@@ -183,7 +183,7 @@ def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None
     return found
 
 
-def describe(connection: Connection, table: Table, version: int | None = None, *, branch: str = MAIN) -> Version:
+def describe(connection: Connection, table: TableRow, version: int | None = None, *, branch: str = MAIN) -> Version:
     """A version, the latest unless told. Raises TableVersionNotFoundError, TableBranchNotFoundError."""
     number = version if version is not None else latest(connection, table.id, branch)
     row = _row(connection, table.id, branch, number) if number is not None and number <= _HIGHEST else None
@@ -194,7 +194,7 @@ def describe(connection: Connection, table: Table, version: int | None = None, *
 
 def page(
     connection: Connection,
-    table: Table,
+    table: TableRow,
     *,
     branch: str = MAIN,
     after: int | None = None,
@@ -217,7 +217,7 @@ def branches(connection: Connection, table: int) -> Sequence[str]:
 
 
 def remove(
-    connection: Connection, table: Table, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
+    connection: Connection, table: TableRow, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
 ) -> Sequence[Version]:
     """Forget versions from each start up to its end, which is not included; None is the end of all.
 
@@ -276,13 +276,13 @@ def is_from_first(connection: Connection, table: int) -> bool:
     return not branches(connection, table)
 
 
-def made_before(connection: Connection, table: Table, asked: Claim) -> Version | None:
+def made_before(connection: Connection, table: TableRow, asked: VersionClaim) -> Version | None:
     """The version that the same claim, known by its staging path, made before."""
     row = _row(connection, table.id, asked.branch, asked.version) if asked.version < _HIGHEST else None
     return Version.of(row) if row is not None and row.staging_path == asked.staging_path else None
 
 
-def _again(connection: Connection, table: Table, asked: Claim) -> Version:
+def _again(connection: Connection, table: TableRow, asked: VersionClaim) -> Version:
     """What the same claim made before. Anybody else's, or none, is a conflict."""
     made = made_before(connection, table, asked)
     if made is not None:
@@ -301,7 +301,7 @@ def _row(connection: Connection, table: int, branch: str, number: int) -> Row[An
     return connection.execute(_ONE, {"table": table, "of_branch": branch, "number": number}).one_or_none()
 
 
-def values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, object]:
+def values(table: int, asked: VersionClaim, by: str, *, copied: bool) -> dict[str, object]:
     """The row of a claim, but for the time."""
     return {
         "table_id": table,
@@ -318,14 +318,14 @@ def values(table: int, asked: Claim, by: str, *, copied: bool) -> dict[str, obje
     }
 
 
-def check(asked: Claim) -> None:
+def check(asked: VersionClaim) -> None:
     """Refuse what is no version's number."""
     if not 1 <= asked.version < _HIGHEST:
         raise InvalidInputError(f"{asked.version} is no version of a table: versions are counted from 1.")
 
 
 def _missing(
-    connection: Connection, table: Table, branch: str, version: int | None
+    connection: Connection, table: TableRow, branch: str, version: int | None
 ) -> TableVersionNotFoundError | TableBranchNotFoundError:
     if branch != MAIN and latest(connection, table.id, branch) is None:
         return _no_branch(table, branch)
@@ -333,11 +333,11 @@ def _missing(
     return TableVersionNotFoundError(f"{_named(table, branch)} has {what}. List its versions to see which it has.")
 
 
-def _no_branch(table: Table, branch: str) -> TableBranchNotFoundError:
+def _no_branch(table: TableRow, branch: str) -> TableBranchNotFoundError:
     return TableBranchNotFoundError(f"The table {table.identifier} has no branch {branch!r}. List its branches.")
 
 
-def _named(table: Table, branch: str) -> str:
+def _named(table: TableRow, branch: str) -> str:
     return f"the table {table.identifier}" + (f", branch {branch!r}" if branch != MAIN else "")
 
 
@@ -365,11 +365,11 @@ def _of(table: Any, number: Any, branch: Any) -> tuple[ColumnElement[bool], ...]
     return table.c.table_id == number, table.c.branch == branch
 
 
-_CLAIM = SwiftInsertIf(versions, _clear, returning=[versions.c.created_at], created_at=now())
+_CLAIM = FastConditionalInsert(versions, _clear, returning=[versions.c.created_at], created_at=now())
 
 
-def at_once(
-    connection: Connection, catalog: int, table: Table, asked: Claim, *, by: str, base: Version | None = None
+def claim_in_one_statement(
+    connection: Connection, catalog: int, table: TableRow, asked: VersionClaim, *, by: str, base: Version | None = None
 ) -> Version | None:
     """The version, if it could be claimed just so. `table` may be out of date: then it is not claimed.
 

@@ -31,10 +31,10 @@ from lanceway.pipelines.model import (
     Expectation,
     Index,
     Node,
-    Output,
     Pipeline,
+    PipelineOutput,
+    PipelineSource,
     Retention,
-    Source,
     Transform,
 )
 
@@ -168,7 +168,7 @@ _TRANSFORM_KEYS = (*_TRANSFORMS, "inputs", "with", "schema", "expect")
 _EXPECTATION_KEYS = ("name", "that", "otherwise", "into")
 
 
-def read_source(name: str, value: Value, problems: Problems) -> Source:
+def read_source(name: str, value: Value, problems: Problems) -> PipelineSource:
     given = Fields(f"The source {name!r}", value, _SOURCE_KEYS, problems)
     # `format` says how files are read, and is a source of its own where there are none.
     chosen = [kind for kind in _SOURCES if given.get(kind) is not None and (kind != FORMAT or not given.has(FILES))]
@@ -185,7 +185,7 @@ def read_source(name: str, value: Value, problems: Problems) -> Source:
     if kind != FILES and len(where) > 1:
         given.wrong(kind, f"{kind} must be one text.")
     _check_stream(given, kind)
-    return Source(
+    return PipelineSource(
         name,
         kind,
         where,
@@ -276,7 +276,7 @@ _INDEX_KEYS = ("column", "type", "name", "options")
 _RETENTION_KEYS = ("versions", "days")
 
 
-def read_output(name: str, value: Value, problems: Problems) -> Output:
+def read_output(name: str, value: Value, problems: Problems) -> PipelineOutput:
     given = Fields(f"The output {name!r}", value, _OUTPUT_KEYS, problems)
     given.require("from", "the step whose rows are written")
     given.require("table", "the table, such as lake.sales.orders, or a path")
@@ -286,7 +286,7 @@ def read_output(name: str, value: Value, problems: Problems) -> Output:
         given.wrong("mode", "merge needs keys, the columns by which rows match.")
     if mode == APPEND and keys:
         given.wrong("mode", "append knows no keys. Leave one of the two out: with keys, rows are merged.")
-    return Output(
+    return PipelineOutput(
         name,
         given.text("from") or "",
         given.text("table") or "",
@@ -396,7 +396,10 @@ def _named(whole: Fields, key: str, *, tell: bool = True) -> Iterator[tuple[str,
 
 
 def _check_names(
-    whole: Fields, sources: Mapping[str, Source], transforms: Mapping[str, Transform], outputs: Mapping[str, Output]
+    whole: Fields,
+    sources: Mapping[str, PipelineSource],
+    transforms: Mapping[str, Transform],
+    outputs: Mapping[str, PipelineOutput],
 ) -> None:
     seen: dict[str, int] = {}
     nodes: list[Node] = [*sources.values(), *transforms.values(), *outputs.values()]
@@ -408,12 +411,12 @@ def _check_names(
 
 def _check_inputs(
     problems: Problems,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, PipelineSource],
     transforms: Mapping[str, Transform],
-    outputs: Mapping[str, Output],
+    outputs: Mapping[str, PipelineOutput],
 ) -> None:
     known = [*sources, *transforms]
-    readers: list[Transform | Output] = [*transforms.values(), *outputs.values()]
+    readers: list[Transform | PipelineOutput] = [*transforms.values(), *outputs.values()]
     for node in readers:
         for name in node.inputs:
             if name and name not in known:
@@ -423,7 +426,7 @@ def _check_inputs(
         problems.add(transforms[circle[0]].line, f"These need one another: {' → '.join(circle)}.", "cycle")
 
 
-def _missing(step: str, name: str, known: list[str], outputs: Mapping[str, Output]) -> str:
+def _missing(step: str, name: str, known: list[str], outputs: Mapping[str, PipelineOutput]) -> str:
     if name in outputs:
         return f"{step!r} reads {name!r}, which is an output. Read what that is made from: {outputs[name].source}."
     from lanceway.config.settings import unknown

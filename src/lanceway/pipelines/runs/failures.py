@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError
-from lanceway.lake.runs.runs import FAILED, Step, committed
+from lanceway.lake.runs.runs import FAILED, StepRow, committed
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -84,7 +84,7 @@ def _of_kind(step: str, kind: str, words: str) -> LanceNamespaceError:
     return InvalidInputError(f"{step!r} failed: {kind}: {short(words)}")
 
 
-def outcome(steps: Sequence[Step]) -> str:
+def outcome(steps: Sequence[StepRow]) -> str:
     """Why a run has failed, what it has committed all the same, and how to go on."""
     errors = [f"{step.error.rstrip('.')}." for step in steps if step.state == FAILED and step.error]
     done = [f"{step.table_name} version {step.version}" for step in committed(steps)]

@@ -20,9 +20,9 @@ from lanceway.errors import (
     from_error_code,
 )
 from lanceway.lake.runs.events import Record
-from lanceway.lake.runs.leases import Pipeline
-from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.runs import Read, Report, Run, Step
+from lanceway.lake.runs.leases import PipelineRow
+from lanceway.lake.runs.lineage import LineageEdge
+from lanceway.lake.runs.runs import Read, Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.pipelines.runs.ledger import Had
 from lanceway.wire import http, lance
@@ -89,8 +89,8 @@ class _Changed(msgspec.Struct):
 
 
 class _Lineage(msgspec.Struct):
-    upstream: list[Edge]
-    downstream: list[Edge]
+    upstream: list[LineageEdge]
+    downstream: list[LineageEdge]
 
 
 class _Run(msgspec.Struct):
@@ -106,12 +106,12 @@ class _Run(msgspec.Struct):
     error: str | None
     began_at: int
     ended_at: int | None
-    steps: list[Step]
+    steps: list[StepRow]
     reads: list[Read]
 
-    def report(self) -> Report:
+    def report(self) -> RunReport:
         known = {name: getattr(self, name) for name in Run.__slots__ if name != "id"}
-        return Report(Run(id=0, **known), self.steps, self.reads)
+        return RunReport(Run(id=0, **known), self.steps, self.reads)
 
 
 class ServedLedger:
@@ -124,7 +124,7 @@ class ServedLedger:
     def close(self) -> None:
         self._client.close()
 
-    def find(self, name: str) -> Pipeline | None:
+    def find(self, name: str) -> PipelineRow | None:
         try:
             found = self._get(f"Looking for the pipeline {name}", f"/pipelines/{quote(name, safe='')}", {}, _Holder)
         except PermissionDeniedError:
@@ -134,7 +134,7 @@ class ServedLedger:
                 return None
             raise
         key = None if found.process is None else f"{found.process}/"
-        return Pipeline(0, found.name, key, found.held_by, found.held_since)
+        return PipelineRow(0, found.name, key, found.held_by, found.held_since)
 
     def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
         body = {"pipeline": name, "key": key, "by": by, "seconds": seconds, "ended": ended}
@@ -167,7 +167,7 @@ class ServedLedger:
         found = self.history(name, limit=1)
         return self.report(found[0]["key"]).run if found else None
 
-    def report(self, run: str) -> Report:
+    def report(self, run: str) -> RunReport:
         return self._get(f"Asking for the run {run}", f"/runs/{run}", {}, _Run).report()
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
@@ -183,8 +183,8 @@ class ServedLedger:
                 break
         return found
 
-    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:
-        found: set[Edge] = set()
+    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[LineageEdge]:
+        found: set[LineageEdge] = set()
         for place in places:
             query = {"location": place, "depth": depth, "every": "true" if every else None, "format": "json"}
             one = self._get(f"Asking for the lineage of {place}", "/lineage", query, _Lineage)
@@ -214,7 +214,7 @@ class ServedLedger:
             raise _foreign(request, f"its answer cannot be read ({error})", self._client.uri) from error
 
 
-def _refused(request: http.Request, answer: http.Answer) -> LanceNamespaceError:
+def _refused(request: http.Request, answer: http.HttpAnswer) -> LanceNamespaceError:
     """The error that the server means, by its code."""
     body, code = lance.read_error(answer.content)
     said = body.get("error")

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from lanceway.lake.runs.events import Record
-from lanceway.lake.runs.leases import Pipeline
-from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.runs import Report, Run
+from lanceway.lake.runs.leases import PipelineRow
+from lanceway.lake.runs.lineage import LineageEdge
+from lanceway.lake.runs.runs import Run, RunReport
 from lanceway.lake.runs.source_files import File
 
 Answer = TypeVar("Answer")
@@ -23,7 +23,7 @@ class Ledger(Protocol):
 
     # -- who runs a pipeline ---------------------------------------------------------------------
 
-    def find(self, name: str) -> Pipeline | None:
+    def find(self, name: str) -> PipelineRow | None:
         """A pipeline and who holds it; None if there is none, or it is somebody else's."""
         ...
 
@@ -57,12 +57,12 @@ class Ledger(Protocol):
 
     def newest(self, name: str) -> Run | None: ...
 
-    def report(self, run: str) -> Report: ...
+    def report(self, run: str) -> RunReport: ...
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
         """Summaries of the newest runs, newest first."""
         ...
 
-    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:
+    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[LineageEdge]:
         """What leads to the tables at some locations, and away from them, newest first."""
         ...

@@ -9,16 +9,16 @@ from typing import Any
 
 from lanceway.errors import NamespaceNotFoundError, TableNotFoundError
 from lanceway.lake.runs import runs
-from lanceway.lake.runs.leases import Pipeline
-from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.leases import PipelineRow
+from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.listing import KILLED
-from lanceway.lake.runs.runs import Report, Run, Step
+from lanceway.lake.runs.runs import Run, RunReport, StepRow
 from lanceway.pipelines import targets
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.runs import store
 from lanceway.pipelines.runs.store import State
 
-__all__ = ["BEGUN", "ENDED", "UNDER_WAY", "WRITTEN", "Event", "Listener", "Report", "unheard"]
+__all__ = ["BEGUN", "ENDED", "UNDER_WAY", "WRITTEN", "Event", "Listener", "RunReport", "unheard"]
 
 # Moments of a step: it begins; Spark is so far with it; its table has a new version, which is not yet recorded; it is
 # over.
@@ -34,7 +34,7 @@ class Event:
     """
 
     moment: str
-    step: Step
+    step: StepRow
     run: Run
     done: int = 0
     tasks: int = 0
@@ -75,7 +75,7 @@ def history(
     return [{**run, "state": _state(run["state"], held=held)} for run in found]
 
 
-def _is_held(found: Pipeline) -> bool:
+def _is_held(found: PipelineRow) -> bool:
     return found.process is not None and not store.has_ended(found.process)
 
 
@@ -92,7 +92,7 @@ def lineage(
     config: str | Path | None = None,
     depth: int | None = None,
     every: bool = False,
-) -> list[Edge]:
+) -> list[LineageEdge]:
     """What leads to the tables of a pipeline, or to one table by its name, and away from them; over any number of
     pipelines with the same state, and so many steps each way as `depth` says. Of each pair of tables there is the
     newest edge, or `every` one.

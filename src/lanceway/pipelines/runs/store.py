@@ -20,11 +20,11 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake import home
 from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
 from lanceway.lake.runs import runs as reports
-from lanceway.lake.runs.events import Begin, BeginStep, Changes, End, EndStep, Pin, Plan, Record, Resume
-from lanceway.lake.runs.leases import Pipeline
+from lanceway.lake.runs.events import Begin, BeginStep, Changes, End, EndStep, Pin, PlannedSteps, Record, Resume
+from lanceway.lake.runs.leases import PipelineRow
 from lanceway.lake.runs.limits import kept
-from lanceway.lake.runs.lineage import Edge
-from lanceway.lake.runs.runs import Read, Report, Run, Step
+from lanceway.lake.runs.lineage import LineageEdge
+from lanceway.lake.runs.runs import Read, Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.pipelines.runs.http import SCHEMES, ServedLedger, Server
@@ -40,7 +40,7 @@ class StoredLedger:
     def close(self) -> None:
         self.store.close()
 
-    def find(self, name: str) -> Pipeline | None:
+    def find(self, name: str) -> PipelineRow | None:
         return self.store.read(lambda connection: leases.find(connection, name))
 
     def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
@@ -80,8 +80,8 @@ class StoredLedger:
     def newest(self, name: str) -> Run | None:
         return next(iter(self.store.look(lambda connection: listing.page(connection, pipeline=name, limit=1))), None)
 
-    def report(self, run: str) -> Report:
-        def ask(connection: Connection) -> Report:
+    def report(self, run: str) -> RunReport:
+        def ask(connection: Connection) -> RunReport:
             found = listing.find(connection, run)
             if found is None:
                 raise InvalidInputError(f"There is no run {run}.")
@@ -94,7 +94,7 @@ class StoredLedger:
             lambda connection: listing.summaries(connection, listing.page(connection, pipeline=name, limit=limit))
         )
 
-    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[Edge]:
+    def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[LineageEdge]:
         return self.store.look(lambda connection: lineage.around(connection, places, depth=depth, every=every))
 
 
@@ -134,7 +134,7 @@ def _open(given: str | Server) -> Ledger:
 
 
 @dataclass
-class Held:
+class HeldPipeline:
     """A pipeline that this process runs. What it records is recorded only as long as nobody has taken it over:
     whoever does makes all that follows raise ConcurrentModificationError.
     """
@@ -157,12 +157,12 @@ class Held:
     def pin(self, run: Run, pins: Mapping[str, Mapping[str, Any]], files: Mapping[str, Sequence[File]]) -> None:
         self._record(run.key, Pin(pins, files), type(None))
 
-    def plan(self, run: Run, steps: Sequence[Step]) -> list[Step]:
+    def plan(self, run: Run, steps: Sequence[StepRow]) -> list[StepRow]:
         """Keep the steps of a run; those that are there stay as they are. Answers all of them."""
-        return self._record(run.key, Plan(steps), list[Step])
+        return self._record(run.key, PlannedSteps(steps), list[StepRow])
 
-    def begin_step(self, run: Run, step: str, **changes: Any) -> Step:
-        return self._record(run.key, BeginStep(step, Changes(**changes)), Step)
+    def begin_step(self, run: Run, step: str, **changes: Any) -> StepRow:
+        return self._record(run.key, BeginStep(step, Changes(**changes)), StepRow)
 
     def end_step(
         self,
@@ -171,23 +171,23 @@ class Held:
         state: StepEnding,
         reads: Sequence[Read] = (),
         **changes: Any,
-    ) -> Step:
+    ) -> StepRow:
         if "error" in changes:
             changes["error"] = kept(changes["error"])
-        return self._record(run.key, EndStep(step, state, Changes(**changes), reads), Step)
+        return self._record(run.key, EndStep(step, state, Changes(**changes), reads), StepRow)
 
     def _record(self, run: str, told: Record, answer: type[Answer]) -> Answer:
         return self.ledger.record(self.name, self.key, run, told, answer, by=self.by)
 
 
 @contextmanager
-def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[Held]:
+def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[HeldPipeline]:
     """Run a pipeline alone. Raises ConcurrentModificationError, saying who runs it and since when."""
     by, key = holder(), f"{_process()}/{uuid.uuid4()}"
     before = ledger.find(name)
     process = before.process if before is not None else None
     ledger.take(name, key, by=by, seconds=lease, ended=process if process and has_ended(process) else None)
-    found = Held(ledger, name, by, key)
+    found = HeldPipeline(ledger, name, by, key)
     over = threading.Event()
     beat = threading.Thread(target=_renew, args=(found, over, lease), name="lanceway-lease", daemon=True)
     beat.start()
@@ -200,7 +200,7 @@ def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[Held]:
             ledger.release(name, key)
 
 
-def _renew(held: Held, over: threading.Event, lease: float) -> None:
+def _renew(held: HeldPipeline, over: threading.Event, lease: float) -> None:
     """Until it is over. A database that does not answer now may do so before the lease ends."""
     while not over.wait(lease / _RENEWALS):
         try:

@@ -17,10 +17,10 @@ from lanceway.lake.runs.runs import Run
 from lanceway.lake.runs.source_files import File
 from lanceway.pipelines import outputs, targets
 from lanceway.pipelines.file.yaml import at
-from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, Source
+from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, PipelineSource
 from lanceway.pipelines.runs import failures
 from lanceway.pipelines.runs.failures import Named, said
-from lanceway.pipelines.runs.store import Held
+from lanceway.pipelines.runs.store import HeldPipeline
 from lanceway.pipelines.transforms import functions
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import arrow_schema, spark_schema
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.types import StructType
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 _GLOB = re.compile(r"([\[\]{}*?\\])")
 
@@ -102,7 +102,7 @@ def base_path(patterns: tuple[str, ...]) -> str | None:
     return str(path.absolute()) if path.is_dir() else None
 
 
-def rows_since(spark: SparkSession, target: Target, after: int, version: int) -> DataFrame:
+def rows_since(spark: SparkSession, target: TableRef, after: int, version: int) -> DataFrame:
     """Rows that were added; where rows were changed meanwhile, these too, as they are at the end.
 
     Raises InvalidTableStateError where that cannot be told, and TableVersionNotFoundError.
@@ -116,7 +116,7 @@ def rows_since(spark: SparkSession, target: Target, after: int, version: int) ->
     return changes.where(changes[CHANGE] != DELETE).drop(CHANGE)
 
 
-def _only_added(target: Target, after: int, version: int) -> list[tuple[int, int]] | None:
+def _only_added(target: TableRef, after: int, version: int) -> list[tuple[int, int]] | None:
     """The fragments that were added, with the versions that did it; None where rows may have been changed as well."""
     try:
         added = [(one.version, one.fragment) for one in Additions(target).between(after + 1, version)]
@@ -126,7 +126,7 @@ def _only_added(target: Target, after: int, version: int) -> list[tuple[int, int
     return None if carried.made_anew(_first(target, after), target.open(version=version)) else added
 
 
-def _first(target: Target, after: int) -> lance.LanceDataset:
+def _first(target: TableRef, after: int) -> lance.LanceDataset:
     """The version from which on rows are new; the next one where that was cleaned up, which nobody needs else."""
     try:
         return target.open(version=after)
@@ -134,7 +134,7 @@ def _first(target: Target, after: int) -> lance.LanceDataset:
         return target.open(version=after + 1)
 
 
-def _fragments(spark: SparkSession, target: Target, version: int, added: list[tuple[int, int]]) -> DataFrame:
+def _fragments(spark: SparkSession, target: TableRef, version: int, added: list[tuple[int, int]]) -> DataFrame:
     """The rows of fragments, each as the version had it that added it."""
     schema = spark_schema(target.open(version=version).schema)
     shares = spark.createDataFrame([(json.dumps(one),) for one in added], "fragment string")
@@ -142,7 +142,7 @@ def _fragments(spark: SparkSession, target: Target, version: int, added: list[tu
     return shares.mapInArrow(partial(_read, target, schema), schema)
 
 
-def _read(target: Target, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read(target: TableRef, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     wanted = arrow_schema(schema)
@@ -167,7 +167,7 @@ _LOOK = 0.2  # seconds between two looks whether to stop
 
 
 def take_over(
-    spark: SparkSession, pipeline: Pipeline, source: Source, config: str | Path | None, stop: Stop, *, run: str
+    spark: SparkSession, pipeline: Pipeline, source: PipelineSource, config: str | Path | None, stop: Stop, *, run: str
 ) -> None:
     """Bring all that a stream has by now into its table, which is made if need be.
 
@@ -188,19 +188,19 @@ def take_over(
         query.stop()
 
 
-def _frame(spark: SparkSession, source: Source) -> DataFrame:
+def _frame(spark: SparkSession, source: PipelineSource) -> DataFrame:
     reader = spark.readStream.format(source.where[0]).options(**source.options)
     return (reader.schema(source.schema) if source.schema else reader).load()
 
 
-def _make(spark: SparkSession, frame: DataFrame, target: Target, *, job: str) -> None:
+def _make(spark: SparkSession, frame: DataFrame, target: TableRef, *, job: str) -> None:
     """The table without a row: it has a place then, whether or not anything has come yet."""
     with outputs.Rooms() as rooms, rooms.above(target):
         nothing = spark.createDataFrame([], frame.schema)
         outputs.write_in_two_phases(spark, nothing, target, {}, unique=(), overwrite=False, job=job)
 
 
-def _checkpoint(pipeline: Pipeline, source: Source, target: Target) -> str:
+def _checkpoint(pipeline: Pipeline, source: PipelineSource, target: TableRef) -> str:
     if source.checkpoint is not None:
         return str(local_path(source.checkpoint) or source.checkpoint)
     folder = local_path(target.table().location)
@@ -221,7 +221,7 @@ class Sources:
     """The sources of a pipeline in one run."""
 
     pipeline: Pipeline
-    held: Held
+    held: HeldPipeline
     run: Run
     spark: Callable[[], SparkSession]
     config: str | Path | None = None
@@ -240,10 +240,10 @@ class Sources:
             pins[source.name] = self._table(source)
         return {name: pins.get(name, {"version": 0}) for name in self.pipeline.sources}, found
 
-    def _of(self, kind: str) -> Iterator[Source]:
+    def _of(self, kind: str) -> Iterator[PipelineSource]:
         return (source for source in self.pipeline.sources.values() if source.kind == kind)
 
-    def _table(self, source: Source) -> dict[str, Any]:
+    def _table(self, source: PipelineSource) -> dict[str, Any]:
         try:
             target = targets.find(source.table, self.config)
             return {
@@ -254,7 +254,7 @@ class Sources:
         except LanceNamespaceError as error:
             raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
 
-    def _take_over(self, source: Source) -> None:
+    def _take_over(self, source: PipelineSource) -> None:
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
         from pyspark.errors import AnalysisException, ParseException, PySparkException
 
@@ -268,7 +268,7 @@ class Sources:
         except LanceNamespaceError as error:
             raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
 
-    def has_news(self, source: Source, after: int, version: int) -> bool:
+    def has_news(self, source: PipelineSource, after: int, version: int) -> bool:
         """Whether there is more of it, or other, than there was."""
         if source.kind == FILES:
             return self.held.ledger.has_changed(self.run, source.name, after=after, until=version)
@@ -276,7 +276,7 @@ class Sources:
 
     # -- rows ------------------------------------------------------------------------------------
 
-    def rows(self, source: Source, after: int, version: int) -> DataFrame:
+    def rows(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         """What came after `after`, up to `version`; 0 means all. Raises InvalidPipelineError with the source's line."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import AnalysisException, ParseException
@@ -286,7 +286,7 @@ class Sources:
         except (AnalysisException, ParseException, Py4JJavaError) as error:  # the last for a format that is not there
             raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
 
-    def _rows(self, source: Source, after: int, version: int) -> DataFrame:
+    def _rows(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         if source.kind == FILES:
             return self._files(source, after, version)
         if source.kind in (TABLE, STREAM):
@@ -298,11 +298,11 @@ class Sources:
         reader = self._reader(source).format("jdbc" if source.kind == JDBC else str(source.format))
         return (reader.option("url", source.where[0]) if source.kind == JDBC else reader).load()
 
-    def _reader(self, source: Source) -> DataFrameReader:
+    def _reader(self, source: PipelineSource) -> DataFrameReader:
         reader = self.spark().read.options(**source.options)
         return reader.schema(source.schema) if source.schema else reader
 
-    def _files(self, source: Source, after: int, version: int) -> DataFrame:
+    def _files(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         new, every = self._listed(source, after, version), self._listed(source, 0, version)
         reader = self._reader(source).format(str(source.format))
         base = base_path(source.where)
@@ -319,10 +319,10 @@ class Sources:
             )
         return reader.load([literal(every[0].path)]).limit(0)
 
-    def _listed(self, source: Source, after: int, version: int) -> list[File]:
+    def _listed(self, source: PipelineSource, after: int, version: int) -> list[File]:
         return list(self.held.ledger.files(self.run, source.name, after=after, until=version))
 
-    def _added(self, source: Source, after: int, version: int) -> DataFrame:
+    def _added(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         target = targets.find(source.table, self.config)
         given = {} if source.kind == STREAM else source.options
         options = {**target.to_options(), **given, "version": str(version)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import LanceNamespaceError
 from lanceway.pipelines import model
 from lanceway.pipelines.file.yaml import at
-from lanceway.pipelines.model import BATCHES, SQL, Pipeline, Source, Transform
+from lanceway.pipelines.model import BATCHES, SQL, Pipeline, PipelineSource, Transform
 from lanceway.pipelines.runs.failures import Named, said
 from lanceway.pipelines.sources.sources import Pins, Sources
 from lanceway.pipelines.transforms import expectations, functions
@@ -65,7 +65,7 @@ class Frames:
         key = self._key(name, after)
         if key not in self._made:
             node = self.pipeline.steps[name]
-            frame = self._source(node, after) if isinstance(node, Source) else self._transform(node, after)
+            frame = self._source(node, after) if isinstance(node, PipelineSource) else self._transform(node, after)
             if isinstance(node, Transform) and self._is_shared(node):
                 frame = frame.persist()
                 self._kept.append(frame)
@@ -76,7 +76,7 @@ class Frames:
         aside = any(rule.into for rule in node.expect)
         return len(model.consumers(self.pipeline, node.name)) + aside > 1
 
-    def _source(self, node: Source, after: After) -> DataFrame:
+    def _source(self, node: PipelineSource, after: After) -> DataFrame:
         return self.sources.rows(node, after[node.name], self.pins[node.name]["version"])
 
     def _transform(self, node: Transform, after: After) -> DataFrame:

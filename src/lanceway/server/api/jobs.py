@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lanceway.access.principal import Principal
-from lanceway.catalogs.contract.job_queue import Desk
+from lanceway.catalogs.contract.job_queue import JobQueue
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
 from lanceway.lake.runs.job_states import STATES
@@ -21,24 +21,24 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.server.api.requests import Handlers, answer, choice, flag, limit
 from lanceway.server.home import METALAKE
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.threads import Work
+from lanceway.server.threads import CatalogThreads
 from lanceway.wire.lance import DELIMITER
 
 NAME = "jobs"
 _CANCEL = "cancel"
 
 
-def handlers(store: LakeStore, work: Work) -> Handlers:
+def handlers(store: LakeStore, work: CatalogThreads) -> Handlers:
     made = _Jobs(store, work)
     return {(NAME, False): {"GET": made.list}, (NAME, True): {"GET": made.describe, "POST": made.cancel}}
 
 
 class _Jobs:
-    def __init__(self, store: LakeStore, work: Work) -> None:
+    def __init__(self, store: LakeStore, work: CatalogThreads) -> None:
         self._store, self._work = store, work
 
-    def _desk(self, who: Principal, *, own: bool) -> Desk:
-        return Desk(self._store, METALAKE, None, who.name, own=own)
+    def _desk(self, who: Principal, *, own: bool) -> JobQueue:
+        return JobQueue(self._store, METALAKE, None, who.name, own=own)
 
     async def list(self, request: Request, who: Principal, _: str) -> Response:
         query = request.query_params

@@ -9,7 +9,7 @@ import msgspec
 from lanceway import __version__
 from lanceway.server.api import openapi_jobs, openapi_runs
 from lanceway.server.api.requests import LARGEST_PAGE, PAGE
-from lanceway.server.api.routes import NewToken
+from lanceway.server.api.routes import TokenRequest
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import JSON
 
@@ -64,7 +64,7 @@ _SCHEMAS = {
 
 def document(root_path: str) -> bytes:
     """The whole description, as JSON."""
-    (wanted,), schemas = msgspec.json.schema_components([NewToken], ref_template="#/components/schemas/{name}")
+    (wanted,), schemas = msgspec.json.schema_components([TokenRequest], ref_template="#/components/schemas/{name}")
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",

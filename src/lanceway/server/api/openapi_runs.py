@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from lanceway.lake.runs.lineage import Edge
+from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.listing import Listed
 from lanceway.lake.runs.runs import Read
 from lanceway.lake.runs.source_files import File
@@ -63,7 +63,7 @@ _REPORT = {
 
 def schemas() -> dict[str, Any]:
     """Bodies and answers, by name."""
-    given = [NewLease, HeldLease, NewRecord, Listed, Edge, Read, File]
+    given = [NewLease, HeldLease, NewRecord, Listed, LineageEdge, Read, File]
     _, found = msgspec.json.schema_components(given, ref_template=_REF)
     edges = _list("Edge")
     return {

@@ -28,7 +28,7 @@ from lanceway.lake.runs.recorder import Recorded
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.api.requests import answer, body, read
 from lanceway.server.http.errors import RouteNotFoundError
-from lanceway.server.threads import Work
+from lanceway.server.threads import CatalogThreads
 
 _LARGEST_RECORD = 64 * 2**20  # bytes: a source may have many files
 
@@ -66,7 +66,7 @@ class NewRecord(Struct):
 class Records:
     """What is written down of runs."""
 
-    def __init__(self, store: LakeStore, work: Work) -> None:
+    def __init__(self, store: LakeStore, work: CatalogThreads) -> None:
         self._store, self._work = store, work
 
     async def take(self, request: Request, who: Principal, _: str) -> Response:

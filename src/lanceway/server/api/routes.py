@@ -32,7 +32,7 @@ from lanceway.server.api.requests import Handler, answer, body, flag, limit, rea
 from lanceway.server.http import request_context
 from lanceway.server.http.auth import principal_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.threads import Work
+from lanceway.server.threads import CatalogThreads
 
 BASE = "/lanceway/v1/"
 _LONGEST_LIFE = 100 * 365 * 24 * 3600  # seconds
@@ -46,7 +46,7 @@ class TokenNotFoundError(InvalidInputError):
     status = 404
 
 
-class NewToken(msgspec.Struct):
+class TokenRequest(msgspec.Struct):
     """What is asked for: a token of this user, one's own if none is named, that lives for so many seconds."""
 
     user: str | None = None
@@ -57,7 +57,7 @@ class NewToken(msgspec.Struct):
 class LancewayApi:
     """An ASGI application behind `Authentication`."""
 
-    def __init__(self, store: LakeStore, work: Work) -> None:
+    def __init__(self, store: LakeStore, work: CatalogThreads) -> None:
         self._store, self._work = store, work
         self._handlers: Mapping[tuple[str, bool], Mapping[str, Handler]] = {
             ("me", False): {"GET": self._me},
@@ -126,5 +126,5 @@ def _refuse_nobody(who: Principal) -> None:
         raise UnauthenticatedError("Tokens belong to users, and this request says of none. Send a token of yours.")
 
 
-def _read(content: bytes) -> NewToken:
-    return NewToken() if content.strip() in (b"", b"null") else read(content, NewToken, "request for a token")
+def _read(content: bytes) -> TokenRequest:
+    return TokenRequest() if content.strip() in (b"", b"null") else read(content, TokenRequest, "request for a token")

@@ -31,7 +31,7 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree.names import checked_text
 from lanceway.server.api.records import Records
 from lanceway.server.api.requests import Handlers, answer, choice, flag, limit, number
-from lanceway.server.threads import Work
+from lanceway.server.threads import CatalogThreads
 
 STATES = (runs.RUNNING, runs.DONE, runs.FAILED, runs.STOPPED, runs.GIVEN_UP, listing.KILLED)
 DIRECTIONS, FORMATS = ("both", "upstream", "downstream"), ("json", "svg")
@@ -52,7 +52,7 @@ class RunNotFoundError(InvalidInputError):
 class Runs:
     """What is shown of runs."""
 
-    def __init__(self, store: LakeStore, work: Work) -> None:
+    def __init__(self, store: LakeStore, work: CatalogThreads) -> None:
         self._store, self._work = store, work
 
     async def pipelines(self, request: Request, who: Principal, _: str) -> Response:
@@ -195,7 +195,7 @@ def _span(query: dict[str, str]) -> dict[str, int]:
     return {name: number(name, query.get(name, "0")) for name in ("after", "until")}
 
 
-def handlers(store: LakeStore, work: Work) -> Handlers:
+def handlers(store: LakeStore, work: CatalogThreads) -> Handlers:
     """What is to be served under which names."""
     looking, writing = Runs(store, work), Records(store, work)
     return {

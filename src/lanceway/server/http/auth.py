@@ -12,12 +12,15 @@ from lanceway.access.authenticator import API_KEY, AUTHORIZATION, Authenticator
 from lanceway.access.principal import Principal
 from lanceway.errors import UnauthenticatedError
 from lanceway.server.http import request_context
-from lanceway.server.threads import Lane, Work
+from lanceway.server.threads import CatalogThreads, ThreadLane
 
 KEY = "lanceway.principal"  # in an ASGI scope
 _HEADERS = {name.encode(): name for name in (AUTHORIZATION, API_KEY)}
 # Tokens of the lake's own never wait behind an issuer that does not answer.
-_TOKENS, _ISSUER = Lane("of tokens", threads=8, deadline=30.0), Lane("of the issuer's keys", threads=8, deadline=15.0)
+_TOKENS, _ISSUER = (
+    ThreadLane("of tokens", threads=8, deadline=30.0),
+    ThreadLane("of the issuer's keys", threads=8, deadline=15.0),
+)
 _FOREIGN = "issuer"
 
 
@@ -35,7 +38,7 @@ class Authentication:
 
     def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app, self._authenticator = app, authenticator
-        self._work = Work(_TOKENS, {_FOREIGN: _ISSUER})
+        self._work = CatalogThreads(_TOKENS, {_FOREIGN: _ISSUER})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

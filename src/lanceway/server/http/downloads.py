@@ -24,8 +24,8 @@ from lanceway.server.http.limits import (
     PIECE_BYTES,
     WHOLE_ANSWER_BYTES,
 )
-from lanceway.server.lance.answers import JSON, Answer, Header, send_answer
-from lanceway.server.threads import Work
+from lanceway.server.lance.answers import JSON, EncodedAnswer, Header, send_answer
+from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.tables.read.ipc import Part
 from lanceway.tables.schema import arrow_json
@@ -54,7 +54,7 @@ def wants_json(headers: Iterable[Header]) -> bool:
 
 
 @dataclass(slots=True)
-class Outflow:
+class DownloadStream:
     """An answer that has begun: its first bytes, and what makes the rest."""
 
     first: list[Part]
@@ -62,7 +62,7 @@ class Outflow:
     is_whole: bool
 
 
-def begin(reader: pa.RecordBatchReader) -> Outflow:
+def begin(reader: pa.RecordBatchReader) -> DownloadStream:
     """Make the first part of an answer, up to a size that is worth sending by itself."""
     batches = ipc.stream_parts(reader, file_format=True)
     parts = next(batches)  # the schema alone
@@ -71,8 +71,8 @@ def begin(reader: pa.RecordBatchReader) -> Outflow:
         parts += batch
         length += _length(batch)
         if length >= WHOLE_ANSWER_BYTES:
-            return Outflow(_pieces(parts), _handed_over(batches), is_whole=False)
-    return Outflow(parts, iter(()), is_whole=True)
+            return DownloadStream(_pieces(parts), _handed_over(batches), is_whole=False)
+    return DownloadStream(parts, iter(()), is_whole=True)
 
 
 def _handed_over(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
@@ -111,10 +111,12 @@ def _length(parts: list[Part]) -> int:
     return sum(map(len, parts))
 
 
-async def send_rows(outflow: Outflow, work: Work, mount: str | None, receive: Receive, send: Send) -> None:
+async def send_rows(
+    outflow: DownloadStream, work: CatalogThreads, mount: str | None, receive: Receive, send: Send
+) -> None:
     """Send an answer, one batch after the other, as fast as the client takes them and no longer than it is there."""
     if outflow.is_whole:
-        await send_answer(send, Answer(200, b"".join(outflow.first), [ARROW]))
+        await send_answer(send, EncodedAnswer(200, b"".join(outflow.first), [ARROW]))
         return
     gone = asyncio.ensure_future(_until_gone(receive))
     try:
@@ -149,7 +151,7 @@ async def _until_gone(receive: Receive) -> None:
 # -- JSON ----------------------------------------------------------------------------------------
 
 
-def as_json(reader: pa.RecordBatchReader) -> Answer:
+def as_json(reader: pa.RecordBatchReader) -> EncodedAnswer:
     """All rows of an answer with their schema. Raises InvalidInputError if they are too many."""
     rows: list[bytes] = []
     size = 0
@@ -162,7 +164,7 @@ def as_json(reader: pa.RecordBatchReader) -> Answer:
             if size > JSON_ROWS_BYTES:
                 raise _too_many()
     schema = arrow_json.schema(reader.schema).to_dict()
-    return Answer(200, b'{"schema":%b,"rows":[%b]}' % (msgspec.json.encode(schema), b",".join(rows)), [JSON])
+    return EncodedAnswer(200, b'{"schema":%b,"rows":[%b]}' % (msgspec.json.encode(schema), b",".join(rows)), [JSON])
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

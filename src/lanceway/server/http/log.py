@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import msgspec
 
 from lanceway.access.tokens import without_secrets
-from lanceway.server.http.request_context import Exchange
+from lanceway.server.http.request_context import RequestContext
 
 ACCESS = logging.getLogger("lanceway.access")
 _SERVER = logging.getLogger("lanceway.server")
@@ -48,7 +48,7 @@ def settings() -> dict[str, Any]:
     }
 
 
-class Gathering(logging.StreamHandler[TextIO]):
+class BufferedHandler(logging.StreamHandler[TextIO]):
     """Writes what has gathered a few times a second, instead of each line by itself. A problem is written at once."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -97,7 +97,7 @@ class Gathering(logging.StreamHandler[TextIO]):
                     self.stream.flush()
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as a JSON object. What a record was given as `extra={"facts": …}` stands beside its message."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -122,7 +122,7 @@ class Line:
     method: str
     path: str
     client: str | None
-    exchange: Exchange
+    exchange: RequestContext
 
     def facts(self) -> dict[str, Any]:
         asked = self.exchange
@@ -142,26 +142,26 @@ class Line:
         return _written(self.moment, "info", _REQUEST, self.facts())
 
 
-def access(scope: Any, exchange: Exchange, path: str) -> None:
+def access(scope: Any, exchange: RequestContext, path: str) -> None:
     """The line that each request gets. A record of `logging` for each would cost more than many an answer."""
     if not ACCESS.isEnabledFor(logging.INFO):
         return
     client = scope.get("client")
     line = Line(time.time(), exchange.seconds, scope["method"], path, client[0] if client else None, exchange)
     handlers = ACCESS.handlers or (ACCESS.parent.handlers if ACCESS.parent else [])
-    if len(handlers) == 1 and isinstance(handlers[0], Gathering):
+    if len(handlers) == 1 and isinstance(handlers[0], BufferedHandler):
         handlers[0].gather(line)
     else:  # somebody has set up logging in another way
         ACCESS.info(_REQUEST, extra={"facts": line.facts()})
 
 
-def failed(message: str, exchange: Exchange, error: BaseException) -> None:
+def failed(message: str, exchange: RequestContext, error: BaseException) -> None:
     """Something that is not expected, with all that is known of it."""
     facts = {"request_id": exchange.request_id, "operation": exchange.operation}
     _SERVER.error(message, exc_info=error, extra={"facts": facts})
 
 
-def told(message: str, exchange: Exchange, error: BaseException) -> None:
+def told(message: str, exchange: RequestContext, error: BaseException) -> None:
     """Why a request failed on our side, where the answer says it too."""
     facts = {"request_id": exchange.request_id, "operation": exchange.operation, "error": str(error)}
     _SERVER.warning(message, extra={"facts": facts})

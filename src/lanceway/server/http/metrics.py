@@ -9,7 +9,7 @@ from __future__ import annotations
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from lanceway.server.http.request_context import Exchange
+from lanceway.server.http.request_context import RequestContext
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -47,7 +47,7 @@ class Metrics:
     def begin(self) -> None:
         self._running.inc()
 
-    def end(self, exchange: Exchange) -> None:
+    def end(self, exchange: RequestContext) -> None:
         self._running.dec()
         key = (exchange.operation, exchange.status)
         found = self._counted.get(key)

@@ -10,14 +10,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lanceway.errors import LanceNamespaceError
 from lanceway.server.http import errors, log, request_context
 from lanceway.server.http.metrics import Metrics
-from lanceway.server.http.request_context import Exchange
+from lanceway.server.http.request_context import RequestContext
 from lanceway.wire.lance import REQUEST_ID
 
 _REQUEST_ID = REQUEST_ID.encode()
 _SERVER_ERRORS = 500
 
 
-class Edge:
+class RequestMiddleware:
     """Surrounds an application. Any error of the contract that leaves it becomes the protocol's answer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -27,7 +27,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked = Exchange(request_context.request_id(scope["headers"]))
+        asked = RequestContext(request_context.request_id(scope["headers"]))
         scope[request_context.KEY] = asked
         stamp = (_REQUEST_ID, asked.request_id.encode())
         path = scope["raw_path"].decode("latin-1")
@@ -47,7 +47,7 @@ class Edge:
             self._metrics.end(asked)
             log.access(scope, asked, path)
 
-    async def _answered(self, asked: Exchange, scope: Scope, receive: Receive, answer: Send) -> None:
+    async def _answered(self, asked: RequestContext, scope: Scope, receive: Receive, answer: Send) -> None:
         try:
             await self._app(scope, receive, answer)
         except LanceNamespaceError as error:
@@ -59,7 +59,7 @@ class Edge:
             log.failed("A request failed in a way that is not expected.", asked, error)
             await self._refuse(asked, error, answer)
 
-    async def _refuse(self, asked: Exchange, error: Exception, answer: Send) -> None:
+    async def _refuse(self, asked: RequestContext, error: Exception, answer: Send) -> None:
         """Say what is wrong. Once the answer has begun it is too late: left unfinished, its connection is cut."""
         if asked.status:
             log.told("An answer broke off.", asked, error)

@@ -19,10 +19,10 @@ class Protocol(HttpToolsProtocol):
     """What `uvicorn.Config` takes as `http`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Joining(transport, self.loop))
+        super().connection_made(CoalescingTransport(transport, self.loop))
 
 
-class Joining(asyncio.Transport):
+class CoalescingTransport(asyncio.Transport):
     """A transport that keeps a small write for the one that follows, until the event loop's next turn at most."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:

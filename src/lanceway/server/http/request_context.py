@@ -18,7 +18,7 @@ _SANE = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestContext:
     request_id: str
     operation: str = "unknown"
     user: str | None = None
@@ -31,8 +31,8 @@ class Exchange:
         return time.perf_counter() - self.started
 
 
-def of(scope: Any) -> Exchange:
-    found: Exchange = scope[KEY]
+def of(scope: Any) -> RequestContext:
+    found: RequestContext = scope[KEY]
     return found
 
 

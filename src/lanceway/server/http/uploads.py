@@ -85,7 +85,7 @@ def _too_large(most: int) -> BodyTooLargeError:
     )
 
 
-class Inflow:
+class UploadStream:
     """A body between the event loop, which fills it, and a thread, which reads it like a file.
 
     It holds a bounded number of bytes: whoever fills it waits until some have been read. An error that

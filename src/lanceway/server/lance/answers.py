@@ -14,7 +14,7 @@ from lanceway.errors import InternalError
 from lanceway.server.lance import fields
 from lanceway.server.lance.safe_options import without_secrets
 from lanceway.wire import lance
-from lanceway.wire.lance import Route
+from lanceway.wire.lance import LanceRoute
 
 JSON = (b"content-type", lance.JSON.encode())
 
@@ -22,7 +22,7 @@ Header = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EncodedAnswer:
     """A whole answer, ready to be sent."""
 
     status: int
@@ -30,17 +30,17 @@ class Answer:
     headers: list[Header] = field(default_factory=list)
 
 
-async def send_answer(send: Send, answer: Answer) -> None:
+async def send_answer(send: Send, answer: EncodedAnswer) -> None:
     headers = [(b"content-length", str(len(answer.body)).encode()), *answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def written(route: Route, response: Any) -> Answer:
+def written(route: LanceRoute, response: Any) -> EncodedAnswer:
     """A catalog's response as the route's answer. Run where the response was made: it may be large."""
-    if route.answer is lance.Answer.EMPTY:
-        return Answer(route.status, b"", fields.to_headers(_context(response)))
-    return Answer(route.status, _BODIES[route.answer](response), [JSON, *fields.to_headers(_context(response))])
+    if route.answer is lance.Success.EMPTY:
+        return EncodedAnswer(route.status, b"", fields.to_headers(_context(response)))
+    return EncodedAnswer(route.status, _BODIES[route.answer](response), [JSON, *fields.to_headers(_context(response))])
 
 
 def _model(response: Any) -> bytes:
@@ -67,11 +67,11 @@ def _map(response: Any) -> bytes:
     return msgspec.json.encode(_get(response, "metadata") or {})
 
 
-_BODIES: Mapping[lance.Answer, Callable[[Any], bytes]] = {
-    lance.Answer.MODEL: _model,
-    lance.Answer.COUNT: _count,
-    lance.Answer.TEXT: _text,
-    lance.Answer.MAP: _map,
+_BODIES: Mapping[lance.Success, Callable[[Any], bytes]] = {
+    lance.Success.MODEL: _model,
+    lance.Success.COUNT: _count,
+    lance.Success.TEXT: _text,
+    lance.Success.MAP: _map,
 }
 
 

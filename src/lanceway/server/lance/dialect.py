@@ -18,14 +18,14 @@ from lanceway.catalogs.federated.tree import canonical
 from lanceway.server.http import downloads, request_context, uploads
 from lanceway.server.http.auth import principal_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.http.uploads import Inflow
+from lanceway.server.http.uploads import UploadStream
 from lanceway.server.lance import fields
-from lanceway.server.lance.answers import Answer, send_answer, written
+from lanceway.server.lance.answers import EncodedAnswer, send_answer, written
 from lanceway.server.lance.view import View
-from lanceway.server.threads import Work
+from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.wire import lance
-from lanceway.wire.lance import Body, Match, Route
+from lanceway.wire.lance import Body, LanceRoute, Match
 
 # A catalog's views for those who ask are cheap, and this many are kept.
 _VIEWS = 1024
@@ -39,7 +39,9 @@ _OF_THE_ROOT = frozenset({"create_namespace", "describe_namespace", "drop_namesp
 class LanceDialect:
     """Serves the tree of all catalogs as Lance REST."""
 
-    def __init__(self, tree: FederatedCatalog, work: Work, max_body_bytes: int, allowed: AllowedLocations) -> None:
+    def __init__(
+        self, tree: FederatedCatalog, work: CatalogThreads, max_body_bytes: int, allowed: AllowedLocations
+    ) -> None:
         self._tree, self._work, self._most, self._allowed = tree, work, max_body_bytes, allowed
         self._views: dict[tuple[str, bool], View] = {}
 
@@ -56,7 +58,7 @@ class LanceDialect:
         catalog, mount = self._view(principal_of(scope)), _mount(route, request)
         if route.body is Body.ARROW:
             await send_answer(send, await self._upload(route, catalog, mount, request, receive))
-        elif route.answer is lance.Answer.ARROW:
+        elif route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
         elif route.operation == _EVERYWHERE:
             await send_answer(send, written(route, await self._list_all(catalog, request)))
@@ -94,10 +96,10 @@ class LanceDialect:
             await downloads.send_rows(outflow, self._work, mount, receive, send)
 
     async def _upload(
-        self, route: Route, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
-    ) -> Answer:
+        self, route: LanceRoute, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
+    ) -> EncodedAnswer:
         """Let the catalog read what the client sends, while it is sent."""
-        inflow = Inflow()
+        inflow = UploadStream()
         answer = self._work.upload(mount, _take_in, route, catalog, request, inflow)
         filling = asyncio.ensure_future(inflow.fill(receive, self._most))
         try:
@@ -123,7 +125,7 @@ class LanceDialect:
         return view
 
 
-def _found(scope: Scope) -> tuple[Route, Match]:
+def _found(scope: Scope) -> tuple[LanceRoute, Match]:
     """The operation of a path. Names may hold an encoded slash, so the path is read as it came."""
     raw: bytes = scope["raw_path"]
     match = lance.match(raw[len(scope["root_path"].encode()) :].decode(errors="surrogateescape"))
@@ -136,7 +138,7 @@ def _found(scope: Scope) -> tuple[Route, Match]:
     return route, match
 
 
-def _mount(route: Route, request: Mapping[str, Any]) -> str | None:
+def _mount(route: LanceRoute, request: Mapping[str, Any]) -> str | None:
     """The catalog that a request is for: the first name of its identifier, or of the first one in a batch."""
     id_ = request.get("id") if route.has_id else _first_id(request)
     if not isinstance(id_, list) or not id_ or not isinstance(id_[0], str):
@@ -160,17 +162,17 @@ def _listed(request: Mapping[str, Any], name: str) -> list[Any]:
 # -- on a catalog's thread -----------------------------------------------------------------------
 
 
-def _ask(route: Route, catalog: View, request: Mapping[str, Any]) -> Answer:
+def _ask(route: LanceRoute, catalog: View, request: Mapping[str, Any]) -> EncodedAnswer:
     return written(route, getattr(catalog, route.operation)(request))
 
 
-def _take_in(route: Route, catalog: View, request: Mapping[str, Any], inflow: Inflow) -> Answer:
+def _take_in(route: LanceRoute, catalog: View, request: Mapping[str, Any], inflow: UploadStream) -> EncodedAnswer:
     return written(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(inflow)))
 
 
-def _begin_query(catalog: View, request: Mapping[str, Any]) -> downloads.Outflow:
+def _begin_query(catalog: View, request: Mapping[str, Any]) -> downloads.DownloadStream:
     return downloads.begin(catalog.query_table_stream(accept(QueryTableRequest, request)))
 
 
-def _query_as_json(catalog: View, request: Mapping[str, Any]) -> Answer:
+def _query_as_json(catalog: View, request: Mapping[str, Any]) -> EncodedAnswer:
     return downloads.as_json(catalog.query_table_stream(accept(QueryTableRequest, request)))

@@ -12,7 +12,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.tables.storage import options
 from lanceway.wire import lance
-from lanceway.wire.lance import Body, Match, Route
+from lanceway.wire.lance import Body, LanceRoute, Match
 
 _MOST_PARAMETERS = 1000
 _DELIMITER = "delimiter"
@@ -40,7 +40,7 @@ def read_delimiter(pairs: Sequence[tuple[str, str]]) -> str:
     return given[-1] if given else lance.DELIMITER
 
 
-def read_id(route: Route, match: Match, delimiter: str) -> list[str] | None:
+def read_id(route: LanceRoute, match: Match, delimiter: str) -> list[str] | None:
     """The identifier in the path; None for the operations that have none."""
     if not route.has_id or match.id is None:
         return None
@@ -54,7 +54,7 @@ def _identifier(text: str, delimiter: str) -> Identifier:
 
 
 def collect(
-    route: Route,
+    route: LanceRoute,
     match: Match,
     id_: list[str] | None,
     delimiter: str,
@@ -85,7 +85,7 @@ def collect(
     return fields
 
 
-def _of_body(route: Route, body: object) -> dict[str, Any]:
+def _of_body(route: LanceRoute, body: object) -> dict[str, Any]:
     if body is None:
         return {}
     if not isinstance(body, dict):

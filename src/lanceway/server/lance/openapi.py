@@ -15,16 +15,16 @@ from pydantic.json_schema import models_json_schema
 from lanceway import __version__
 from lanceway.catalogs.contract.operations import REQUESTS
 from lanceway.wire import lance
-from lanceway.wire.lance import ROUTES, Body, Kind, Route
+from lanceway.wire.lance import ROUTES, Body, LanceRoute, QueryEncoding
 
 _MAP = {"type": "object", "additionalProperties": {"type": "string"}}
 _BINARY = {"type": "string", "format": "binary"}
-_KINDS: Mapping[Kind, dict[str, Any]] = {
-    Kind.TEXT: {"type": "string"},
-    Kind.NUMBER: {"type": "integer"},
-    Kind.FLAG: {"type": "boolean"},
-    Kind.LIST: {"type": "array", "items": {"type": "string"}},
-    Kind.MAP: {"type": "string", "contentMediaType": lance.JSON, "description": "A JSON object of strings."},
+_KINDS: Mapping[QueryEncoding, dict[str, Any]] = {
+    QueryEncoding.TEXT: {"type": "string"},
+    QueryEncoding.NUMBER: {"type": "integer"},
+    QueryEncoding.FLAG: {"type": "boolean"},
+    QueryEncoding.LIST: {"type": "array", "items": {"type": "string"}},
+    QueryEncoding.MAP: {"type": "string", "contentMediaType": lance.JSON, "description": "A JSON object of strings."},
 }
 _REFUSALS = {
     **dict.fromkeys(lance.STATUS.values(), "The error with its code, as the protocol has it."),
@@ -87,7 +87,7 @@ def _schemas() -> tuple[Mapping[tuple[str, str], Any], dict[str, Any]]:
     return by_operation, document["$defs"]
 
 
-def _operation(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+def _operation(route: LanceRoute, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
     told = {
         "operationId": "".join(word.capitalize() for word in route.operation.split("_")),
         "tags": [route.parts[1]],
@@ -99,7 +99,7 @@ def _operation(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, A
     return told
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
+def _parameters(route: LanceRoute) -> list[dict[str, Any]]:
     names = [part[1:-1] for part in route.parts if part.startswith("{")]
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for name in names
@@ -112,21 +112,21 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     return [*in_path, *in_query]
 
 
-def _content(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+def _content(route: LanceRoute, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
     if route.body is Body.ARROW:
         return {lance.ARROW_STREAM: {"schema": _BINARY}}
     return {lance.JSON: {"schema": _MAP if route.body is Body.MAP else refs[(route.operation, "validation")]}}
 
 
-def _success(route: Route, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    schemas: Mapping[lance.Answer, Any] = {
-        lance.Answer.COUNT: {"type": "integer"},
-        lance.Answer.TEXT: {"type": "string"},
-        lance.Answer.MAP: _MAP,
+def _success(route: LanceRoute, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    schemas: Mapping[lance.Success, Any] = {
+        lance.Success.COUNT: {"type": "integer"},
+        lance.Success.TEXT: {"type": "string"},
+        lance.Success.MAP: _MAP,
     }
-    if route.answer is lance.Answer.EMPTY:
+    if route.answer is lance.Success.EMPTY:
         return {"description": "It is there."}
-    if route.answer is lance.Answer.ARROW:
+    if route.answer is lance.Success.ARROW:
         rows = {"type": "object", "required": ["schema", "rows"], "properties": {"rows": {"type": "array"}}}
         return {
             "description": "The rows. As JSON if that alone is accepted, and then not too many.",

@@ -8,7 +8,7 @@ from typing import Any
 from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
 
-from lanceway.catalogs.federated.catalog import FederatedCatalog, Step
+from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.server.lance.safe_options import without_secrets
 
@@ -27,7 +27,7 @@ class View(Forwarder):
         answer = self._tree.glance(operation, names, fields)
         return None if answer is None else without_secrets(answer)
 
-    def listing(self, request: ListTablesRequest) -> Generator[Step, Any, ListTablesResponse]:
+    def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
         """The tables of all catalogs, step by step."""
         return self._tree.listing(request)
 

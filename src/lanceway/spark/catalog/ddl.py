@@ -24,7 +24,7 @@ from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields
 from lanceway.writes import destination
 from lanceway.writes.plan import new_schema
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ class NewTable:
         return cls(schema.with_metadata({**properties} or None), properties, vectors)
 
 
-def create(target: Target, table: NewTable, mode: str) -> None:
+def create(target: TableRef, table: NewTable, mode: str) -> None:
     """Make a table without rows; mode `overwrite` puts it in the place of one that is there."""
     import pyarrow as pa
 
@@ -141,7 +141,7 @@ def _refuse_what_lance_has_not(asked: Mapping[str, Any], properties: Mapping[str
 Change = Mapping[str, Any]
 
 
-def alter(target: Target, changes: Sequence[Change]) -> None:
+def alter(target: TableRef, changes: Sequence[Change]) -> None:
     """Carry out the changes of one statement. Spark gives one kind at a time, and each kind makes one version."""
     kinds = {change["change"] for change in changes}
     if len(kinds) != 1:
@@ -151,7 +151,7 @@ def alter(target: Target, changes: Sequence[Change]) -> None:
     return _KINDS[kinds.pop()](target, changes)
 
 
-def set_properties(target: Target, new: Mapping[str, str], old: Iterable[str]) -> None:
+def set_properties(target: TableRef, new: Mapping[str, str], old: Iterable[str]) -> None:
     """The contract replaces a table's metadata whole, so what is to stay is sent again."""
     gone = set(old)
     kept = properties_of(target.open().schema)
@@ -160,13 +160,13 @@ def set_properties(target: Target, new: Mapping[str, str], old: Iterable[str]) -
     target.catalog().update_table_schema_metadata(request)
 
 
-def _properties(target: Target, changes: Sequence[Change]) -> None:
+def _properties(target: TableRef, changes: Sequence[Change]) -> None:
     new = {change["key"]: change["value"] for change in changes if change["change"] == "set"}
     vector_sizes(new)
     set_properties(target, new, [change["key"] for change in changes if change["change"] == "unset"])
 
 
-def _add(target: Target, changes: Sequence[Change]) -> None:
+def _add(target: TableRef, changes: Sequence[Change]) -> None:
     """New columns are null in the rows there are. A property `lance.vector.NAME` makes one a vector."""
     from pyspark.sql.types import StructType
 
@@ -196,17 +196,17 @@ def _add(target: Target, changes: Sequence[Change]) -> None:
     _set_comments(target, {_path(change): change["comment"] for change in changes if change["comment"]})
 
 
-def _alter_columns(target: Target, changes: Sequence[Change], entry: Callable[[Change], dict[str, Any]]) -> None:
+def _alter_columns(target: TableRef, changes: Sequence[Change], entry: Callable[[Change], dict[str, Any]]) -> None:
     alterations = [{"path": _path(change), **entry(change)} for change in changes]
     request = AlterTableAlterColumnsRequest.model_validate({"id": list(target.id), "alterations": alterations})
     target.catalog().alter_table_alter_columns(request)
 
 
-def _rename(target: Target, changes: Sequence[Change]) -> None:
+def _rename(target: TableRef, changes: Sequence[Change]) -> None:
     _alter_columns(target, changes, lambda change: {"rename": change["to"]})
 
 
-def _type(target: Target, changes: Sequence[Change]) -> None:
+def _type(target: TableRef, changes: Sequence[Change]) -> None:
     """Lance writes a column of another type anew, and without its comment."""
     own = target.open().schema
     comments = {_path(change): comment_of(fields.find(own, _path(change))) for change in changes}
@@ -214,15 +214,15 @@ def _type(target: Target, changes: Sequence[Change]) -> None:
     _set_comments(target, {path: comment for path, comment in comments.items() if comment})
 
 
-def _nullable(target: Target, changes: Sequence[Change]) -> None:
+def _nullable(target: TableRef, changes: Sequence[Change]) -> None:
     _alter_columns(target, changes, lambda change: {"nullable": change["nullable"]})
 
 
-def _comment(target: Target, changes: Sequence[Change]) -> None:
+def _comment(target: TableRef, changes: Sequence[Change]) -> None:
     _set_comments(target, {_path(change): change["comment"] for change in changes})
 
 
-def _set_comments(target: Target, comments: Mapping[str, str]) -> None:
+def _set_comments(target: TableRef, comments: Mapping[str, str]) -> None:
     if not comments:
         return
     key = COMMENT.decode()
@@ -231,7 +231,7 @@ def _set_comments(target: Target, comments: Mapping[str, str]) -> None:
     target.catalog().update_field_metadata(request)
 
 
-def _drop(target: Target, changes: Sequence[Change]) -> None:
+def _drop(target: TableRef, changes: Sequence[Change]) -> None:
     columns = [_path(change) for change in changes]
     target.catalog().alter_table_drop_columns(AlterTableDropColumnsRequest(id=list(target.id), columns=columns))
 
@@ -249,7 +249,7 @@ def _described(type_: Any) -> Any:
     return arrow_json.data_type(arrow).model_dump(by_alias=True, exclude_none=True)
 
 
-_KINDS: Mapping[str, Callable[[Target, Sequence[Change]], None]] = MappingProxyType(
+_KINDS: Mapping[str, Callable[[TableRef, Sequence[Change]], None]] = MappingProxyType(
     {
         "set": _properties,
         "unset": _properties,

@@ -27,7 +27,7 @@ from lanceway.spark.read import scan
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, check_names, spark_schema
 from lanceway.spark.write import rewrite
 from lanceway.tables.errors import translated
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 if TYPE_CHECKING:
     import lance
@@ -63,13 +63,13 @@ _HIDDEN = {
 }
 
 
-def target_of(asked: Asked) -> Target:
+def target_of(asked: Asked) -> TableRef:
     settings = tuple(sorted(asked["settings"].items()))
     return replace(_root(asked["catalog"], settings, Path.cwd()), id=tuple(asked["id"]))
 
 
 @lru_cache(maxsize=64)
-def _root(name: str, settings: tuple[tuple[str, str], ...], _here: Path) -> Target:
+def _root(name: str, settings: tuple[tuple[str, str], ...], _here: Path) -> TableRef:
     """The root of a catalog: what its settings say, else what `lanceway.toml` says of its name.
 
     Relative paths are relative to where the process is when they are asked for.
@@ -78,10 +78,10 @@ def _root(name: str, settings: tuple[tuple[str, str], ...], _here: Path) -> Targ
     options = {f"namespace.{key}": value for key, value in given.items() if key != "namespace"}
     if "type" not in given:
         options["namespace"] = given.get("namespace", name)
-    return Target.of({**options, "table": json.dumps(["-"])})
+    return TableRef.of({**options, "table": json.dumps(["-"])})
 
 
-def open_(target: Target, asked: Asked) -> lance.LanceDataset:
+def open_(target: TableRef, asked: Asked) -> lance.LanceDataset:
     """The version that is asked for: by its number, its tag, its time, or the latest."""
     if "micros" in asked:
         return target.open(asof=datetime.fromtimestamp(asked["micros"] / 1_000_000, UTC))
@@ -96,7 +96,7 @@ def open_(target: Target, asked: Asked) -> lance.LanceDataset:
         raise TableTagNotFoundError(f"{error} VERSION AS OF takes the number of a version or a tag.") from error
 
 
-def describe(target: Target, opened: lance.LanceDataset) -> dict[str, Any]:
+def describe(target: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
     schema = spark_schema(opened.schema)
     check_names(schema, target.name)
     version = int(opened.version)

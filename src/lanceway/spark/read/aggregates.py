@@ -29,7 +29,7 @@ _LARGEST_SUM = 2**63
 
 
 @dataclass(frozen=True)
-class Function:
+class AggregateCall:
     """One aggregate: of a column, or of all rows."""
 
     name: str
@@ -41,14 +41,14 @@ class Aggregation:
     """What is computed, for each of the groups by these columns. Its schema has the groups first."""
 
     group: tuple[str, ...]
-    functions: tuple[Function, ...]
+    functions: tuple[AggregateCall, ...]
     schema: StructType
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Self:
         from pyspark.sql.types import StructType
 
-        functions = tuple(Function(function["name"], function.get("column")) for function in asked["functions"])
+        functions = tuple(AggregateCall(function["name"], function.get("column")) for function in asked["functions"])
         return cls(tuple(asked["group"]), functions, StructType.fromJson(asked["schema"]))
 
 
@@ -108,7 +108,7 @@ def _aggregated(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
     )
 
 
-def _call(function: Function) -> tuple[Any, ...]:
+def _call(function: AggregateCall) -> tuple[Any, ...]:
     from pyarrow import compute
 
     if function.name == COUNT_ALL:
@@ -124,7 +124,7 @@ def _as_they_are(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
     import pyarrow as pa
     from pyarrow import compute
 
-    def value(function: Function) -> pa.ChunkedArray | pa.Array:
+    def value(function: AggregateCall) -> pa.ChunkedArray | pa.Array:
         if function.name == COUNT_ALL:
             return pa.repeat(1, rows.num_rows)
         column = rows[function.column]

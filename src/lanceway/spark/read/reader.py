@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from lanceway.writes.options import ReadOptions
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 
-def pin(target: Target, read: ReadOptions) -> tuple[ReadOptions, lance.LanceDataset]:
+def pin(target: TableRef, read: ReadOptions) -> tuple[ReadOptions, lance.LanceDataset]:
     """What to read, by the number of its version, whatever way the version was asked for."""
     dataset = target.open(version=read.version, tag=read.tag, branch=read.branch, asof=read.asof)
     branch = read.branch
@@ -48,7 +48,7 @@ def pin(target: Target, read: ReadOptions) -> tuple[ReadOptions, lance.LanceData
     return replace(read, version=int(dataset.version), branch=branch, tag=None, asof=None), dataset
 
 
-def schema_of(target: Target, read: ReadOptions, dataset: lance.LanceDataset) -> pa.Schema:
+def schema_of(target: TableRef, read: ReadOptions, dataset: lance.LanceDataset) -> pa.Schema:
     """The columns of what is read, in Lance's types. Raises TableColumnNotFoundError."""
     import pyarrow as pa
 
@@ -60,14 +60,14 @@ def schema_of(target: Target, read: ReadOptions, dataset: lance.LanceDataset) ->
     return pa.schema([*fields, *(pa.field(name, pa.uint64(), nullable=False) for name, asked in wanted if asked)])
 
 
-def field_of(target: Target, schema: pa.Schema, name: str) -> pa.Field:
+def field_of(target: TableRef, schema: pa.Schema, name: str) -> pa.Field:
     """A column by its name. Raises TableColumnNotFoundError, naming those there are."""
     if name not in schema.names:
         raise TableColumnNotFoundError(f"{target.name} has no column {name!r}. It has: {', '.join(schema.names)}.")
     return schema.field(name)
 
 
-def named(target: Target) -> Table:
+def named(target: TableRef) -> Table:
     """For messages alone: to know where a table lies, its catalog would have to be asked."""
     return Table(target.name, "")
 
@@ -153,7 +153,7 @@ _BATCH_BYTES, _LEAST_ROWS, _MOST_ROWS = 2 * 2**20, 8_192, 65_536
 
 
 @dataclass(frozen=True)
-class Share(InputPartition):
+class ReadTask(InputPartition):
     """What one task reads: fragments of a version, or all of it."""
 
     read: ReadOptions
@@ -166,7 +166,7 @@ class LanceReader(DataSourceReader):
     Without, it takes none: Spark by itself would apply them to every later query of the same data frame.
     """
 
-    def __init__(self, target: Target, read: ReadOptions, schema: StructType, *, takes_filters: bool = False) -> None:
+    def __init__(self, target: TableRef, read: ReadOptions, schema: StructType, *, takes_filters: bool = False) -> None:
         self._target, self._read, self._schema, self._takes_filters = target, read, schema, takes_filters
         self._pushed: list[str] = []
         self._planned: tuple[ReadOptions, lance.LanceDataset] | None = None
@@ -205,13 +205,13 @@ class LanceReader(DataSourceReader):
         """At least one: Spark would invent one of its own for none."""
         read, dataset = self._plan()
         if read.searches or read.limit is not None:
-            return [Share(read, None)]
+            return [ReadTask(read, None)]
         if read.partitions is None:
             with translated(named(self._target), "Looking for rows by an index"):
                 few = indexed_fragments(dataset, filters.both(read.filter, *self._pushed))
             if few is not None:
-                return [Share(read, few)]
-        return [Share(read, ids) for ids in shares(dataset, read.partitions)]
+                return [ReadTask(read, few)]
+        return [ReadTask(read, ids) for ids in shares(dataset, read.partitions)]
 
     @plainly()
     def found(self) -> Iterator[pa.RecordBatch] | None:
@@ -221,7 +221,7 @@ class LanceReader(DataSourceReader):
             return None
         with translated(named(self._target), "Looking for rows by an index"):
             few = indexed_fragments(dataset, filters.both(read.filter, *self._pushed), _AT_ONCE)
-        return None if few is None else self.read(Share(read, few))
+        return None if few is None else self.read(ReadTask(read, few))
 
     def _plan(self) -> tuple[ReadOptions, lance.LanceDataset]:
         if self._planned is None:
@@ -254,14 +254,14 @@ class LanceReader(DataSourceReader):
         return arrow_schema(self._schema)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Share)
+        assert isinstance(partition, ReadTask)
         wanted = self.wanted
         with plainly(), self._watched(partition.read):
             for batch in self._batches(partition):
                 if batch.num_rows:
                     yield to_spark(batch, wanted)
 
-    def _batches(self, share: Share) -> Iterator[pa.RecordBatch]:
+    def _batches(self, share: ReadTask) -> Iterator[pa.RecordBatch]:
         read = share.read
         if read.searches:
             yield from search.search(self._target, read)

@@ -15,7 +15,7 @@ from lanceway.writes.options import OWNER, ReadOptions
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 # What `nearest` may hold besides column and vector; the other names are the contract's own.
 _ALSO_CALLED = {"column": "vector_column", "metric": "distance_type"}
@@ -41,7 +41,7 @@ _OF_NEAREST = frozenset(
 _K = 10
 
 
-def search(target: Target, read: ReadOptions) -> pa.RecordBatchReader:
+def search(target: TableRef, read: ReadOptions) -> pa.RecordBatchReader:
     """The rows found, nearest or best first. Raises InvalidInputError for a search that makes no sense."""
     if read.with_row_address:
         raise InvalidInputError(f"{OWNER}: a search has row ids (with_row_id) but no row addresses.")

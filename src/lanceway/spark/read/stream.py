@@ -10,11 +10,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.spark.errors import plainly
-from lanceway.spark.read.reader import LanceReader, Share
+from lanceway.spark.read.reader import LanceReader, ReadTask
 from lanceway.writes import options as known
 from lanceway.writes.additions import Addition, Additions
 from lanceway.writes.options import OWNER, ReadOptions
-from lanceway.writes.table_ref import Target
+from lanceway.writes.table_ref import TableRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ _ROWS_PER_TASK = 250_000
 class Shares(InputPartition):
     """What one task reads: fragments of one version after another."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[ReadTask, ...]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
             if values[name] is not None:
                 raise InvalidInputError(f"{OWNER}: {name} is for reading at once and has no meaning for a stream.")
         known.at_least(1, values, "max_versions_per_trigger", "max_rows_per_trigger")
-        self._target, self._schema = Target.of(options), schema
+        self._target, self._schema = TableRef.of(options), schema
         self._read = ReadOptions.of(options)
         self._start = _start(values["start"])
         self._versions, self._rows = values["max_versions_per_trigger"], values["max_rows_per_trigger"]
@@ -146,8 +146,8 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
             rows += addition.rows
         return [Shares(tuple(self._share(addition) for addition in task)) for task in tasks]
 
-    def _share(self, addition: Addition) -> Share:
-        return Share(replace(self._read, version=addition.version), (addition.fragment,))
+    def _share(self, addition: Addition) -> ReadTask:
+        return ReadTask(replace(self._read, version=addition.version), (addition.fragment,))
 
     def _additions(self, begin: Position, until: Position) -> Iterator[Addition]:
         found = Additions(self._target, whole=begin.first if begin.whole else None, skip_changes=self._skip)

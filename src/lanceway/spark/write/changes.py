@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructField, StructType
 
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 
 def differ(fields: Sequence[StructField], one: str, other: str) -> Column:
@@ -76,7 +76,7 @@ _MOVES, _REPLACES = "Rewrite", "Overwrite"
 
 
 def read_changes(
-    spark: SparkSession, target: table_ref.Named, from_version: int, to_version: int | None = None
+    spark: SparkSession, target: table_ref.TableName, from_version: int, to_version: int | None = None
 ) -> DataFrame:
     """The rows that were inserted, updated or deleted after `from_version`, up to `to_version` or the latest.
 
@@ -118,7 +118,7 @@ def read_changes(
     return joined.where(f.col(CHANGE).isNotNull()).select(*columns, f.col(CHANGE))
 
 
-def _kinds(target: Target, new: lance.LanceDataset, after: int) -> dict[int, str]:
+def _kinds(target: TableRef, new: lance.LanceDataset, after: int) -> dict[int, str]:
     """Each version after another, with the operation that made it."""
     found: dict[int, str] = {}
     for version in range(after + 1, int(new.version) + 1):
@@ -128,7 +128,7 @@ def _kinds(target: Target, new: lance.LanceDataset, after: int) -> dict[int, str
     return found
 
 
-def _check(target: Target, kinds: Mapping[int, str]) -> None:
+def _check(target: TableRef, kinds: Mapping[int, str]) -> None:
     for version, kind in kinds.items():
         if kind == _MOVES:
             raise InvalidTableStateError(
@@ -144,7 +144,7 @@ def _beside(these: dict[int, str], those: dict[int, str]) -> list[int]:
 
 def _rows(
     spark: SparkSession,
-    target: Target,
+    target: TableRef,
     version: int,
     fragments: list[int],
     schema: StructType,
@@ -161,7 +161,7 @@ def _rows(
 
 
 def _read(
-    target: Target,
+    target: TableRef,
     version: int,
     told: StructType,
     names: Mapping[str, str],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lanceway.errors import InvalidInputError
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
-from lanceway.spark.write.rewrite import ACTION, DELETE, INSERT, TWIN, UPDATE, Base, Changed, rewrite
+from lanceway.spark.write.rewrite import ACTION, DELETE, INSERT, TWIN, UPDATE, BaseVersion, Changed, rewrite
 from lanceway.spark.write.stream import QUERY
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
@@ -22,7 +22,7 @@ from lanceway.writes import table_ref, write_id
 from lanceway.writes.casting import to_spark
 from lanceway.writes.destination import Destination
 from lanceway.writes.stage import chunks
-from lanceway.writes.write_id import Mark
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from lanceway.spark.write.rewrite import Base
+    from lanceway.spark.write.rewrite import BaseVersion
 
 # Keys that are read in all, if every task reads them once: beyond that, a join is the better way.
 _MOST = 100_000_000
@@ -40,7 +40,7 @@ _BATCH = 2**20  # rows of the table
 _AT = "_lanceway_at"
 
 
-def suits(spark: SparkSession, frame: DataFrame, base: Base, keys: Sequence[str]) -> bool:
+def suits(spark: SparkSession, frame: DataFrame, base: BaseVersion, keys: Sequence[str]) -> bool:
     """Whether keys are whole numbers or texts, of one type on both sides, and the table is not too large."""
     from pyspark.sql.types import IntegralType, StringType
 
@@ -54,7 +54,7 @@ def suits(spark: SparkSession, frame: DataFrame, base: Base, keys: Sequence[str]
     return rows * tasks <= _MOST
 
 
-def look_up(frame: DataFrame, base: Base, keys: Sequence[str]) -> DataFrame:
+def look_up(frame: DataFrame, base: BaseVersion, keys: Sequence[str]) -> DataFrame:
     """The rows with the addresses of those that match, and their ids where they keep them; null where none does.
 
     A row that matches several is there as often. A null matches nothing.
@@ -127,7 +127,7 @@ _TWINS = "_lanceway_twins"
 def merge(
     spark: SparkSession,
     frame: DataFrame,
-    target: table_ref.Named,
+    target: table_ref.TableName,
     *,
     on: str | Sequence[str],
     when_matched_update: bool | Mapping[str, str] = False,
@@ -148,12 +148,12 @@ def merge(
     """
     clauses = _Clauses(_names(on), when_matched_update, when_matched_delete, when_not_matched_insert)
     return rewrite(
-        spark, table_ref.target(target), lambda base: _changes(spark, frame, base, clauses), Mark.of_job(job)
+        spark, table_ref.target(target), lambda base: _changes(spark, frame, base, clauses), WriteId.of_job(job)
     )
 
 
 def merge_batches(
-    target: table_ref.Named,
+    target: table_ref.TableName,
     *,
     on: str | Sequence[str],
     when_matched_update: bool | Mapping[str, str] = False,
@@ -165,7 +165,7 @@ def merge_batches(
 
     def merge_batch(frame: DataFrame, batch: int) -> None:
         spark = frame.sparkSession
-        mark, found = Mark(query=_query(spark), batch=batch), table_ref.target(target)
+        mark, found = WriteId(query=_query(spark), batch=batch), table_ref.target(target)
         if not write_id.is_replayed(found.table(), mark):
             rewrite(spark, found, lambda base: _changes(spark, frame, base, clauses), mark)
 
@@ -186,7 +186,7 @@ class _Clauses:
             raise InvalidInputError("merge has nothing to do: say when to update, to delete or to insert.")
         self.on, self.update, self.delete, self.insert = on, update, delete, insert
 
-    def replaces(self, frame: DataFrame, base: Base) -> bool:
+    def replaces(self, frame: DataFrame, base: BaseVersion) -> bool:
         """Whether every row of the data frame takes the place of those that it matches, or is new."""
         return (
             self.update is True
@@ -210,7 +210,7 @@ def _query(spark: SparkSession) -> str:
     return query
 
 
-def _changes(spark: SparkSession, frame: DataFrame, base: Base, clauses: _Clauses) -> DataFrame:
+def _changes(spark: SparkSession, frame: DataFrame, base: BaseVersion, clauses: _Clauses) -> DataFrame:
     """Every row of the source beside the row that it matches, and what becomes of that."""
     from pyspark.sql import functions as f
 
@@ -241,7 +241,7 @@ def _changes(spark: SparkSession, frame: DataFrame, base: Base, clauses: _Clause
     return kept.select(*columns, address, *ids, f.col(ACTION), f.col(_TWINS).alias(TWIN))
 
 
-def _replacing(frame: DataFrame, base: Base, clauses: _Clauses) -> DataFrame:
+def _replacing(frame: DataFrame, base: BaseVersion, clauses: _Clauses) -> DataFrame:
     """The same for rows that are written whole, and so need nothing of those that they match but to know which."""
     from pyspark.sql import functions as f
 
@@ -251,7 +251,7 @@ def _replacing(frame: DataFrame, base: Base, clauses: _Clauses) -> DataFrame:
     return look_up(rows, base, clauses.on).withColumn(ACTION, action)
 
 
-def _check(frame: DataFrame, base: Base, clauses: _Clauses) -> None:
+def _check(frame: DataFrame, base: BaseVersion, clauses: _Clauses) -> None:
     for key in clauses.on:
         for names, where in ((frame.columns, "the data frame"), (base.schema.names, base.target.name)):
             if key not in names:
@@ -285,7 +285,7 @@ def _with_twins(frame: DataFrame, on: Sequence[str]) -> DataFrame:
     return frame.withColumn(_TWINS, f.when(whole & (count > 1), shown))
 
 
-def _needed(frame: DataFrame, base: Base, clauses: _Clauses) -> list[str] | None:
+def _needed(frame: DataFrame, base: BaseVersion, clauses: _Clauses) -> list[str] | None:
     """The table's columns that the merge reads: the keys, and all where a row is rewritten in part."""
     computed = isinstance(clauses.delete, str) or _mapped(clauses.update) or _mapped(clauses.insert)
     in_part = clauses.update is True and set(base.schema.names) - set(frame.columns)
@@ -293,7 +293,7 @@ def _needed(frame: DataFrame, base: Base, clauses: _Clauses) -> list[str] | None
 
 
 def _values(
-    frame: DataFrame, base: Base, clause: bool | Mapping[str, str], otherwise: Callable[[str], Column]
+    frame: DataFrame, base: BaseVersion, clause: bool | Mapping[str, str], otherwise: Callable[[str], Column]
 ) -> dict[str, Column]:
     """What each column of the table becomes."""
     from pyspark.sql import functions as f
@@ -314,13 +314,13 @@ def _of(side: str, column: str) -> Column:
 
 
 def update(
-    spark: SparkSession, target: table_ref.Named, values: Mapping[str, str], *, where: str | None = None
+    spark: SparkSession, target: table_ref.TableName, values: Mapping[str, str], *, where: str | None = None
 ) -> Changed:
     """Give columns new values in the rows that meet a condition, or in all. Both are Spark SQL over the columns."""
     if not values:
         raise InvalidInputError("update has nothing to do: give columns and their new values.")
 
-    def changes(base: Base) -> DataFrame:
+    def changes(base: BaseVersion) -> DataFrame:
         from pyspark.sql import functions as f
 
         unknown = [name for name in values if name not in base.schema.names]
@@ -342,10 +342,10 @@ def update(
     return rewrite(spark, table_ref.target(target), changes, None)
 
 
-def delete(spark: SparkSession, target: table_ref.Named, *, where: str) -> Changed:
+def delete(spark: SparkSession, target: table_ref.TableName, *, where: str) -> Changed:
     """Delete the rows that meet a condition in Spark SQL over the columns. `true` means all."""
 
-    def changes(base: Base) -> DataFrame:
+    def changes(base: BaseVersion) -> DataFrame:
         from pyspark.sql import functions as f
 
         chosen = base.rows(spark).where(where)

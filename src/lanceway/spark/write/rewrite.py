@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, TableNotFoundError
 from lanceway.spark.errors import plainly
 from lanceway.spark.read import reader
-from lanceway.spark.read.reader import LanceReader, Share
+from lanceway.spark.read.reader import LanceReader, ReadTask
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID
-from lanceway.spark.write.writer import Writer, fragments_of
+from lanceway.spark.write.writer import BatchWriter, fragments_of
 from lanceway.tables import dataset
 from lanceway.tables.dataset import open_at
 from lanceway.writes import commit, deletions, destination, journal, stage
@@ -22,8 +22,8 @@ from lanceway.writes import commit as committing
 from lanceway.writes import stage as staging
 from lanceway.writes.commit import insistently
 from lanceway.writes.destination import Destination
-from lanceway.writes.plan import APPEND, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import APPEND, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from lanceway.writes.options import ReadOptions
-    from lanceway.writes.table_ref import Target
+    from lanceway.writes.table_ref import TableRef
 
 # What becomes of a row; and its keys as a text, where another row has the same.
 ACTION, TWIN = "_lanceway_action", "_lanceway_twin"
@@ -43,7 +43,7 @@ ANSWER = "kind string, name string, fragment bigint, payload binary"
 NEW, GONE, COUNT, TWICE = "new", "gone", "count", "twice"
 
 
-class Rows:
+class ChangedRows:
     """The rows of a task on their way: those to write go on, and what else there is to know is noted."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], names: list[str]) -> None:
@@ -71,11 +71,11 @@ class Rows:
             self.twin = next((text for text in batch.column(TWIN).to_pylist() if text is not None), None)
 
 
-def stage_changes(plan: Plan, stable: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def stage_changes(plan: WritePlan, stable: bool, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write what is to be written, and answer all that the driver needs to commit it."""
     import pyarrow as pa
 
-    rows = Rows(batches, plan.schema.names)
+    rows = ChangedRows(batches, plan.schema.names)
     with plainly():
         fragments = staging.stage(plan, rows.written())
     if stable and rows.twin is None:
@@ -115,17 +115,17 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseVersion:
     """The version of a table that a change builds on."""
 
-    target: Target
+    target: TableRef
     place: Destination
     schema: pa.Schema
     version: int
     stable: bool
 
     @classmethod
-    def of(cls, target: Target) -> Base:
+    def of(cls, target: TableRef) -> BaseVersion:
         place = destination.find(target)
         if place is None:
             raise TableNotFoundError(f"There is no table {target.name}.")
@@ -140,19 +140,21 @@ class Base:
         return (reader if columns is None else reader.option("columns", json.dumps(columns))).load()
 
     @property
-    def plan(self) -> Plan:
-        return Plan(APPEND, self.place, self.schema, self.version)
+    def plan(self) -> WritePlan:
+        return WritePlan(APPEND, self.place, self.schema, self.version)
 
 
-def rewrite(spark: SparkSession, target: Target, changes: Callable[[Base], DataFrame], mark: Mark | None) -> Changed:
+def rewrite(
+    spark: SparkSession, target: TableRef, changes: Callable[[BaseVersion], DataFrame], mark: WriteId | None
+) -> Changed:
     """Carry out changes, computed anew where somebody else was faster.
 
     Raises ConcurrentModificationError where somebody else always is, and InvalidInputError for keys given twice.
     """
 
     def attempt() -> Changed:
-        base = Base.of(target)
-        return _attempt(spark, base, changes(base), mark or Mark.of_job())
+        base = BaseVersion.of(target)
+        return _attempt(spark, base, changes(base), mark or WriteId.of_job())
 
     return insistently(attempt)
 
@@ -171,7 +173,7 @@ class _Staged:
         return [*stage.files(self.new), *deletions.files(self.updated)]
 
 
-def _attempt(spark: SparkSession, base: Base, changes: DataFrame, mark: Mark) -> Changed:
+def _attempt(spark: SparkSession, base: BaseVersion, changes: DataFrame, mark: WriteId) -> Changed:
     write, staged = journal.begin(base.place), None
     try:
         staged = _stage(spark, base, replace(base.plan, write=write), changes)
@@ -187,7 +189,7 @@ def _attempt(spark: SparkSession, base: Base, changes: DataFrame, mark: Mark) ->
     return Changed(version, staged.counts[INSERT], staged.counts[UPDATE], staged.counts[DELETE])
 
 
-def _stage(spark: SparkSession, base: Base, plan: Plan, changes: DataFrame) -> _Staged:
+def _stage(spark: SparkSession, base: BaseVersion, plan: WritePlan, changes: DataFrame) -> _Staged:
     if base.stable and ROW_ID in changes.columns:  # rows that keep their ids come before those that get new ones
         changes = changes.sortWithinPartitions(changes[ROW_ID].isNull())
     answers = changes.mapInArrow(partial(stage_changes, plan, base.stable), ANSWER).collect()
@@ -205,7 +207,7 @@ def _stage(spark: SparkSession, base: Base, plan: Plan, changes: DataFrame) -> _
     return _Staged([bytes(row.payload).decode() for row in answers if row.kind == NEW], updated, removed, counts)
 
 
-def _twice(base: Base, keys: str | None) -> InvalidInputError:
+def _twice(base: BaseVersion, keys: str | None) -> InvalidInputError:
     which = f" ({keys})" if keys else ""
     return InvalidInputError(
         f"{base.target.name} was not changed: several rows of the source have the same keys{which}, and only one can "
@@ -213,7 +215,7 @@ def _twice(base: Base, keys: str | None) -> InvalidInputError:
     )
 
 
-def _commit(base: Base, staged: _Staged, mark: Mark) -> int:
+def _commit(base: BaseVersion, staged: _Staged, mark: WriteId) -> int:
     import lance
 
     updated, new = stage.read(staged.updated), stage.read(staged.new)
@@ -265,7 +267,7 @@ def choose(dataset: lance.LanceDataset, condition: str | None) -> list[int]:
 class ReplacingReader(LanceReader):
     """Reads all rows of the fragments that are replaced."""
 
-    def __init__(self, target: Target, read: ReadOptions, schema: StructType, replaced: Replaced) -> None:
+    def __init__(self, target: TableRef, read: ReadOptions, schema: StructType, replaced: Replaced) -> None:
         super().__init__(target, read, schema)
         self._replaced = replaced
 
@@ -274,10 +276,10 @@ class ReplacingReader(LanceReader):
         read, dataset = self._plan()
         chosen = set(self._replaced.fragments)
         shares = [tuple(id_ for id_ in share if id_ in chosen) for share in reader.shares(dataset, read.partitions)]
-        return [Share(read, share) for share in shares if share] or [Share(read, ())]
+        return [ReadTask(read, share) for share in shares if share] or [ReadTask(read, ())]
 
 
-class ReplacingWriter(Writer):
+class ReplacingWriter(BatchWriter):
     """Writes what takes the place of the fragments that are replaced."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, replaced: Replaced) -> None:

@@ -17,8 +17,8 @@ from lanceway.spark.types import rows_schema
 from lanceway.spark.write.writer import Staged, fragments_of
 from lanceway.writes import commit as committing
 from lanceway.writes import plan, stage, write_id
-from lanceway.writes.plan import CREATE, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import CREATE, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     @plainly()
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
         # What commits a batch is another instance than the one whose tasks have written it: they share no notes.
-        self._plan: Plan = plan.plan(options, rows_schema(schema), overwrite=overwrite, noted=False)
+        self._plan: WritePlan = plan.plan(options, rows_schema(schema), overwrite=overwrite, noted=False)
         self._checkpoint = options.get("checkpointlocation")
 
     @plainly()
@@ -47,7 +47,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     @plainly()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        fragments, mark = fragments_of(messages), Mark(query=self._require_query(messages), batch=batchId)
+        fragments, mark = fragments_of(messages), WriteId(query=self._require_query(messages), batch=batchId)
         if self._plan.kind != CREATE and write_id.is_replayed(self._plan.destination.current().table, mark):
             stage.discard(self._plan.destination, fragments)
         else:
@@ -55,7 +55,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     @plainly()
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        mark = Mark(query=self._query(messages) or "", batch=batchId)
+        mark = WriteId(query=self._query(messages) or "", batch=batchId)
         committing.give_up(self._plan, fragments_of(messages), mark)
 
     def _query(self, messages: list[WriterCommitMessage | None]) -> str | None:

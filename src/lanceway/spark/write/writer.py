@@ -12,8 +12,8 @@ from lanceway.spark.errors import plainly
 from lanceway.spark.types import rows_schema
 from lanceway.writes import commit as committing
 from lanceway.writes import plan, stage
-from lanceway.writes.plan import IGNORE, Plan
-from lanceway.writes.write_id import Mark
+from lanceway.writes.plan import IGNORE, WritePlan
+from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,13 +33,13 @@ def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[str]:
     return [fragment for message in messages if isinstance(message, Staged) for fragment in message.fragments]
 
 
-class Writer(DataSourceArrowWriter):
+class BatchWriter(DataSourceArrowWriter):
     """A batch write. It is pickled: `write` runs on workers, `commit` and `abort` in a process of the driver's."""
 
     @plainly()
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
-        self._plan: Plan = plan.plan(options, rows_schema(schema), overwrite=overwrite)
-        self._mark = Mark.of_job(options.get("job"))
+        self._plan: WritePlan = plan.plan(options, rows_schema(schema), overwrite=overwrite)
+        self._mark = WriteId.of_job(options.get("job"))
 
     @plainly()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:

@@ -29,7 +29,7 @@ from lanceway.tables.dataset import RESERVED, Table, has_data
 from lanceway.tables.errors import translated
 from lanceway.tables.storage import options
 from lanceway.tables.versions import commit, manifests
-from lanceway.tables.write.reader import Source
+from lanceway.tables.write.reader import CountingReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ _CLAIMED = re.compile(rb"0-([0-9a-f]{8}-[0-9a-f]{4}-8)[0-9a-f]{3}-[0-9a-f]{4}-[0
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class CreateClaim:
     """The right to write a table's first version, by a name that no other claim has; None if that is not known."""
 
     name: str | None
@@ -61,7 +61,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CreatedFiles:
     """What a create wrote: enough to take back that and nothing else."""
 
     table: Table
@@ -74,16 +74,16 @@ def create(
     table: Table,
     data: pa.RecordBatchReader,
     storage_options: Mapping[str, str] | None,
-    claim: Claim | None = None,
-) -> Written:
+    claim: CreateClaim | None = None,
+) -> CreatedFiles:
     """Write a table's first version. Of several writers one succeeds, whatever their number.
 
     Raises TableAlreadyExistsError for the others, and ConcurrentModificationError if the claim
     was taken away; nothing is left of what was written then.
     """
     table = with_options(table, storage_options)
-    source = Source(data)
-    written = Written(table, _FIRST, _transaction(claim), ())
+    source = CountingReader(data)
+    written = CreatedFiles(table, _FIRST, _transaction(claim), ())
     return _create(written, source.schema, lambda: _write_fragments(table, source), claim, while_unread=source)
 
 
@@ -91,27 +91,27 @@ def publish(
     table: Table,
     schema: pa.Schema,
     fragments: list[FragmentMetadata],
-    claim: Claim,
+    claim: CreateClaim,
     transaction: str,
     properties: Mapping[str, str],
-) -> Written:
+) -> CreatedFiles:
     """Make fragments that lie at the table's location already its first version, as `create` does with rows.
 
     The transaction has the given name and properties.
     """
-    written = Written(table, _FIRST, transaction, _files(fragments))
+    written = CreatedFiles(table, _FIRST, transaction, _files(fragments))
     return _create(written, schema, lambda: fragments, claim, properties=properties)
 
 
 def _create(
-    written: Written,
+    written: CreatedFiles,
     schema: pa.Schema,
     write: Callable[[], list[FragmentMetadata]],
-    claim: Claim | None,
+    claim: CreateClaim | None,
     *,
-    while_unread: Source | None = None,
+    while_unread: CountingReader | None = None,
     properties: Mapping[str, str] | None = None,
-) -> Written:
+) -> CreatedFiles:
     table = written.table
     try:
         fragments = _insist(written, claim, write, while_unread=while_unread)
@@ -139,11 +139,11 @@ def with_options(table: Table, storage_options: Mapping[str, str] | None) -> Tab
     return replace(table, storage_options=options.combined(table.location, table.storage_options, storage_options))
 
 
-def _is_lost(claim: Claim | None) -> bool:
+def _is_lost(claim: CreateClaim | None) -> bool:
     return claim is not None and not claim.stands()
 
 
-def _require(table: Table, claim: Claim | None) -> None:
+def _require(table: Table, claim: CreateClaim | None) -> None:
     if _is_lost(claim):
         raise _dropped(table)
 
@@ -165,7 +165,11 @@ def _dropped(table: Table) -> ConcurrentModificationError:
 
 
 def _insist(
-    written: Written, claim: Claim | None, step: Callable[[], Result], *, while_unread: Source | None = None
+    written: CreatedFiles,
+    claim: CreateClaim | None,
+    step: Callable[[], Result],
+    *,
+    while_unread: CountingReader | None = None,
 ) -> Result:
     """Take a step anew if all that is in its way is a version that goes away again."""
     table = written.table
@@ -191,7 +195,7 @@ def _insist(
     ) from failure
 
 
-def _write_fragments(table: Table, source: Source) -> list[FragmentMetadata]:
+def _write_fragments(table: Table, source: CountingReader) -> list[FragmentMetadata]:
     import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
 
     with source.consumed(table, "create_table"):
@@ -204,7 +208,7 @@ def _files(fragments: list[FragmentMetadata]) -> tuple[str, ...]:
     return tuple(f"data/{file.path}" for fragment in fragments for file in fragment.files)
 
 
-def _transaction(claim: Claim | None) -> str:
+def _transaction(claim: CreateClaim | None) -> str:
     """A new transaction's name, which tells its claim. UUIDs of version 8 may mean something; pylance's are of 4."""
     given = uuid.uuid4()
     if claim is None or claim.name is None:
@@ -237,7 +241,7 @@ def _commit(
 # -- whose version it is -------------------------------------------------------------------------
 
 
-def _is_taken(written: Written, claim: Claim | None) -> bool:
+def _is_taken(written: CreatedFiles, claim: CreateClaim | None) -> bool:
     """Whether there is a version that is not a stray, as far as that can be told."""
     if written.table.client is not None or claim is None or claim.name is None:
         return has_data(written.table)
@@ -251,7 +255,7 @@ def _is_stray(manifest: bytes | None, transaction: str) -> bool:
     return manifest is None or (claimed is not None and not transaction.startswith(claimed[1].decode()))
 
 
-def _is_committed(written: Written) -> bool:
+def _is_committed(written: CreatedFiles) -> bool:
     """Whether a commit that was said to have failed made the first version all the same.
 
     Only of a managed table: a claim that stands is not taken back by deleting files.
@@ -264,7 +268,7 @@ def _is_committed(written: Written) -> bool:
         return False
 
 
-def _is_own(written: Written) -> bool:
+def _is_own(written: CreatedFiles) -> bool:
     manifest = written.table.store().read(manifests.key(written.version))
     return written.transaction.encode() in (manifest or b"")
 
@@ -272,7 +276,7 @@ def _is_own(written: Written) -> bool:
 # -- taking it back ------------------------------------------------------------------------------
 
 
-def discard(written: Written) -> None:
+def discard(written: CreatedFiles) -> None:
     """Remove what a create wrote: its files, its transaction and, if it is still its own, its version."""
     store, mark = written.table.store(), written.transaction.encode()
     if _is_own(written):

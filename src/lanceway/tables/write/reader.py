@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lanceway.tables.dataset import Table
 
 
-class Source:
+class CountingReader:
     """A reader handed to pylance, which reports an error in it only as a sentence of its own."""
 
     def __init__(self, data: pa.RecordBatchReader) -> None:

@@ -26,7 +26,7 @@ from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields
 from lanceway.tables.write.create import with_options
-from lanceway.tables.write.reader import Source
+from lanceway.tables.write.reader import CountingReader
 
 if TYPE_CHECKING:
     import lance
@@ -43,19 +43,19 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 def overwrite(table: Table, data: pa.RecordBatchReader, storage_options: Mapping[str, str] | None) -> int:
     """Replace rows and schema in one new version, and answer its number."""
     table = with_options(table, storage_options)
-    return _append(table, open_at(table), Source(data), "create_table", "overwrite")
+    return _append(table, open_at(table), CountingReader(data), "create_table", "overwrite")
 
 
 def insert(
     table: Table, request: InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
 ) -> InsertIntoTableResponse:
-    source = Source(data)
+    source = CountingReader(data)
     dataset = open_at(table, branch=request.branch)
     version = _append(table, dataset, source, "insert_into_table", "overwrite" if overwrite else "append")
     return InsertIntoTableResponse(num_inserted_rows=source.rows, version=version)
 
 
-def _append(table: Table, dataset: lance.LanceDataset, source: Source, operation: str, mode: str) -> int:
+def _append(table: Table, dataset: lance.LanceDataset, source: CountingReader, operation: str, mode: str) -> int:
     with source.consumed(table, operation):
         dataset.insert(source.reader, mode=mode)
         return int(dataset.version)
@@ -65,7 +65,7 @@ def merge_insert(
     table: Table, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
 ) -> MergeInsertIntoTableResponse:
     """Match rows by the columns `on`. A filter of an action implies the action."""
-    source = Source(data)
+    source = CountingReader(data)
     dataset = open_at(table, branch=request.branch)
     keys = [fields.require_top(table, dataset.schema, path, "merge_insert_into_table") for path in request.on or []]
     missing = sorted(set(keys) - set(source.schema.names))

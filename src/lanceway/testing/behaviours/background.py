@@ -14,16 +14,16 @@ from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEn
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import MISSING_COLUMN, code
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.suite import Suite
 
 
-def backfill(space: Space, id_: Id, column: str, **fields: Any) -> Any:
+def backfill(space: Sandbox, id_: Id, column: str, **fields: Any) -> Any:
     request = AlterTableBackfillColumnsRequest(id=id_, column=column, **fields)
     return space.catalog.alter_table_backfill_columns(request)
 
 
-def computed(space: Space, id_: Id, name: str, expression: str) -> Any:
+def computed(space: Sandbox, id_: Id, name: str, expression: str) -> Any:
     entry = AddColumnsEntry(name=name, computed=expression)
     return space.catalog.alter_table_add_columns(AlterTableAddColumnsRequest(id=id_, new_columns=[entry]))
 
@@ -32,7 +32,7 @@ class BackgroundTests(Suite):
     """alter_table_backfill_columns, refresh_materialized_view, and the columns that a backfill fills."""
 
     @needs("alter_table_backfill_columns")
-    def test_a_computed_column_is_empty_and_its_backfill_has_an_id(self, space: Space) -> None:
+    def test_a_computed_column_is_empty_and_its_backfill_has_an_id(self, space: Sandbox) -> None:
         made = space.table()
         assert computed(space, made, "twice", "id * 2").version == 2
         found = space.query(made)
@@ -40,14 +40,14 @@ class BackgroundTests(Suite):
         assert backfill(space, made, "twice", where="id > 1").job_id
 
     @needs("alter_table_backfill_columns")
-    def test_a_computed_column_that_cannot_be_adds_nothing(self, space: Space) -> None:
+    def test_a_computed_column_that_cannot_be_adds_nothing(self, space: Sandbox) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             computed(space, made, "more", "nothing * 2")
         assert space.version(made) == 1
 
     @needs("alter_table_backfill_columns")
-    def test_a_backfill_of_a_column_that_nothing_computes_is_refused(self, space: Space) -> None:
+    def test_a_backfill_of_a_column_that_nothing_computes_is_refused(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             backfill(space, made, "name")
@@ -55,12 +55,12 @@ class BackgroundTests(Suite):
             backfill(space, made, "nothing")
 
     @needs("alter_table_backfill_columns")
-    def test_a_backfill_of_a_missing_table_is_not_found(self, space: Space) -> None:
+    def test_a_backfill_of_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             backfill(space, space.id("missing"), "x")
 
     @needs("refresh_materialized_view")
-    def test_a_refresh_of_what_is_no_view_is_refused(self, space: Space) -> None:
+    def test_a_refresh_of_what_is_no_view_is_refused(self, space: Sandbox) -> None:
         with code(ErrorCode.INVALID_TABLE_STATE, ErrorCode.INVALID_INPUT):
             space.catalog.refresh_materialized_view(RefreshMaterializedViewRequest(id=space.table()))
         with code(ErrorCode.TABLE_NOT_FOUND):

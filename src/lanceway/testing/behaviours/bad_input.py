@@ -16,7 +16,7 @@ from lanceway.errors import ErrorCode, InvalidInputError
 from lanceway.testing.builders import code, rows, stream
 from lanceway.testing.capabilities import needs
 from lanceway.testing.requests import ON_A_TABLE, ask, model
-from lanceway.testing.sandbox import Space
+from lanceway.testing.sandbox import Sandbox
 from lanceway.testing.suite import Suite
 
 WHOLE = stream(rows(*range(2000)))
@@ -57,7 +57,7 @@ class UnknownModeTests(Suite):
     """A mode that nobody knows is refused, never guessed."""
 
     @needs("namespaces")
-    def test_an_unknown_mode_creates_no_namespace(self, space: Space) -> None:
+    def test_an_unknown_mode_creates_no_namespace(self, space: Sandbox) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode="replace"))
@@ -65,19 +65,19 @@ class UnknownModeTests(Suite):
 
     @needs("namespaces")
     @pytest.mark.parametrize("wrong", [{"mode": "ignore"}, {"behavior": "everything"}], ids=["mode", "behavior"])
-    def test_an_unknown_mode_or_behavior_drops_no_namespace(self, space: Space, wrong: dict[str, Any]) -> None:
+    def test_an_unknown_mode_or_behavior_drops_no_namespace(self, space: Sandbox, wrong: dict[str, Any]) -> None:
         made = space.namespace()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.drop_namespace(DropNamespaceRequest(id=made, **wrong))
         assert space.has_namespace(made)
 
-    def test_an_unknown_mode_creates_no_table(self, space: Space) -> None:
+    def test_an_unknown_mode_creates_no_table(self, space: Sandbox) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
             space.table(id=made, mode="replace")
         assert not space.has_table(made)
 
-    def test_an_unknown_mode_inserts_nothing(self, space: Space) -> None:
+    def test_an_unknown_mode_inserts_nothing(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             space.insert(made, rows(4), mode="upsert")
@@ -88,19 +88,19 @@ class MissingTableTests(Suite):
     """Every operation on a table that is not there says so."""
 
     @pytest.mark.parametrize("operation", list(ON_A_TABLE))
-    def test_an_operation_on_a_missing_table_is_not_found(self, space: Space, operation: str) -> None:
+    def test_an_operation_on_a_missing_table_is_not_found(self, space: Sandbox, operation: str) -> None:
         missing = space.id()
         with code(ErrorCode.TABLE_NOT_FOUND):
             ask(space.catalog, operation, missing, as_dict=False)
         assert not space.has_table(missing)
 
     @pytest.mark.parametrize("operation", list(ON_A_TABLE))
-    def test_an_operation_in_a_missing_namespace_is_not_found(self, space: Space, operation: str) -> None:
+    def test_an_operation_in_a_missing_namespace_is_not_found(self, space: Sandbox, operation: str) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             ask(space.catalog, operation, space.id(inside=space.id()), as_dict=False)
 
     @pytest.mark.parametrize("operation", ["declare_table", "create_table", *ON_A_TABLE])
-    def test_an_operation_on_a_table_needs_an_identifier(self, space: Space, operation: str) -> None:
+    def test_an_operation_on_a_table_needs_an_identifier(self, space: Sandbox, operation: str) -> None:
         with code(ErrorCode.INVALID_INPUT):
             ask(space.catalog, operation, [], as_dict=False)
 
@@ -110,13 +110,13 @@ class IdentifierTests(Suite):
 
     @needs("strange_paths")
     @pytest.mark.parametrize("id_", [[""], ["a", ""], ["", "a"]], ids=["alone", "last", "first"])
-    def test_an_empty_name_is_refused(self, space: Space, id_: list[str]) -> None:
+    def test_an_empty_name_is_refused(self, space: Sandbox, id_: list[str]) -> None:
         with code(ErrorCode.INVALID_INPUT):
             space.table(id=[*space.home, *id_])
 
     @needs("strange_paths")
     @pytest.mark.parametrize("kind", STRANGE_NAMES)
-    def test_a_strange_name_is_refused_or_kept_whole(self, space: Space, kind: str) -> None:
+    def test_a_strange_name_is_refused_or_kept_whole(self, space: Sandbox, kind: str) -> None:
         name = STRANGE_NAMES[kind]
         made, before = [*space.home, name], space.tables()
         try:
@@ -129,7 +129,7 @@ class IdentifierTests(Suite):
 
     @needs("namespaces")
     @pytest.mark.parametrize("delimiter", [".", "$", "/", ":", "\x1f"], ids=ascii)
-    def test_a_name_with_a_delimiter_is_not_a_path(self, space: Space, delimiter: str) -> None:
+    def test_a_name_with_a_delimiter_is_not_a_path(self, space: Sandbox, delimiter: str) -> None:
         outer = space.namespace()
         inside = space.table(id=space.id(inside=outer))
         joined = [*space.home, delimiter.join(inside[-2:])]
@@ -141,7 +141,7 @@ class BrokenArrowTests(Suite):
     """Arrow that cannot be read writes nothing."""
 
     @pytest.mark.parametrize("kind", BROKEN)
-    def test_broken_arrow_creates_no_table(self, space: Space, kind: str) -> None:
+    def test_broken_arrow_creates_no_table(self, space: Sandbox, kind: str) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.create_table(CreateTableRequest(id=made), BROKEN[kind])
@@ -151,14 +151,14 @@ class BrokenArrowTests(Suite):
 
     @pytest.mark.parametrize("mode", ["append", "overwrite"])
     @pytest.mark.parametrize("kind", BROKEN)
-    def test_broken_arrow_inserts_nothing(self, space: Space, kind: str, mode: str) -> None:
+    def test_broken_arrow_inserts_nothing(self, space: Sandbox, kind: str, mode: str) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.insert_into_table(InsertIntoTableRequest(id=made, mode=mode), BROKEN[kind])
         assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
 
     @pytest.mark.parametrize("kind", BROKEN)
-    def test_broken_arrow_overwrites_nothing(self, space: Space, kind: str) -> None:
+    def test_broken_arrow_overwrites_nothing(self, space: Sandbox, kind: str) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.create_table(CreateTableRequest(id=made, mode="overwrite"), BROKEN[kind])
@@ -168,24 +168,24 @@ class BrokenArrowTests(Suite):
 class PageTests(Suite):
     """Limits below one and tokens from elsewhere are refused."""
 
-    def _ask(self, space: Space, operation: str, **options: Any) -> Any:
+    def _ask(self, space: Sandbox, operation: str, **options: Any) -> Any:
         id_ = space.table() if operation in ON_A_TABLE else list(space.home)
         return getattr(space.catalog, operation)(model(operation)(id=id_, **options))
 
     @LISTS
     @pytest.mark.parametrize("limit", [0, -1])
-    def test_a_page_holds_at_least_one(self, space: Space, operation: str, limit: int) -> None:
+    def test_a_page_holds_at_least_one(self, space: Sandbox, operation: str, limit: int) -> None:
         with code(ErrorCode.INVALID_INPUT):
             self._ask(space, operation, limit=limit)
 
     @LISTS
     @pytest.mark.parametrize("token", ["!", "bm90aGluZw", "ä"], ids=ascii)
-    def test_a_token_from_elsewhere_is_refused(self, space: Space, operation: str, token: str) -> None:
+    def test_a_token_from_elsewhere_is_refused(self, space: Sandbox, operation: str, token: str) -> None:
         with code(ErrorCode.INVALID_INPUT):
             self._ask(space, operation, page_token=token)
 
     @LISTS
-    def test_an_empty_token_begins_the_list(self, space: Space, operation: str) -> None:
+    def test_an_empty_token_begins_the_list(self, space: Sandbox, operation: str) -> None:
         self._ask(space, operation, page_token="")
 
 
@@ -208,11 +208,11 @@ class WrongTypeTests(Suite):
         ],
         ids=str,
     )
-    def test_a_request_of_the_wrong_shape_is_refused(self, space: Space, operation: str, request_: Any) -> None:
+    def test_a_request_of_the_wrong_shape_is_refused(self, space: Sandbox, operation: str, request_: Any) -> None:
         with code(ErrorCode.INVALID_INPUT):
             getattr(space.catalog, operation)(request_)
 
-    def test_unknown_fields_and_context_are_tolerated(self, space: Space) -> None:
+    def test_unknown_fields_and_context_are_tolerated(self, space: Sandbox) -> None:
         made = space.table()
         catalog: Any = space.catalog
         answer = catalog.describe_table(

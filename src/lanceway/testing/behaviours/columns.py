@@ -17,21 +17,21 @@ from lance_namespace_urllib3_client.models.update_field_metadata_entry import Up
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import MISSING_COLUMN, code
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.storage import Raw
 from lanceway.testing.suite import Suite
 
 
-def alter(space: Space, id_: Id, path: str, **change: Any) -> Any:
+def alter(space: Sandbox, id_: Id, path: str, **change: Any) -> Any:
     entry = AlterColumnsEntry(path=path, **change)
     return space.catalog.alter_table_alter_columns(AlterTableAlterColumnsRequest(id=id_, alterations=[entry]))
 
 
-def drop(space: Space, id_: Id, *names: str) -> Any:
+def drop(space: Sandbox, id_: Id, *names: str) -> Any:
     return space.catalog.alter_table_drop_columns(AlterTableDropColumnsRequest(id=id_, columns=list(names)))
 
 
-def annotate(space: Space, id_: Id, path: str, metadata: dict[str, str | None], **options: Any) -> Any:
+def annotate(space: Sandbox, id_: Id, path: str, metadata: dict[str, str | None], **options: Any) -> Any:
     entry = UpdateFieldMetadataEntry(path=path, metadata=metadata, **options)
     return space.catalog.update_field_metadata(UpdateFieldMetadataRequest(id=id_, updates=[entry]))
 
@@ -39,62 +39,62 @@ def annotate(space: Space, id_: Id, path: str, metadata: dict[str, str | None], 
 class ColumnTests(Suite):
     """alter_table_add_columns, alter_table_alter_columns, alter_table_drop_columns."""
 
-    def test_a_column_is_added_by_an_expression(self, space: Space) -> None:
+    def test_a_column_is_added_by_an_expression(self, space: Sandbox) -> None:
         made = space.table()
         assert space.add_column(made, "twice", "id * 2").version == 2
         assert sorted(space.query(made)["twice"].to_pylist()) == [2, 4, 6]
 
     @pytest.mark.parametrize("expression", ["nothing + 1", "id +* 2"])
-    def test_a_bad_expression_adds_nothing(self, space: Space, expression: str) -> None:
+    def test_a_bad_expression_adds_nothing(self, space: Sandbox, expression: str) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             space.add_column(made, "more", expression)
         assert space.version(made) == 1
 
-    def test_a_column_that_is_there_cannot_be_added(self, space: Space) -> None:
+    def test_a_column_that_is_there_cannot_be_added(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT, ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR):
             space.add_column(made, "name", "id")
         assert space.version(made) == 1
 
-    def test_a_column_is_renamed(self, space: Space) -> None:
+    def test_a_column_is_renamed(self, space: Sandbox) -> None:
         made = space.table()
         assert alter(space, made, "name", rename="title").version == 2
         assert space.columns(made) == ["id", "title", "vector"]
         assert space.query(made)["title"].to_pylist()[0] == "the birch number1"
 
-    def test_a_column_changes_its_type(self, space: Space) -> None:
+    def test_a_column_changes_its_type(self, space: Sandbox) -> None:
         made = space.table()
         alter(space, made, "id", data_type={"type": "int32"})
         found = space.query(made)
         assert str(found.schema.field("id").type) == "int32"
         assert found["id"].to_pylist() == [1, 2, 3]
 
-    def test_altering_a_missing_column_is_not_found(self, space: Space) -> None:
+    def test_altering_a_missing_column_is_not_found(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_COLUMN_NOT_FOUND):
             alter(space, made, "nothing", rename="something")
         assert space.version(made) == 1
 
-    def test_a_column_cannot_take_the_name_of_another(self, space: Space) -> None:
+    def test_a_column_cannot_take_the_name_of_another(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT, ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR):
             alter(space, made, "name", rename="id")
         assert space.columns(made) == ["id", "name", "vector"]
 
-    def test_columns_are_dropped(self, space: Space) -> None:
+    def test_columns_are_dropped(self, space: Sandbox) -> None:
         made = space.table()
         assert drop(space, made, "name", "vector").version == 2
         assert space.columns(made) == ["id"]
         assert space.ids(made) == [1, 2, 3]
 
-    def test_dropping_a_missing_column_drops_none(self, space: Space) -> None:
+    def test_dropping_a_missing_column_drops_none(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_COLUMN_NOT_FOUND):
             drop(space, made, "name", "nothing")
         assert space.columns(made) == ["id", "name", "vector"]
 
-    def test_the_last_column_cannot_be_dropped(self, space: Space) -> None:
+    def test_the_last_column_cannot_be_dropped(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             drop(space, made, "id", "name", "vector")
@@ -104,20 +104,20 @@ class ColumnTests(Suite):
 class MetadataTests(Suite):
     """update_table_schema_metadata and update_field_metadata."""
 
-    def test_metadata_of_the_schema_is_answered(self, space: Space) -> None:
+    def test_metadata_of_the_schema_is_answered(self, space: Sandbox) -> None:
         request = UpdateTableSchemaMetadataRequest(id=space.table(), metadata={"team": "red", "note": ""})
         found = space.catalog.update_table_schema_metadata(request).metadata or {}
         assert found.items() >= {"team": "red", "note": ""}.items()
 
     @needs("storage_access")
-    def test_metadata_of_the_schema_is_kept_with_the_table(self, space: Space, raw: Raw) -> None:
+    def test_metadata_of_the_schema_is_kept_with_the_table(self, space: Sandbox, raw: Raw) -> None:
         made = space.table()
         request = UpdateTableSchemaMetadataRequest(id=made, metadata={"team": "red"})
         space.catalog.update_table_schema_metadata(request)
         assert (raw.place(made).open().schema.metadata or {})[b"team"] == b"red"
 
     @needs("update_field_metadata")
-    def test_metadata_of_a_field_is_answered_and_described(self, space: Space) -> None:
+    def test_metadata_of_a_field_is_answered_and_described(self, space: Sandbox) -> None:
         made = space.table()
         answer = annotate(space, made, "name", {"unit": "words"})
         assert answer.version == 2
@@ -127,7 +127,7 @@ class MetadataTests(Suite):
         assert schema.fields[1].metadata == {"unit": "words"}
 
     @needs("update_field_metadata")
-    def test_metadata_of_a_field_is_merged_unless_replaced(self, space: Space) -> None:
+    def test_metadata_of_a_field_is_merged_unless_replaced(self, space: Sandbox) -> None:
         made = space.table()
         annotate(space, made, "name", {"a": "1", "b": "2"})
         merged = annotate(space, made, "name", {"b": None, "c": "3"})
@@ -136,7 +136,7 @@ class MetadataTests(Suite):
         assert replaced.fields == {"name": {"d": "4"}}
 
     @needs("update_field_metadata")
-    def test_metadata_of_a_missing_field_is_refused(self, space: Space) -> None:
+    def test_metadata_of_a_missing_field_is_refused(self, space: Sandbox) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             annotate(space, made, "nothing", {"a": "1"})

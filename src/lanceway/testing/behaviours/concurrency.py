@@ -11,7 +11,7 @@ from lance_namespace import CreateNamespaceRequest, DropTableRequest
 from lanceway.errors import ErrorCode, LanceNamespaceError
 from lanceway.testing.builders import rows
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Space
+from lanceway.testing.sandbox import Sandbox
 from lanceway.testing.suite import Suite
 
 RACERS = 12
@@ -37,7 +37,7 @@ class ConcurrencyTests(Suite):
     """Races for one name, and for one table."""
 
     @needs("races")
-    def test_one_of_many_creates_a_table(self, space: Space) -> None:
+    def test_one_of_many_creates_a_table(self, space: Sandbox) -> None:
         made = space.id()
         results = race(lambda number: space.table(rows(number), id=made))
         assert results.count(None) == 1
@@ -45,14 +45,14 @@ class ConcurrencyTests(Suite):
         assert space.ids(made) == [results.index(None)]
 
     @needs("races")
-    def test_one_of_many_declares_a_table(self, space: Space) -> None:
+    def test_one_of_many_declares_a_table(self, space: Sandbox) -> None:
         made = space.id()
         results = race(lambda _: space.declare(made))
         assert sorted(results, key=str) == [ErrorCode.TABLE_ALREADY_EXISTS] * (RACERS - 1) + [None]
         assert space.has_table(made)
 
     @needs("races")
-    def test_one_of_many_fills_a_declared_table(self, space: Space) -> None:
+    def test_one_of_many_fills_a_declared_table(self, space: Sandbox) -> None:
         made = space.declare()
         results = race(lambda number: space.table(rows(number), id=made))
         assert results.count(None) == 1
@@ -60,14 +60,14 @@ class ConcurrencyTests(Suite):
         assert space.ids(made) == [results.index(None)]
 
     @needs("races")
-    def test_all_of_many_are_content_where_existing_is_fine(self, space: Space) -> None:
+    def test_all_of_many_are_content_where_existing_is_fine(self, space: Sandbox) -> None:
         made = space.id()
         results = race(lambda number: space.table(rows(number), id=made, mode="exist_ok"))
         assert set(results) == {None}
         assert space.count(made) == 1
 
     @needs("races", "namespaces")
-    def test_one_of_many_creates_a_namespace(self, space: Space) -> None:
+    def test_one_of_many_creates_a_namespace(self, space: Sandbox) -> None:
         made = space.id()
         results = race(lambda _: space.catalog.create_namespace(CreateNamespaceRequest(id=made)))
         assert results.count(None) == 1
@@ -75,7 +75,7 @@ class ConcurrencyTests(Suite):
         assert space.namespaces().count(made[-1]) == 1
 
     @needs("races", "mixed_namespaces", "unique_names")
-    def test_a_namespace_and_a_table_never_share_a_name(self, space: Space) -> None:
+    def test_a_namespace_and_a_table_never_share_a_name(self, space: Sandbox) -> None:
         made = space.id()
 
         def work(number: int) -> None:
@@ -87,14 +87,14 @@ class ConcurrencyTests(Suite):
         assert race(work, 6).count(None) == 1
         assert space.has_table(made) != space.has_namespace(made)
 
-    def test_what_was_said_to_be_inserted_is_there(self, space: Space) -> None:
+    def test_what_was_said_to_be_inserted_is_there(self, space: Sandbox) -> None:
         made = space.table(rows(99))
         results = race(lambda number: space.insert(made, rows(number)))
         assert set(results) <= {None, ErrorCode.CONCURRENT_MODIFICATION}
         assert space.ids(made) == [*(n for n, result in enumerate(results) if result is None), 99]
 
     @needs("races")
-    def test_creating_and_dropping_leave_a_table_or_none(self, space: Space) -> None:
+    def test_creating_and_dropping_leave_a_table_or_none(self, space: Sandbox) -> None:
         made = space.id()
 
         def work(number: int) -> None:

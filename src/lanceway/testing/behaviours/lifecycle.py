@@ -23,7 +23,7 @@ from lanceway.errors import ErrorCode
 from lanceway.testing.builders import code, rows, vector
 from lanceway.testing.capabilities import needs
 from lanceway.testing.requests import ON_A_TABLE, ask
-from lanceway.testing.sandbox import Space, query
+from lanceway.testing.sandbox import Sandbox, query
 from lanceway.testing.suite import Suite
 
 # Runs in a process of its own: a fork that hangs is ended with it, and the tests go on.
@@ -63,7 +63,7 @@ class IdentityTests(Suite):
         shown = " ".join((catalog.namespace_id(), repr(catalog), str(catalog)))
         assert not [secret for secret in self.secrets if secret in shown]
 
-    def test_what_is_left_out_is_refused_as_unsupported(self, space: Space) -> None:
+    def test_what_is_left_out_is_refused_as_unsupported(self, space: Sandbox) -> None:
         for operation in sorted(set(OPERATIONS) & set(self.without)):
             with code(ErrorCode.UNSUPPORTED) as refused, warnings.catch_warnings():
                 # The contract itself calls create_empty_table deprecated.
@@ -76,12 +76,12 @@ class DictionaryTests(Suite):
     """Rust clients pass dictionaries where Python clients pass models."""
 
     @pytest.mark.parametrize("operation", list(ON_A_TABLE))
-    def test_a_dictionary_is_a_request(self, space: Space, operation: str) -> None:
+    def test_a_dictionary_is_a_request(self, space: Sandbox, operation: str) -> None:
         # That the table is missing is said only after the request was understood.
         with code(ErrorCode.TABLE_NOT_FOUND):
             ask(space.catalog, operation, space.id())
 
-    def test_a_whole_day_in_dictionaries(self, space: Space) -> None:
+    def test_a_whole_day_in_dictionaries(self, space: Sandbox) -> None:
         made, catalog = space.id(), _untyped(space)
         for operation in ("declare_table", "create_table", "insert_into_table", "create_table_scalar_index"):
             ask(space.catalog, operation, made)
@@ -94,7 +94,7 @@ class DictionaryTests(Suite):
 class ThreadTests(Suite):
     """One catalog serves many threads."""
 
-    def test_threads_share_a_catalog(self, space: Space) -> None:
+    def test_threads_share_a_catalog(self, space: Sandbox) -> None:
         def work(number: int) -> list[int]:
             made = space.table(rows(number))
             space.insert(made, rows(number + 100))
@@ -110,14 +110,14 @@ class ProcessTests(Suite):
     """A catalog travels to other processes."""
 
     @needs("pickle")
-    def test_a_pickled_catalog_is_the_same_catalog(self, space: Space) -> None:
+    def test_a_pickled_catalog_is_the_same_catalog(self, space: Sandbox) -> None:
         made = space.table()
-        copy = Space(pickle.loads(pickle.dumps(space.catalog)), space.home)
+        copy = Sandbox(pickle.loads(pickle.dumps(space.catalog)), space.home)
         assert copy.ids(made) == [1, 2, 3]
         assert copy.catalog.namespace_id() == space.catalog.namespace_id()
 
     @needs("fork")
-    def test_a_forked_child_uses_the_catalog_of_its_parent(self, space: Space) -> None:
+    def test_a_forked_child_uses_the_catalog_of_its_parent(self, space: Sandbox) -> None:
         made = space.table()
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", _FORK],
@@ -133,19 +133,19 @@ class CloseTests(Suite):
     """A catalog gives back what it holds."""
 
     @needs("close")
-    def test_a_closed_catalog_opens_again_when_it_is_used(self, space: Space) -> None:
+    def test_a_closed_catalog_opens_again_when_it_is_used(self, space: Sandbox) -> None:
         made, catalog = space.table(), _untyped(space)
         catalog.close()
         catalog.close()
         assert space.ids(made) == [1, 2, 3]
 
     @needs("close")
-    def test_a_catalog_is_a_context(self, space: Space) -> None:
+    def test_a_catalog_is_a_context(self, space: Sandbox) -> None:
         with _untyped(space) as catalog:
             assert catalog is space.catalog
 
 
-def _untyped(space: Space) -> Any:
+def _untyped(space: Sandbox) -> Any:
     """The catalog with what stands beside the contract: close, context, streams, requests as dictionaries."""
     return space.catalog
 
@@ -154,7 +154,7 @@ class StreamTests(Suite):
     """The twins that stream do what the contract's methods do."""
 
     @needs("streams")
-    def test_rows_stream_in_and_out(self, space: Space) -> None:
+    def test_rows_stream_in_and_out(self, space: Sandbox) -> None:
         catalog = _untyped(space)
         made = space.id()
         catalog.create_table_stream(CreateTableRequest(id=made), rows(1, 2, 3).to_reader())
@@ -165,7 +165,7 @@ class StreamTests(Suite):
             assert sorted(reader.read_all()["id"].to_pylist()) == [1, 2, 3, 4, 5]
 
     @needs("streams")
-    def test_a_stream_may_be_left_half_read(self, space: Space) -> None:
+    def test_a_stream_may_be_left_half_read(self, space: Sandbox) -> None:
         catalog = _untyped(space)
         made = space.table(rows(*range(100)))
         with catalog.query_table_stream(query(made, near=vector(1), k=50)) as reader:

@@ -18,12 +18,12 @@ from lanceway.testing.behaviours.concurrency import race
 from lanceway.testing.behaviours.versions import staged_next_version, staged_second_version, three_versions, versions
 from lanceway.testing.builders import code, rows
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.storage import Raw
 from lanceway.testing.suite import Suite
 
 
-def claim(space: Space, id_: Id, staged: str, version: int = 2) -> Any:
+def claim(space: Sandbox, id_: Id, staged: str, version: int = 2) -> Any:
     request = CreateTableVersionRequest(id=id_, version=version, manifest_path=staged, naming_scheme="V2")
     return space.catalog.create_table_version(request).version
 
@@ -32,13 +32,13 @@ class ManagedTests(Suite):
     """A version is the table's once it is claimed, and only then."""
 
     @needs("managed_versions")
-    def test_a_managed_table_says_so(self, space: Space) -> None:
+    def test_a_managed_table_says_so(self, space: Sandbox) -> None:
         made = space.id()
         assert space.catalog.declare_table(DeclareTableRequest(id=made)).managed_versioning is True
         assert space.describe(made).managed_versioning is True
 
     @needs("managed_versions", "storage_access")
-    def test_what_is_written_behind_the_catalog_is_not_shown(self, space: Space, raw: Raw) -> None:
+    def test_what_is_written_behind_the_catalog_is_not_shown(self, space: Sandbox, raw: Raw) -> None:
         made = space.table()
         raw.place(made).append(rows(99))
         assert space.ids(made) == [1, 2, 3]
@@ -48,7 +48,7 @@ class ManagedTests(Suite):
 
     @needs("managed_versions", "storage_access")
     def test_what_is_written_behind_the_catalog_is_not_shown_after_the_next_commit(
-        self, space: Space, raw: Raw
+        self, space: Sandbox, raw: Raw
     ) -> None:
         made = space.table()
         for number in (4, 5):
@@ -60,7 +60,7 @@ class ManagedTests(Suite):
         assert found == list(range(1, max(found) + 1))
 
     @needs("managed_versions", "storage_access")
-    def test_a_first_version_behind_the_catalog_is_not_shown(self, space: Space, raw: Raw) -> None:
+    def test_a_first_version_behind_the_catalog_is_not_shown(self, space: Sandbox, raw: Raw) -> None:
         made = space.declare()
         raw.place(made).append(rows(99))
         assert space.describe(made, check_declared=True).is_only_declared is True
@@ -69,14 +69,14 @@ class ManagedTests(Suite):
         assert space.ids(made) == [1, 2, 3]
 
     @needs("managed_versions", "storage_access")
-    def test_the_same_claim_may_be_made_again(self, space: Space, raw: Raw) -> None:
+    def test_the_same_claim_may_be_made_again(self, space: Sandbox, raw: Raw) -> None:
         made, staged = staged_second_version(space, raw)
         assert claim(space, made, staged) == claim(space, made, staged)
         assert sorted(versions(space, made)) == [1, 2]
         assert space.ids(made) == [1, 2, 3, 4]
 
     @needs("managed_versions", "storage_access")
-    def test_a_claim_says_what_describing_it_says(self, space: Space, raw: Raw) -> None:
+    def test_a_claim_says_what_describing_it_says(self, space: Sandbox, raw: Raw) -> None:
         made, staged = staged_second_version(space, raw)
         claimed = claim(space, made, staged)
         described = space.catalog.describe_table_version(DescribeTableVersionRequest(id=made, version=2)).version
@@ -86,7 +86,7 @@ class ManagedTests(Suite):
         assert len(store.read(manifest) or b"") == described.manifest_size
 
     @needs("managed_versions", "storage_access")
-    def test_what_another_has_claimed_is_taken(self, space: Space, raw: Raw) -> None:
+    def test_what_another_has_claimed_is_taken(self, space: Sandbox, raw: Raw) -> None:
         made, first = staged_second_version(space, raw, 4)
         second = staged_next_version(space, raw, made, 5)
         claim(space, made, first)
@@ -96,14 +96,14 @@ class ManagedTests(Suite):
 
     @needs("managed_versions", "storage_access")
     @pytest.mark.parametrize("path", ["nothing", "_versions/nothing", "/etc/passwd", "../_versions/up", ""])
-    def test_only_a_staged_manifest_can_be_claimed(self, space: Space, path: str) -> None:
+    def test_only_a_staged_manifest_can_be_claimed(self, space: Sandbox, path: str) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             claim(space, made, path)
         assert versions(space, made) == [1]
 
     @needs("managed_versions", "storage_access", "races")
-    def test_one_of_many_claims_a_version(self, space: Space, raw: Raw) -> None:
+    def test_one_of_many_claims_a_version(self, space: Sandbox, raw: Raw) -> None:
         made = space.table()
         staged = [staged_next_version(space, raw, made, number) for number in range(10, 16)]
         results = race(lambda number: claim(space, made, staged[number]), len(staged))
@@ -116,12 +116,12 @@ def entry(id_: Id, staged: str, version: int = 2) -> dict[str, Any]:
     return {"id": id_, "version": version, "manifest_path": staged, "naming_scheme": "V2"}
 
 
-def create_all(space: Space, *entries: dict[str, Any]) -> list[int]:
+def create_all(space: Sandbox, *entries: dict[str, Any]) -> list[int]:
     request = BatchCreateTableVersionsRequest.model_validate({"entries": list(entries)})
     return [made.version for made in space.catalog.batch_create_table_versions(request).versions]
 
 
-def commit(space: Space, *operations: dict[str, Any]) -> list[Any]:
+def commit(space: Sandbox, *operations: dict[str, Any]) -> list[Any]:
     request = BatchCommitTablesRequest.model_validate({"operations": list(operations)})
     return list(space.catalog.batch_commit_tables(request).results)
 
@@ -130,14 +130,14 @@ class BatchTests(Suite):
     """Several tables change together, or none does."""
 
     @needs("batch_create_table_versions", "managed_versions", "storage_access")
-    def test_versions_of_several_tables_are_created_together(self, space: Space, raw: Raw) -> None:
+    def test_versions_of_several_tables_are_created_together(self, space: Sandbox, raw: Raw) -> None:
         (one, first), (other, second) = staged_second_version(space, raw, 4), staged_second_version(space, raw, 5)
         assert create_all(space, entry(one, first), entry(other, second)) == [2, 2]
         assert (space.ids(one), space.ids(other)) == ([1, 2, 3, 4], [1, 2, 3, 5])
 
     @needs("batch_create_table_versions", "managed_versions", "storage_access")
     @pytest.mark.parametrize("version", [1, 3])
-    def test_one_version_that_cannot_be_created_keeps_all_back(self, space: Space, raw: Raw, version: int) -> None:
+    def test_one_version_that_cannot_be_created_keeps_all_back(self, space: Sandbox, raw: Raw, version: int) -> None:
         (one, first), (other, second) = staged_second_version(space, raw, 4), staged_second_version(space, raw, 5)
         with code(ErrorCode.CONCURRENT_MODIFICATION):
             create_all(space, entry(one, first), entry(other, second, version))
@@ -145,14 +145,14 @@ class BatchTests(Suite):
         assert create_all(space, entry(one, first), entry(other, second)) == [2, 2]
 
     @needs("batch_create_table_versions", "managed_versions", "storage_access")
-    def test_a_missing_table_keeps_all_back(self, space: Space, raw: Raw) -> None:
+    def test_a_missing_table_keeps_all_back(self, space: Sandbox, raw: Raw) -> None:
         made, staged = staged_second_version(space, raw)
         with code(ErrorCode.TABLE_NOT_FOUND):
             create_all(space, entry(made, staged), entry(space.id(), staged))
         assert versions(space, made) == [1]
 
     @needs("batch_commit_tables", "managed_versions", "storage_access")
-    def test_changes_of_every_kind_are_committed_together(self, space: Space, raw: Raw) -> None:
+    def test_changes_of_every_kind_are_committed_together(self, space: Sandbox, raw: Raw) -> None:
         changed, staged = staged_second_version(space, raw)
         trimmed, forgotten, new = three_versions(space), space.table(), space.id()
         results = commit(
@@ -172,7 +172,7 @@ class BatchTests(Suite):
         assert not space.has_table(forgotten)
 
     @needs("batch_commit_tables", "managed_versions", "storage_access")
-    def test_one_change_that_fails_keeps_all_back(self, space: Space, raw: Raw) -> None:
+    def test_one_change_that_fails_keeps_all_back(self, space: Sandbox, raw: Raw) -> None:
         changed, staged = staged_second_version(space, raw)
         trimmed, kept, new = three_versions(space), space.table(), space.id()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
@@ -198,14 +198,14 @@ class BatchTests(Suite):
             pytest.param({"declare_table": {"id": []}}, id="root"),
         ],
     )
-    def test_an_operation_is_exactly_one_on_one_table(self, space: Space, wrong: dict[str, Any]) -> None:
+    def test_an_operation_is_exactly_one_on_one_table(self, space: Sandbox, wrong: dict[str, Any]) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
             commit(space, {"declare_table": {"id": made}}, wrong)
         assert not space.has_table(made)
 
     @needs("batch_commit_tables", "managed_versions", "storage_access", "races")
-    def test_one_of_many_batches_wins_whole(self, space: Space, raw: Raw) -> None:
+    def test_one_of_many_batches_wins_whole(self, space: Sandbox, raw: Raw) -> None:
         tables = [space.table() for _ in range(3)]
         staged = [[staged_next_version(space, raw, table, 10 + number) for table in tables] for number in range(4)]
 

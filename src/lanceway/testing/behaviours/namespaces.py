@@ -17,12 +17,12 @@ from lance_namespace import (
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import code
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Space, pages
+from lanceway.testing.sandbox import Sandbox, pages
 from lanceway.testing.storage import Raw
 from lanceway.testing.suite import Suite
 
 
-def every_table(space: Space, namespace: Sequence[str] | None, limit: int | None = None) -> list[str]:
+def every_table(space: Sandbox, namespace: Sequence[str] | None, limit: int | None = None) -> list[str]:
     id_ = None if namespace is None else list(namespace)
 
     def page(token: str | None) -> object:
@@ -35,33 +35,33 @@ class ListTests(Suite):
     """list_namespaces, list_tables and list_all_tables."""
 
     @needs("namespaces")
-    def test_namespaces_are_listed_in_order(self, space: Space) -> None:
+    def test_namespaces_are_listed_in_order(self, space: Sandbox) -> None:
         made = [space.namespace()[-1] for _ in range(5)]
         assert space.ours(space.namespaces()) == sorted(made)
 
     @needs("namespaces")
-    def test_pages_of_namespaces_add_up_to_the_list(self, space: Space) -> None:
+    def test_pages_of_namespaces_add_up_to_the_list(self, space: Sandbox) -> None:
         made = [space.namespace()[-1] for _ in range(5)]
         assert space.ours(space.namespaces(limit=2)) == sorted(made)
 
     @needs("namespaces")
-    def test_a_limit_above_the_number_gives_one_page(self, space: Space) -> None:
+    def test_a_limit_above_the_number_gives_one_page(self, space: Sandbox) -> None:
         outer = space.namespace()
         table = space.table(id=space.id(inside=outer))
         answer = space.catalog.list_tables(ListTablesRequest(id=outer, limit=10))
         assert answer.tables == [table[-1]]
         assert not answer.page_token
 
-    def test_tables_are_listed_in_order(self, space: Space) -> None:
+    def test_tables_are_listed_in_order(self, space: Sandbox) -> None:
         made = [space.declare()[-1] for _ in range(5)]
         assert space.ours(space.tables()) == sorted(made)
 
-    def test_pages_of_tables_add_up_to_the_list(self, space: Space) -> None:
+    def test_pages_of_tables_add_up_to_the_list(self, space: Sandbox) -> None:
         made = [space.declare()[-1] for _ in range(5)]
         for limit in (1, 2, 5, 6):
             assert space.ours(space.tables(limit=limit)) == sorted(made)
 
-    def test_a_page_begins_where_the_one_before_ended_whatever_came_between(self, space: Space) -> None:
+    def test_a_page_begins_where_the_one_before_ended_whatever_came_between(self, space: Sandbox) -> None:
         for _ in range(4):
             space.declare()
         first = space.catalog.list_tables(ListTablesRequest(id=list(space.home), limit=2))
@@ -71,31 +71,31 @@ class ListTests(Suite):
         assert not set(first.tables) & set(rest.tables)
 
     @needs("mixed_namespaces")
-    def test_tables_and_namespaces_are_listed_apart(self, space: Space) -> None:
+    def test_tables_and_namespaces_are_listed_apart(self, space: Sandbox) -> None:
         namespace, table = space.namespace()[-1], space.table()[-1]
         assert space.ours(space.tables()) == [table]
         assert space.ours(space.namespaces()) == [namespace]
 
     @needs("namespaces")
-    def test_a_list_of_tables_holds_direct_children_alone(self, space: Space) -> None:
+    def test_a_list_of_tables_holds_direct_children_alone(self, space: Sandbox) -> None:
         outer = space.namespace()
         inside = space.table(id=space.id(inside=outer))
         assert space.tables(outer) == [inside[-1]]
         assert inside[-1] not in space.tables()
 
-    def test_declared_tables_are_listed_unless_left_out(self, space: Space) -> None:
+    def test_declared_tables_are_listed_unless_left_out(self, space: Sandbox) -> None:
         declared, written = space.declare()[-1], space.table()[-1]
         assert space.ours(space.tables()) == sorted([declared, written])
         assert space.ours(space.tables(include_declared=True)) == sorted([declared, written])
         assert space.ours(space.tables(include_declared=False)) == [written]
 
     @needs("list_all_tables")
-    def test_every_table_is_listed_by_its_whole_identifier(self, space: Space) -> None:
+    def test_every_table_is_listed_by_its_whole_identifier(self, space: Sandbox) -> None:
         made = space.table()
         assert self.delimiter.join(made) in every_table(space, None)
 
     @needs("list_all_tables", "namespaces")
-    def test_every_table_at_any_depth_is_listed_once(self, space: Space) -> None:
+    def test_every_table_at_any_depth_is_listed_once(self, space: Sandbox) -> None:
         outer = space.namespace()
         made = [space.declare(space.id(inside=outer)) for _ in range(4)]
         expected = sorted(self.delimiter.join(id_) for id_ in made)
@@ -105,7 +105,7 @@ class ListTests(Suite):
             assert [name for name in found if outer[-1] in name] == expected
 
     @needs("namespaces")
-    def test_a_token_of_another_list_is_refused(self, space: Space) -> None:
+    def test_a_token_of_another_list_is_refused(self, space: Sandbox) -> None:
         outer = space.namespace()
         for _ in range(3):
             space.declare(space.id(inside=outer))
@@ -127,55 +127,55 @@ RESTRICT = pytest.mark.parametrize("behavior", [None, "Restrict", "restrict"])
 class RootTests(Suite):
     """The root has no name, always exists, and cannot be made or dropped."""
 
-    def test_the_root_exists(self, space: Space) -> None:
+    def test_the_root_exists(self, space: Sandbox) -> None:
         space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
         space.catalog.describe_namespace(DescribeNamespaceRequest(id=[]))
 
-    def test_the_root_may_be_empty_or_null(self, space: Space) -> None:
+    def test_the_root_may_be_empty_or_null(self, space: Sandbox) -> None:
         listed = space.catalog.list_namespaces(ListNamespacesRequest(id=[])).namespaces
         assert space.catalog.list_namespaces(ListNamespacesRequest(id=None)).namespaces == listed
         assert space.catalog.list_namespaces(ListNamespacesRequest()).namespaces == listed
 
-    def test_the_root_cannot_be_dropped(self, space: Space) -> None:
+    def test_the_root_cannot_be_dropped(self, space: Sandbox) -> None:
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.drop_namespace(DropNamespaceRequest(id=[], behavior="cascade"))
         space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
 
-    def test_the_root_cannot_be_created_again(self, space: Space) -> None:
+    def test_the_root_cannot_be_created_again(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
             space.catalog.create_namespace(CreateNamespaceRequest(id=[]))
 
-    def test_the_root_is_kept_where_existing_is_fine(self, space: Space) -> None:
+    def test_the_root_is_kept_where_existing_is_fine(self, space: Sandbox) -> None:
         space.catalog.create_namespace(CreateNamespaceRequest(id=[], mode="exist_ok"))
 
 
 class MissingNamespaceTests(Suite):
     """A namespace that is not there is not found, whatever is asked of it."""
 
-    def test_a_missing_namespace_does_not_exist(self, space: Space) -> None:
+    def test_a_missing_namespace_does_not_exist(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.namespace_exists(NamespaceExistsRequest(id=space.id()))
 
-    def test_describing_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_describing_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.describe_namespace(DescribeNamespaceRequest(id=space.id()))
 
-    def test_listing_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_listing_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.list_namespaces(ListNamespacesRequest(id=space.id()))
 
-    def test_listing_the_tables_of_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_listing_the_tables_of_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.list_tables(ListTablesRequest(id=space.id()))
 
     @needs("namespaces")
-    def test_dropping_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_dropping_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail"))
 
     @needs("namespaces")
     @SKIP
-    def test_dropping_a_missing_namespace_may_be_skipped(self, space: Space, mode: str) -> None:
+    def test_dropping_a_missing_namespace_may_be_skipped(self, space: Sandbox, mode: str) -> None:
         space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode=mode))
 
 
@@ -183,38 +183,38 @@ class NewNamespaceTests(Suite):
     """Making a namespace."""
 
     @needs("namespaces")
-    def test_a_new_namespace_exists_and_is_listed(self, space: Space) -> None:
+    def test_a_new_namespace_exists_and_is_listed(self, space: Sandbox) -> None:
         made = space.namespace()
         assert space.has_namespace(made)
         assert made[-1] in space.namespaces()
 
     @needs("namespaces")
-    def test_a_new_namespace_is_empty(self, space: Space) -> None:
+    def test_a_new_namespace_is_empty(self, space: Sandbox) -> None:
         made = space.namespace()
         assert space.namespaces(made) == []
         assert space.tables(made) == []
 
     @needs("namespace_properties")
-    def test_a_namespace_keeps_its_properties(self, space: Space) -> None:
+    def test_a_namespace_keeps_its_properties(self, space: Sandbox) -> None:
         made = space.namespace(properties={"owner": "ralph", "empty": ""})
         found = space.catalog.describe_namespace(DescribeNamespaceRequest(id=made)).properties or {}
         assert found.items() >= {"owner": "ralph", "empty": ""}.items()
 
     @needs("namespace_properties")
-    def test_creating_a_namespace_answers_its_properties(self, space: Space) -> None:
+    def test_creating_a_namespace_answers_its_properties(self, space: Sandbox) -> None:
         request = CreateNamespaceRequest(id=space.id(), properties={"owner": "ralph"})
         assert (space.catalog.create_namespace(request).properties or {}).get("owner") == "ralph"
 
     @needs("namespaces")
     @CREATE
-    def test_creating_a_namespace_twice_is_a_conflict(self, space: Space, mode: str | None) -> None:
+    def test_creating_a_namespace_twice_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
         made = space.namespace()
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
             space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
 
     @needs("namespaces")
     @EXIST_OK
-    def test_an_existing_namespace_is_kept_with_what_it_holds(self, space: Space, mode: str) -> None:
+    def test_an_existing_namespace_is_kept_with_what_it_holds(self, space: Sandbox, mode: str) -> None:
         made = space.namespace()
         table = space.table(id=space.id(inside=made))
         space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
@@ -222,7 +222,7 @@ class NewNamespaceTests(Suite):
 
     @needs("namespaces", "cascade")
     @OVERWRITE
-    def test_an_overwritten_namespace_is_empty(self, space: Space, mode: str) -> None:
+    def test_an_overwritten_namespace_is_empty(self, space: Sandbox, mode: str) -> None:
         made = space.namespace()
         table = space.table(id=space.id(inside=made))
         space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
@@ -231,18 +231,18 @@ class NewNamespaceTests(Suite):
 
     @needs("namespaces")
     @pytest.mark.parametrize("mode", ["exist_ok", "overwrite"])
-    def test_every_mode_creates_a_namespace_that_is_missing(self, space: Space, mode: str) -> None:
+    def test_every_mode_creates_a_namespace_that_is_missing(self, space: Sandbox, mode: str) -> None:
         assert space.has_namespace(space.namespace(mode=mode))
 
     @needs("nested_namespaces")
-    def test_a_namespace_needs_its_parent(self, space: Space) -> None:
+    def test_a_namespace_needs_its_parent(self, space: Sandbox) -> None:
         missing = space.id()
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.namespace(inside=missing)
         assert not space.has_namespace(missing)
 
     @needs("nested_namespaces", "mixed_namespaces")
-    def test_a_table_is_no_parent(self, space: Space) -> None:
+    def test_a_table_is_no_parent(self, space: Sandbox) -> None:
         table = space.table()
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.namespace(inside=table)
@@ -253,7 +253,7 @@ class NestedNamespaceTests(Suite):
     """Namespaces within namespaces."""
 
     @needs("nested_namespaces")
-    def test_a_list_holds_direct_children_alone(self, space: Space) -> None:
+    def test_a_list_holds_direct_children_alone(self, space: Sandbox) -> None:
         outer = space.namespace()
         inner = space.namespace(inside=outer)
         space.namespace(inside=inner)
@@ -261,7 +261,7 @@ class NestedNamespaceTests(Suite):
         assert space.ours(space.namespaces()) == [outer[-1]]
 
     @needs("nested_namespaces")
-    def test_the_same_name_may_be_used_in_another_namespace(self, space: Space) -> None:
+    def test_the_same_name_may_be_used_in_another_namespace(self, space: Sandbox) -> None:
         outer = space.namespace()
         inner = [*outer, outer[-1]]
         space.catalog.create_namespace(CreateNamespaceRequest(id=inner))
@@ -275,7 +275,7 @@ class DroppedNamespaceTests(Suite):
     """Dropping a namespace."""
 
     @needs("namespaces")
-    def test_a_dropped_namespace_is_gone(self, space: Space) -> None:
+    def test_a_dropped_namespace_is_gone(self, space: Sandbox) -> None:
         made = space.namespace()
         space.catalog.drop_namespace(DropNamespaceRequest(id=made))
         assert not space.has_namespace(made)
@@ -283,7 +283,7 @@ class DroppedNamespaceTests(Suite):
 
     @needs("namespaces")
     @RESTRICT
-    def test_a_namespace_with_a_table_is_not_dropped(self, space: Space, behavior: str | None) -> None:
+    def test_a_namespace_with_a_table_is_not_dropped(self, space: Sandbox, behavior: str | None) -> None:
         made = space.namespace()
         table = space.table(id=space.id(inside=made))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
@@ -291,7 +291,7 @@ class DroppedNamespaceTests(Suite):
         assert space.ids(table) == [1, 2, 3]
 
     @needs("namespaces")
-    def test_a_namespace_with_a_declared_table_is_not_dropped(self, space: Space) -> None:
+    def test_a_namespace_with_a_declared_table_is_not_dropped(self, space: Sandbox) -> None:
         made = space.namespace()
         table = space.declare(space.id(inside=made))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
@@ -299,7 +299,7 @@ class DroppedNamespaceTests(Suite):
         assert space.has_table(table)
 
     @needs("nested_namespaces")
-    def test_a_namespace_with_a_namespace_is_not_dropped(self, space: Space) -> None:
+    def test_a_namespace_with_a_namespace_is_not_dropped(self, space: Sandbox) -> None:
         made = space.namespace()
         inner = space.namespace(inside=made)
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
@@ -308,7 +308,7 @@ class DroppedNamespaceTests(Suite):
 
     @needs("namespaces", "cascade")
     @CASCADE
-    def test_a_cascade_drops_the_tables(self, space: Space, behavior: str) -> None:
+    def test_a_cascade_drops_the_tables(self, space: Sandbox, behavior: str) -> None:
         made = space.namespace()
         table = space.table(id=space.id(inside=made))
         space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior=behavior))
@@ -316,7 +316,7 @@ class DroppedNamespaceTests(Suite):
         assert not space.has_table(table)
 
     @needs("nested_namespaces", "storage_access", "cascade")
-    def test_a_cascade_reaches_all_that_is_below_and_deletes_its_data(self, space: Space, raw: Raw) -> None:
+    def test_a_cascade_reaches_all_that_is_below_and_deletes_its_data(self, space: Sandbox, raw: Raw) -> None:
         made = space.namespace()
         inner = space.namespace(inside=space.namespace(inside=made))
         place = raw.place(space.table(id=space.id(inside=inner)))
@@ -325,12 +325,12 @@ class DroppedNamespaceTests(Suite):
         assert place.is_empty()
 
     @needs("namespaces", "cascade")
-    def test_a_cascade_on_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_a_cascade_on_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail", behavior="cascade"))
 
     @needs("namespaces")
-    def test_a_dropped_namespace_may_be_created_again(self, space: Space) -> None:
+    def test_a_dropped_namespace_may_be_created_again(self, space: Sandbox) -> None:
         made = space.namespace()
         space.catalog.drop_namespace(DropNamespaceRequest(id=made))
         space.catalog.create_namespace(CreateNamespaceRequest(id=made))
@@ -342,7 +342,7 @@ class UniqueNameTests(Suite):
 
     @needs("mixed_namespaces", "unique_names")
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
-    def test_a_namespace_cannot_take_the_name_of_a_table(self, space: Space, mode: str) -> None:
+    def test_a_namespace_cannot_take_the_name_of_a_table(self, space: Sandbox, mode: str) -> None:
         table = space.table()
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
             space.catalog.create_namespace(CreateNamespaceRequest(id=table, mode=mode))
@@ -351,7 +351,7 @@ class UniqueNameTests(Suite):
 
     @needs("mixed_namespaces", "unique_names")
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
-    def test_a_table_cannot_take_the_name_of_a_namespace(self, space: Space, mode: str) -> None:
+    def test_a_table_cannot_take_the_name_of_a_namespace(self, space: Sandbox, mode: str) -> None:
         made = space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.table(id=made, mode=mode)
@@ -359,7 +359,7 @@ class UniqueNameTests(Suite):
         assert made[-1] not in space.tables()
 
     @needs("mixed_namespaces", "unique_names")
-    def test_a_declared_table_cannot_take_the_name_of_a_namespace(self, space: Space) -> None:
+    def test_a_declared_table_cannot_take_the_name_of_a_namespace(self, space: Sandbox) -> None:
         made = space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.declare(made)

@@ -23,26 +23,26 @@ from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.indices import indices
 from lanceway.testing.behaviours.versions import versions
 from lanceway.testing.builders import code, rows
-from lanceway.testing.sandbox import Id, Space, pages
+from lanceway.testing.sandbox import Id, Sandbox, pages
 from lanceway.testing.suite import Suite
 
 
-def tag(space: Space, id_: Id, name: str, version: int = 1, **options: Any) -> None:
+def tag(space: Sandbox, id_: Id, name: str, version: int = 1, **options: Any) -> None:
     space.catalog.create_table_tag(CreateTableTagRequest(id=id_, tag=name, version=version, **options))
 
 
-def tags(space: Space, id_: Id, limit: int | None = None) -> dict[str, int]:
+def tags(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, int]:
     def page(token: str | None) -> object:
         return space.catalog.list_table_tags(ListTableTagsRequest(id=id_, page_token=token, limit=limit))
 
     return {name: held.version for answer in pages(page, limit) for name, held in answer.tags.items()}
 
 
-def branch(space: Space, id_: Id, name: str, **options: Any) -> None:
+def branch(space: Sandbox, id_: Id, name: str, **options: Any) -> None:
     space.catalog.create_table_branch(CreateTableBranchRequest(id=id_, name=name, **options))
 
 
-def branches(space: Space, id_: Id, limit: int | None = None) -> dict[str, Any]:
+def branches(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, Any]:
     def page(token: str | None) -> object:
         return space.catalog.list_table_branches(ListTableBranchesRequest(id=id_, page_token=token, limit=limit))
 
@@ -52,33 +52,33 @@ def branches(space: Space, id_: Id, limit: int | None = None) -> dict[str, Any]:
 class TagTests(Suite):
     """A tag is a name for a version."""
 
-    def test_a_tag_names_a_version(self, space: Space) -> None:
+    def test_a_tag_names_a_version(self, space: Sandbox) -> None:
         made = space.table()
         tag(space, made, "first")
         found = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=made, tag="first"))
         assert (found.version, found.branch) == (1, None)
 
-    def test_tags_are_listed_in_order_and_in_pages(self, space: Space) -> None:
+    def test_tags_are_listed_in_order_and_in_pages(self, space: Sandbox) -> None:
         made = space.table()
         for name in ("c", "a", "b"):
             tag(space, made, name)
         assert list(tags(space, made)) == ["a", "b", "c"]
         assert tags(space, made, limit=2) == {"a": 1, "b": 1, "c": 1}
 
-    def test_a_tag_is_moved(self, space: Space) -> None:
+    def test_a_tag_is_moved(self, space: Sandbox) -> None:
         made = space.table()
         tag(space, made, "here")
         space.insert(made, rows(4))
         space.catalog.update_table_tag(UpdateTableTagRequest(id=made, tag="here", version=2))
         assert tags(space, made) == {"here": 2}
 
-    def test_a_deleted_tag_is_gone(self, space: Space) -> None:
+    def test_a_deleted_tag_is_gone(self, space: Sandbox) -> None:
         made = space.table()
         tag(space, made, "first")
         space.catalog.delete_table_tag(DeleteTableTagRequest(id=made, tag="first"))
         assert tags(space, made) == {}
 
-    def test_a_tag_is_created_once(self, space: Space) -> None:
+    def test_a_tag_is_created_once(self, space: Sandbox) -> None:
         made = space.table()
         tag(space, made, "first")
         space.insert(made, rows(4))
@@ -86,7 +86,7 @@ class TagTests(Suite):
             tag(space, made, "first", version=2)
         assert tags(space, made) == {"first": 1}
 
-    def test_a_missing_tag_is_not_found(self, space: Space) -> None:
+    def test_a_missing_tag_is_not_found(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
             space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=made, tag="nothing"))
@@ -96,7 +96,7 @@ class TagTests(Suite):
             space.catalog.delete_table_tag(DeleteTableTagRequest(id=made, tag="nothing"))
         assert tags(space, made) == {}
 
-    def test_a_tag_needs_a_version_that_is_there(self, space: Space) -> None:
+    def test_a_tag_needs_a_version_that_is_there(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
             tag(space, made, "far", version=99)
@@ -106,13 +106,13 @@ class TagTests(Suite):
         assert tags(space, made) == {"first": 1}
 
     @pytest.mark.parametrize("name", ["", "a b", "../up"])
-    def test_a_name_that_no_tag_can_have_is_refused(self, space: Space, name: str) -> None:
+    def test_a_name_that_no_tag_can_have_is_refused(self, space: Sandbox, name: str) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             tag(space, made, name)
         assert tags(space, made) == {}
 
-    def test_a_tag_may_name_a_version_of_a_branch(self, space: Space) -> None:
+    def test_a_tag_may_name_a_version_of_a_branch(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.insert(made, rows(4), branch="side")
@@ -124,20 +124,20 @@ class TagTests(Suite):
 class BranchTests(Suite):
     """A branch is a table's second future."""
 
-    def test_a_branch_begins_at_the_latest_version(self, space: Space) -> None:
+    def test_a_branch_begins_at_the_latest_version(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, rows(4))
         branch(space, made, "side")
         assert space.ids(made, branch="side") == [1, 2, 3, 4]
         assert branches(space, made)["side"].parent_version == 2
 
-    def test_a_branch_may_begin_at_an_older_version(self, space: Space) -> None:
+    def test_a_branch_may_begin_at_an_older_version(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, rows(4))
         branch(space, made, "side", from_version=1)
         assert space.ids(made, branch="side") == [1, 2, 3]
 
-    def test_a_branch_may_begin_at_another_branch(self, space: Space) -> None:
+    def test_a_branch_may_begin_at_another_branch(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.insert(made, rows(4), branch="side")
@@ -145,7 +145,7 @@ class BranchTests(Suite):
         assert space.ids(made, branch="further") == [1, 2, 3, 4]
         assert branches(space, made)["further"].parent_branch == "side"
 
-    def test_what_happens_on_a_branch_stays_there(self, space: Space) -> None:
+    def test_what_happens_on_a_branch_stays_there(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.insert(made, rows(4), branch="side")
@@ -157,13 +157,13 @@ class BranchTests(Suite):
         assert space.count(made, branch="side", predicate="name = 'x'") == 1
         assert space.count(made, predicate="name = 'x'") == 0
 
-    def test_what_happens_on_main_does_not_reach_a_branch(self, space: Space) -> None:
+    def test_what_happens_on_main_does_not_reach_a_branch(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.insert(made, rows(4))
         assert space.ids(made, branch="side") == [1, 2, 3]
 
-    def test_a_branch_has_columns_indices_and_versions_of_its_own(self, space: Space) -> None:
+    def test_a_branch_has_columns_indices_and_versions_of_its_own(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.add_column(made, "twice", "id * 2", branch="side")
@@ -172,28 +172,28 @@ class BranchTests(Suite):
         assert space.columns(made, branch="side") == [*space.columns(made), "twice"]
         assert (max(versions(space, made)), max(versions(space, made, branch="side"))) == (1, 3)
 
-    def test_branches_are_listed_in_order_and_in_pages(self, space: Space) -> None:
+    def test_branches_are_listed_in_order_and_in_pages(self, space: Sandbox) -> None:
         made = space.table()
         for name in ("c", "a", "b"):
             branch(space, made, name)
         assert list(branches(space, made)) == ["a", "b", "c"]
         assert list(branches(space, made, limit=2)) == ["a", "b", "c"]
 
-    def test_a_deleted_branch_is_gone(self, space: Space) -> None:
+    def test_a_deleted_branch_is_gone(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         space.catalog.delete_table_branch(DeleteTableBranchRequest(id=made, name="side"))
         assert branches(space, made) == {}
         assert space.ids(made) == [1, 2, 3]
 
-    def test_a_branch_is_created_once(self, space: Space) -> None:
+    def test_a_branch_is_created_once(self, space: Sandbox) -> None:
         made = space.table()
         branch(space, made, "side")
         with code(ErrorCode.TABLE_BRANCH_ALREADY_EXISTS):
             branch(space, made, "side")
         assert list(branches(space, made)) == ["side"]
 
-    def test_a_branch_needs_a_beginning_that_is_there(self, space: Space) -> None:
+    def test_a_branch_needs_a_beginning_that_is_there(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
             branch(space, made, "side", from_version=99)
@@ -202,7 +202,7 @@ class BranchTests(Suite):
         assert branches(space, made) == {}
 
     @pytest.mark.parametrize("name", ["", "a b", "../up", "main"])
-    def test_a_name_that_no_branch_can_have_is_refused(self, space: Space, name: str) -> None:
+    def test_a_name_that_no_branch_can_have_is_refused(self, space: Sandbox, name: str) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT, ErrorCode.TABLE_BRANCH_ALREADY_EXISTS):
             branch(space, made, name)
@@ -225,7 +225,7 @@ class BranchTests(Suite):
             ),
         ],
     )
-    def test_a_missing_branch_is_not_found(self, space: Space, asking: Callable[[Space, Id], object]) -> None:
+    def test_a_missing_branch_is_not_found(self, space: Sandbox, asking: Callable[[Sandbox, Id], object]) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_BRANCH_NOT_FOUND):
             asking(space, made)

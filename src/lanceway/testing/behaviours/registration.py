@@ -13,12 +13,12 @@ from lance_namespace import (
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import code, rows
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.storage import Raw
 from lanceway.testing.suite import Suite
 
 
-def deregistered(space: Space, *ids: int) -> tuple[Id, str]:
+def deregistered(space: Sandbox, *ids: int) -> tuple[Id, str]:
     """A table that was forgotten, and where its data lies."""
     made = space.table(rows(*ids) if ids else None)
     answer = space.catalog.deregister_table(DeregisterTableRequest(id=made))
@@ -30,7 +30,7 @@ class DeregisteredTableTests(Suite):
     """deregister_table forgets a table and keeps its data."""
 
     @needs("deregister_table")
-    def test_a_deregistered_table_is_gone(self, space: Space) -> None:
+    def test_a_deregistered_table_is_gone(self, space: Sandbox) -> None:
         made, _ = deregistered(space)
         assert not space.has_table(made)
         assert made[-1] not in space.tables()
@@ -38,7 +38,7 @@ class DeregisteredTableTests(Suite):
             space.describe(made)
 
     @needs("deregister_table", "storage_access")
-    def test_a_deregistered_table_keeps_its_data(self, space: Space, raw: Raw) -> None:
+    def test_a_deregistered_table_keeps_its_data(self, space: Sandbox, raw: Raw) -> None:
         made = space.table()
         place = raw.place(made)
         answer = space.catalog.deregister_table(DeregisterTableRequest(id=made))
@@ -46,18 +46,18 @@ class DeregisteredTableTests(Suite):
         assert place.ids() == [1, 2, 3]
 
     @needs("deregister_table")
-    def test_deregistering_a_missing_table_is_not_found(self, space: Space) -> None:
+    def test_deregistering_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.deregister_table(DeregisterTableRequest(id=space.id()))
 
     @needs("deregister_table")
-    def test_deregistering_twice_is_not_found(self, space: Space) -> None:
+    def test_deregistering_twice_is_not_found(self, space: Sandbox) -> None:
         made, _ = deregistered(space)
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.deregister_table(DeregisterTableRequest(id=made))
 
 
-def register(space: Space, location: str) -> Id:
+def register(space: Sandbox, location: str) -> Id:
     made = space.id()
     space.catalog.register_table(RegisterTableRequest(id=made, location=location))
     return made
@@ -67,14 +67,14 @@ class RegisteredTableTests(Suite):
     """register_table gives a name to data that is there."""
 
     @needs("register_table", "deregister_table")
-    def test_a_registered_table_has_the_data_at_its_location(self, space: Space) -> None:
+    def test_a_registered_table_has_the_data_at_its_location(self, space: Sandbox) -> None:
         _, location = deregistered(space)
         made = register(space, location)
         assert space.ids(made) == [1, 2, 3]
         assert made[-1] in space.tables()
 
     @needs("register_table", "deregister_table")
-    def test_a_registered_table_keeps_its_location(self, space: Space) -> None:
+    def test_a_registered_table_keeps_its_location(self, space: Sandbox) -> None:
         _, location = deregistered(space)
         made = space.id()
         answer = space.catalog.register_table(RegisterTableRequest(id=made, location=location))
@@ -82,14 +82,14 @@ class RegisteredTableTests(Suite):
         assert space.describe(made).location == location
 
     @needs("register_table", "deregister_table")
-    def test_a_table_may_get_its_name_back(self, space: Space) -> None:
+    def test_a_table_may_get_its_name_back(self, space: Sandbox) -> None:
         made, location = deregistered(space)
         space.catalog.register_table(RegisterTableRequest(id=made, location=location))
         assert space.ids(made) == [1, 2, 3]
 
     @needs("register_table", "deregister_table")
     @pytest.mark.parametrize("mode", [None, "Create", "create"])
-    def test_registering_a_name_that_is_taken_is_a_conflict(self, space: Space, mode: str | None) -> None:
+    def test_registering_a_name_that_is_taken_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
         _, location = deregistered(space)
         taken = space.table(rows(7))
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
@@ -98,7 +98,7 @@ class RegisteredTableTests(Suite):
 
     @needs("register_table", "deregister_table")
     @pytest.mark.parametrize("mode", ["Overwrite", "overwrite"])
-    def test_a_registration_may_be_replaced(self, space: Space, mode: str) -> None:
+    def test_a_registration_may_be_replaced(self, space: Sandbox, mode: str) -> None:
         _, first = deregistered(space)
         made = register(space, first)
         _, second = deregistered(space, 7)
@@ -106,20 +106,20 @@ class RegisteredTableTests(Suite):
         assert space.ids(made) == [7]
 
     @needs("register_table", "deregister_table")
-    def test_registering_in_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_registering_in_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         _, location = deregistered(space)
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.register_table(RegisterTableRequest(id=space.id(inside=space.id()), location=location))
 
     @needs("register_table", "strange_paths")
-    def test_registering_needs_a_location(self, space: Space) -> None:
+    def test_registering_needs_a_location(self, space: Sandbox) -> None:
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
             space.catalog.register_table(RegisterTableRequest(id=made, location=""))
         assert not space.has_table(made)
 
     @needs("register_table", "deregister_table")
-    def test_an_unknown_mode_registers_nothing(self, space: Space) -> None:
+    def test_an_unknown_mode_registers_nothing(self, space: Sandbox) -> None:
         _, location = deregistered(space)
         made = space.id()
         with code(ErrorCode.INVALID_INPUT):
@@ -131,7 +131,7 @@ class RenamedTableTests(Suite):
     """rename_table changes a name and nothing else."""
 
     @needs("rename_table")
-    def test_a_renamed_table_has_its_data_under_the_new_name_alone(self, space: Space) -> None:
+    def test_a_renamed_table_has_its_data_under_the_new_name_alone(self, space: Sandbox) -> None:
         old, new = space.table(), space.id()
         space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=new[-1]))
         assert space.ids(new) == [1, 2, 3]
@@ -139,7 +139,7 @@ class RenamedTableTests(Suite):
         assert space.ours(space.tables()) == [new[-1]]
 
     @needs("rename_table")
-    def test_a_renamed_table_keeps_its_history(self, space: Space) -> None:
+    def test_a_renamed_table_keeps_its_history(self, space: Sandbox) -> None:
         old, new = space.table(), space.id()
         space.insert(old, rows(4))
         space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=new[-1]))
@@ -147,7 +147,7 @@ class RenamedTableTests(Suite):
         assert len(space.catalog.list_table_versions(ListTableVersionsRequest(id=new)).versions) == 2
 
     @needs("rename_table", "namespaces")
-    def test_a_table_may_move_to_another_namespace(self, space: Space) -> None:
+    def test_a_table_may_move_to_another_namespace(self, space: Sandbox) -> None:
         old, other = space.table(), space.namespace()
         space.catalog.rename_table(RenameTableRequest(id=old, new_table_name="moved", new_namespace_id=other))
         assert space.tables(other) == ["moved"]
@@ -155,26 +155,26 @@ class RenamedTableTests(Suite):
         assert not space.has_table(old)
 
     @needs("rename_table")
-    def test_a_name_that_is_taken_is_a_conflict(self, space: Space) -> None:
+    def test_a_name_that_is_taken_is_a_conflict(self, space: Sandbox) -> None:
         old, taken = space.table(), space.table(rows(7))
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=taken[-1]))
         assert (space.ids(old), space.ids(taken)) == ([1, 2, 3], [7])
 
     @needs("rename_table", "mixed_namespaces", "unique_names")
-    def test_a_table_cannot_be_renamed_to_a_namespace(self, space: Space) -> None:
+    def test_a_table_cannot_be_renamed_to_a_namespace(self, space: Sandbox) -> None:
         old, taken = space.table(), space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=taken[-1]))
         assert space.ids(old) == [1, 2, 3]
 
     @needs("rename_table")
-    def test_renaming_a_missing_table_is_not_found(self, space: Space) -> None:
+    def test_renaming_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.rename_table(RenameTableRequest(id=space.id(), new_table_name="new"))
 
     @needs("rename_table")
-    def test_moving_to_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_moving_to_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         old = space.table()
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.rename_table(RenameTableRequest(id=old, new_table_name="new", new_namespace_id=space.id()))

@@ -19,27 +19,27 @@ from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.namespaces import CREATE, EXIST_OK, OVERWRITE
 from lanceway.testing.builders import MISSING_COLUMN, SCHEMA, code, rows, stream
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.suite import Suite
 
 
 class CreatedTableTests(Suite):
     """create_table and its modes."""
 
-    def test_a_created_table_has_its_rows(self, space: Space) -> None:
+    def test_a_created_table_has_its_rows(self, space: Sandbox) -> None:
         made = space.id()
         answer = space.catalog.create_table(CreateTableRequest(id=made), stream(rows(1, 2)))
         assert answer.version == 1
         assert answer.location
         assert space.query(made).sort_by("id").equals(rows(1, 2))
 
-    def test_a_table_may_be_created_without_rows(self, space: Space) -> None:
+    def test_a_table_may_be_created_without_rows(self, space: Sandbox) -> None:
         made = space.table(SCHEMA.empty_table())
         assert space.count(made) == 0
         assert space.query(made).schema.names == ["id", "name", "vector"]
         assert space.describe(made, check_declared=True).is_only_declared is False
 
-    def test_a_table_keeps_every_type_and_null(self, space: Space) -> None:
+    def test_a_table_keeps_every_type_and_null(self, space: Sandbox) -> None:
         given = pa.table(
             {
                 "id": pa.array([1, None, 3], pa.int32()),
@@ -55,38 +55,38 @@ class CreatedTableTests(Suite):
         assert space.query(space.table(given)).equals(given)
 
     @CREATE
-    def test_creating_a_table_twice_is_a_conflict(self, space: Space, mode: str | None) -> None:
+    def test_creating_a_table_twice_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.table(rows(9), id=made, mode=mode)
         assert space.ids(made) == [1, 2, 3]
 
     @EXIST_OK
-    def test_an_existing_table_is_kept(self, space: Space, mode: str) -> None:
+    def test_an_existing_table_is_kept(self, space: Sandbox, mode: str) -> None:
         made = space.table()
         space.table(rows(9), id=made, mode=mode)
         assert space.ids(made) == [1, 2, 3]
         assert space.version(made) == 1
 
     @OVERWRITE
-    def test_an_overwritten_table_has_the_new_rows_and_schema(self, space: Space, mode: str) -> None:
+    def test_an_overwritten_table_has_the_new_rows_and_schema(self, space: Sandbox, mode: str) -> None:
         made = space.table()
         space.table(rows(9).select(["id"]), id=made, mode=mode)
         assert space.ids(made) == [9]
         assert space.columns(made) == ["id"]
 
     @pytest.mark.parametrize("mode", ["exist_ok", "overwrite"])
-    def test_every_mode_creates_a_table_that_is_missing(self, space: Space, mode: str) -> None:
+    def test_every_mode_creates_a_table_that_is_missing(self, space: Sandbox, mode: str) -> None:
         assert space.ids(space.table(mode=mode)) == [1, 2, 3]
 
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
-    def test_every_mode_fills_a_declared_table(self, space: Space, mode: str) -> None:
+    def test_every_mode_fills_a_declared_table(self, space: Sandbox, mode: str) -> None:
         made = space.declare()
         space.table(id=made, mode=mode)
         assert space.ids(made) == [1, 2, 3]
 
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
-    def test_creating_in_a_missing_namespace_is_not_found(self, space: Space, mode: str) -> None:
+    def test_creating_in_a_missing_namespace_is_not_found(self, space: Sandbox, mode: str) -> None:
         missing = space.id()
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.table(id=space.id(inside=missing), mode=mode)
@@ -94,7 +94,7 @@ class CreatedTableTests(Suite):
         assert not space.has_namespace(missing)
 
     @needs("namespaces")
-    def test_a_table_is_created_in_its_namespace(self, space: Space) -> None:
+    def test_a_table_is_created_in_its_namespace(self, space: Sandbox) -> None:
         inside = space.namespace()
         made = space.table(id=space.id(inside=inside))
         assert space.ids(made) == [1, 2, 3]
@@ -104,23 +104,23 @@ class InsertTests(Suite):
     """insert_into_table."""
 
     @pytest.mark.parametrize("mode", [None, "Append", "append", "APPEND"])
-    def test_inserted_rows_are_added(self, space: Space, mode: str | None) -> None:
+    def test_inserted_rows_are_added(self, space: Sandbox, mode: str | None) -> None:
         made = space.table()
         answer = space.insert(made, rows(4, 5), mode=mode)
         assert answer.version == 2
         assert space.ids(made) == [1, 2, 3, 4, 5]
 
-    def test_an_insert_answers_how_many_rows_it_added(self, space: Space) -> None:
+    def test_an_insert_answers_how_many_rows_it_added(self, space: Sandbox) -> None:
         assert space.insert(space.table(), rows(4, 5)).num_inserted_rows == 2
 
     @OVERWRITE
-    def test_an_overwriting_insert_replaces_all_rows(self, space: Space, mode: str) -> None:
+    def test_an_overwriting_insert_replaces_all_rows(self, space: Sandbox, mode: str) -> None:
         made = space.table()
         space.insert(made, rows(9), mode=mode)
         assert space.ids(made) == [9]
         assert space.count(made, version=1) == 3
 
-    def test_no_rows_may_be_inserted(self, space: Space) -> None:
+    def test_no_rows_may_be_inserted(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, SCHEMA.empty_table())
         assert space.ids(made) == [1, 2, 3]
@@ -133,7 +133,7 @@ class InsertTests(Suite):
             pytest.param(rows(4).set_column(0, "id", pa.array(["four"])), id="another type"),
         ],
     )
-    def test_data_that_does_not_fit_is_refused(self, space: Space, data: pa.Table) -> None:
+    def test_data_that_does_not_fit_is_refused(self, space: Sandbox, data: pa.Table) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR):
             space.insert(made, data)
@@ -143,7 +143,7 @@ class InsertTests(Suite):
 class CountTests(Suite):
     """count_table_rows and get_table_stats."""
 
-    def test_rows_are_counted(self, space: Space) -> None:
+    def test_rows_are_counted(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, rows(4))
         assert space.count(made) == 4
@@ -151,15 +151,15 @@ class CountTests(Suite):
         assert space.count(made, version=1) == 3
 
     @pytest.mark.parametrize("predicate", ["nothing = 1", "id >*< 1"])
-    def test_counting_by_a_bad_predicate_is_refused(self, space: Space, predicate: str) -> None:
+    def test_counting_by_a_bad_predicate_is_refused(self, space: Sandbox, predicate: str) -> None:
         with code(*MISSING_COLUMN):
             space.count(space.table(), predicate=predicate)
 
-    def test_counting_a_missing_version_is_not_found(self, space: Space) -> None:
+    def test_counting_a_missing_version_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
             space.count(space.table(), version=99)
 
-    def test_statistics_tell_rows_bytes_fragments_and_indices(self, space: Space) -> None:
+    def test_statistics_tell_rows_bytes_fragments_and_indices(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, rows(4))
         space.index(made, "id", "BTREE")
@@ -170,12 +170,12 @@ class CountTests(Suite):
         assert (found.fragment_stats.lengths.min, found.fragment_stats.lengths.max) == (1, 3)
 
 
-def merge(space: Space, id_: Id, data: pa.Table, **options: Any) -> Any:
+def merge(space: Sandbox, id_: Id, data: pa.Table, **options: Any) -> Any:
     options = {"on": ["id"], **options}
     return space.catalog.merge_insert_into_table(MergeInsertIntoTableRequest(id=id_, **options), stream(data))
 
 
-def update(space: Space, id_: Id, column: str, expression: str, predicate: str | None = None) -> Any:
+def update(space: Sandbox, id_: Id, column: str, expression: str, predicate: str | None = None) -> Any:
     request = UpdateTableRequest(id=id_, updates=[[column, expression]], predicate=predicate)
     return space.catalog.update_table(request)
 
@@ -185,7 +185,7 @@ def renamed(*ids: int) -> pa.Table:
     return rows(*ids).set_column(1, "name", pa.array(["changed"] * len(ids)))
 
 
-def names(space: Space, id_: Id) -> dict[int, str]:
+def names(space: Sandbox, id_: Id) -> dict[int, str]:
     found = space.query(id_)
     return dict(zip(found["id"].to_pylist(), found["name"].to_pylist(), strict=True))
 
@@ -193,25 +193,25 @@ def names(space: Space, id_: Id) -> dict[int, str]:
 class MergeTests(Suite):
     """merge_insert_into_table."""
 
-    def test_matching_rows_are_updated_and_others_inserted(self, space: Space) -> None:
+    def test_matching_rows_are_updated_and_others_inserted(self, space: Sandbox) -> None:
         made = space.table()
         answer = merge(space, made, renamed(3, 4), when_matched_update_all=True, when_not_matched_insert_all=True)
         assert (answer.num_updated_rows, answer.num_inserted_rows) == (1, 1)
         assert names(space, made).items() >= {3: "changed", 4: "changed", 1: "the birch number1"}.items()
 
-    def test_rows_may_only_be_inserted(self, space: Space) -> None:
+    def test_rows_may_only_be_inserted(self, space: Sandbox) -> None:
         made = space.table()
         merge(space, made, renamed(3, 4), when_not_matched_insert_all=True)
         assert names(space, made)[3] != "changed"
         assert space.ids(made) == [1, 2, 3, 4]
 
-    def test_rows_may_only_be_updated(self, space: Space) -> None:
+    def test_rows_may_only_be_updated(self, space: Sandbox) -> None:
         made = space.table()
         merge(space, made, renamed(3, 4), when_matched_update_all=True)
         assert names(space, made)[3] == "changed"
         assert space.ids(made) == [1, 2, 3]
 
-    def test_an_update_may_have_a_condition(self, space: Space) -> None:
+    def test_an_update_may_have_a_condition(self, space: Sandbox) -> None:
         made = space.table()
         merge(
             space,
@@ -223,7 +223,7 @@ class MergeTests(Suite):
         assert names(space, made)[2] == "changed"
         assert names(space, made)[1] != "changed"
 
-    def test_rows_that_the_data_lacks_may_be_deleted(self, space: Space) -> None:
+    def test_rows_that_the_data_lacks_may_be_deleted(self, space: Sandbox) -> None:
         made = space.table()
         answer = merge(
             space, made, rows(2, 4), when_not_matched_insert_all=True, when_not_matched_by_source_delete=True
@@ -231,7 +231,7 @@ class MergeTests(Suite):
         assert answer.num_deleted_rows == 2
         assert space.ids(made) == [2, 4]
 
-    def test_a_deletion_may_have_a_condition(self, space: Space) -> None:
+    def test_a_deletion_may_have_a_condition(self, space: Sandbox) -> None:
         made = space.table()
         merge(
             space,
@@ -243,13 +243,13 @@ class MergeTests(Suite):
         )
         assert space.ids(made) == [1, 2]
 
-    def test_a_merge_needs_a_column_that_is_there(self, space: Space) -> None:
+    def test_a_merge_needs_a_column_that_is_there(self, space: Sandbox) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             merge(space, made, rows(4), on=["nothing"], when_not_matched_insert_all=True)
         assert space.version(made) == 1
 
-    def test_merged_data_must_fit(self, space: Space) -> None:
+    def test_merged_data_must_fit(self, space: Sandbox) -> None:
         made = space.table()
         data = rows(4).append_column("more", pa.array([1]))
         with code(ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR):
@@ -260,18 +260,18 @@ class MergeTests(Suite):
 class UpdateTests(Suite):
     """update_table."""
 
-    def test_rows_that_match_are_updated(self, space: Space) -> None:
+    def test_rows_that_match_are_updated(self, space: Sandbox) -> None:
         made = space.table()
         answer = update(space, made, "name", "'changed'", "id >= 2")
         assert (answer.updated_rows, answer.version) == (2, 2)
         assert names(space, made) == {1: "the birch number1", 2: "changed", 3: "changed"}
 
-    def test_all_rows_are_updated_without_a_predicate(self, space: Space) -> None:
+    def test_all_rows_are_updated_without_a_predicate(self, space: Sandbox) -> None:
         made = space.table()
         assert update(space, made, "id", "id + 10").updated_rows == 3
         assert space.ids(made) == [11, 12, 13]
 
-    def test_a_predicate_that_matches_nothing_updates_nothing(self, space: Space) -> None:
+    def test_a_predicate_that_matches_nothing_updates_nothing(self, space: Sandbox) -> None:
         made = space.table()
         assert update(space, made, "id", "id + 10", "id > 99").updated_rows == 0
         assert space.ids(made) == [1, 2, 3]
@@ -282,14 +282,14 @@ class UpdateTests(Suite):
         ids=["column", "expression", "predicate"],
     )
     def test_updating_by_a_missing_column_changes_nothing(
-        self, space: Space, column: str, expression: str, predicate: str | None
+        self, space: Sandbox, column: str, expression: str, predicate: str | None
     ) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             update(space, made, column, expression, predicate)
         assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
 
-    def test_an_expression_that_is_no_sql_is_refused(self, space: Space) -> None:
+    def test_an_expression_that_is_no_sql_is_refused(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.INVALID_INPUT):
             update(space, made, "id", "id +* 2")
@@ -299,19 +299,19 @@ class UpdateTests(Suite):
 class DeleteTests(Suite):
     """delete_from_table."""
 
-    def test_rows_that_match_are_deleted(self, space: Space) -> None:
+    def test_rows_that_match_are_deleted(self, space: Sandbox) -> None:
         made = space.table()
         answer = space.catalog.delete_from_table(DeleteFromTableRequest(id=made, predicate="id >= 2"))
         assert answer.version == 2
         assert space.ids(made) == [1]
 
-    def test_a_predicate_that_matches_nothing_deletes_nothing(self, space: Space) -> None:
+    def test_a_predicate_that_matches_nothing_deletes_nothing(self, space: Sandbox) -> None:
         made = space.table()
         space.catalog.delete_from_table(DeleteFromTableRequest(id=made, predicate="id > 99"))
         assert space.ids(made) == [1, 2, 3]
 
     @pytest.mark.parametrize("predicate", ["nothing = 1", "id >*< 1", ""])
-    def test_a_bad_predicate_deletes_nothing(self, space: Space, predicate: str) -> None:
+    def test_a_bad_predicate_deletes_nothing(self, space: Sandbox, predicate: str) -> None:
         made = space.table()
         with code(*MISSING_COLUMN):
             space.catalog.delete_from_table(DeleteFromTableRequest(id=made, predicate=predicate))

@@ -17,7 +17,7 @@ from lance_namespace import (
 from lanceway.errors import ErrorCode
 from lanceway.testing.builders import code, rows, stream
 from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Space
+from lanceway.testing.sandbox import Id, Sandbox
 from lanceway.testing.storage import Raw
 from lanceway.testing.suite import Suite
 
@@ -25,38 +25,38 @@ from lanceway.testing.suite import Suite
 class DeclaredTableTests(Suite):
     """A declared table has a name and a location; its data is yet to be written."""
 
-    def test_a_declared_table_exists_and_has_a_location(self, space: Space) -> None:
+    def test_a_declared_table_exists_and_has_a_location(self, space: Sandbox) -> None:
         made = space.id()
         answer = space.catalog.declare_table(DeclareTableRequest(id=made))
         assert answer.location
         assert space.has_table(made)
 
-    def test_a_declared_table_says_so_when_asked(self, space: Space) -> None:
+    def test_a_declared_table_says_so_when_asked(self, space: Sandbox) -> None:
         made = space.declare()
         assert space.describe(made, check_declared=True).is_only_declared is True
         assert space.describe(made).is_only_declared is None
 
-    def test_a_written_table_is_not_only_declared(self, space: Space) -> None:
+    def test_a_written_table_is_not_only_declared(self, space: Sandbox) -> None:
         assert space.describe(space.table(), check_declared=True).is_only_declared is False
 
-    def test_a_name_is_declared_once(self, space: Space) -> None:
+    def test_a_name_is_declared_once(self, space: Sandbox) -> None:
         made = space.declare()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.declare(made)
 
-    def test_the_name_of_a_table_cannot_be_declared(self, space: Space) -> None:
+    def test_the_name_of_a_table_cannot_be_declared(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
             space.declare(made)
         assert space.ids(made) == [1, 2, 3]
 
-    def test_declaring_in_a_missing_namespace_is_not_found(self, space: Space) -> None:
+    def test_declaring_in_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         missing = space.id()
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.declare(space.id(inside=missing))
         assert missing[-1] not in space.tables()
 
-    def test_creating_a_declared_table_writes_where_it_was_declared(self, space: Space) -> None:
+    def test_creating_a_declared_table_writes_where_it_was_declared(self, space: Sandbox) -> None:
         made = space.id()
         declared = space.catalog.declare_table(DeclareTableRequest(id=made)).location
         space.table(id=made)
@@ -65,7 +65,7 @@ class DeclaredTableTests(Suite):
         assert space.ids(made) == [1, 2, 3]
 
     @needs("storage_access")
-    def test_what_a_client_writes_to_the_declared_location_is_the_table(self, space: Space, raw: Raw) -> None:
+    def test_what_a_client_writes_to_the_declared_location_is_the_table(self, space: Sandbox, raw: Raw) -> None:
         made = space.declare()
         raw.place(made).write(rows(4, 5))
         assert space.ids(made) == [4, 5]
@@ -79,24 +79,26 @@ class DeclaredTableTests(Suite):
             pytest.param(lambda space, made: space.describe(made, version=1), id="describe a version"),
         ],
     )
-    def test_a_declared_table_cannot_be_read_yet(self, space: Space, reading: Callable[[Space, Id], object]) -> None:
+    def test_a_declared_table_cannot_be_read_yet(
+        self, space: Sandbox, reading: Callable[[Sandbox, Id], object]
+    ) -> None:
         made = space.declare()
         with code(ErrorCode.INVALID_TABLE_STATE):
             reading(space, made)
 
-    def test_a_declared_table_can_be_dropped(self, space: Space) -> None:
+    def test_a_declared_table_can_be_dropped(self, space: Sandbox) -> None:
         made = space.declare()
         space.catalog.drop_table(DropTableRequest(id=made))
         assert not space.has_table(made)
         assert made[-1] not in space.tables()
 
     @needs("table_properties")
-    def test_a_declared_table_keeps_its_properties(self, space: Space) -> None:
+    def test_a_declared_table_keeps_its_properties(self, space: Sandbox) -> None:
         made = space.declare(properties={"owner": "ralph"})
         assert (space.describe(made).properties or {}).get("owner") == "ralph"
 
     @needs("chosen_location", "storage_access")
-    def test_a_table_may_be_declared_at_a_chosen_location(self, space: Space, raw: Raw) -> None:
+    def test_a_table_may_be_declared_at_a_chosen_location(self, space: Sandbox, raw: Raw) -> None:
         beside = raw.place(space.declare()).location.rstrip("/") + "-beside"
         made = space.declare(location=beside)
         assert _same_place(space.describe(made).location, beside)
@@ -104,7 +106,7 @@ class DeclaredTableTests(Suite):
         assert raw.place(made).ids() == [1, 2, 3]
 
     @needs("create_empty_table")
-    def test_an_empty_table_is_a_declared_one(self, space: Space) -> None:
+    def test_an_empty_table_is_a_declared_one(self, space: Sandbox) -> None:
         made = space.id()
         with warnings.catch_warnings():
             # The contract itself calls the operation deprecated.
@@ -116,37 +118,37 @@ class DeclaredTableTests(Suite):
 class DescribedTableTests(Suite):
     """describe_table and table_exists."""
 
-    def test_a_missing_table_does_not_exist(self, space: Space) -> None:
+    def test_a_missing_table_does_not_exist(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.table_exists(TableExistsRequest(id=space.id()))
 
-    def test_describing_a_missing_table_is_not_found(self, space: Space) -> None:
+    def test_describing_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.describe(space.id())
 
-    def test_a_table_in_a_missing_namespace_lacks_its_namespace(self, space: Space) -> None:
+    def test_a_table_in_a_missing_namespace_lacks_its_namespace(self, space: Sandbox) -> None:
         id_ = space.id(inside=space.id())
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.catalog.table_exists(TableExistsRequest(id=id_))
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.describe(id_)
 
-    def test_a_version_exists_or_does_not(self, space: Space) -> None:
+    def test_a_version_exists_or_does_not(self, space: Sandbox) -> None:
         made = space.table()
         space.catalog.table_exists(TableExistsRequest(id=made, version=1))
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
             space.catalog.table_exists(TableExistsRequest(id=made, version=99))
 
     @needs("storage_access")
-    def test_the_described_location_can_be_opened(self, space: Space, raw: Raw) -> None:
+    def test_the_described_location_can_be_opened(self, space: Sandbox, raw: Raw) -> None:
         assert raw.place(space.table()).ids() == [1, 2, 3]
 
-    def test_a_plain_description_reads_no_table(self, space: Space) -> None:
+    def test_a_plain_description_reads_no_table(self, space: Sandbox) -> None:
         found = space.describe(space.table())
         assert found.location
         assert [found.version, found.var_schema, found.stats, found.metadata] == [None] * 4
 
-    def test_a_detailed_description_has_name_version_schema_and_statistics(self, space: Space) -> None:
+    def test_a_detailed_description_has_name_version_schema_and_statistics(self, space: Sandbox) -> None:
         made = space.table()
         found = space.describe(made, load_detailed_metadata=True)
         assert (found.table, found.namespace, found.version) == (made[-1], made[:-1], 1)
@@ -159,35 +161,35 @@ class DescribedTableTests(Suite):
             ("vector", "fixed_size_list"),
         ]
 
-    def test_a_table_uri_is_given_only_when_asked_for(self, space: Space) -> None:
+    def test_a_table_uri_is_given_only_when_asked_for(self, space: Sandbox) -> None:
         made = space.table()
         assert space.describe(made).table_uri is None
         assert "://" in (space.describe(made, with_table_uri=True).table_uri or "")
 
-    def test_a_table_is_described_as_it_was_at_a_version(self, space: Space) -> None:
+    def test_a_table_is_described_as_it_was_at_a_version(self, space: Sandbox) -> None:
         made = space.table()
         space.add_column(made, "twice", "id * 2")
         assert space.columns(made, version=1) == ["id", "name", "vector"]
         assert space.columns(made) == ["id", "name", "vector", "twice"]
 
-    def test_describing_a_missing_version_is_not_found(self, space: Space) -> None:
+    def test_describing_a_missing_version_is_not_found(self, space: Sandbox) -> None:
         made = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
             space.describe(made, version=99)
 
-    def test_a_table_is_described_at_a_tag(self, space: Space) -> None:
+    def test_a_table_is_described_at_a_tag(self, space: Sandbox) -> None:
         made = _tagged(space)
         assert space.version(made, tag="first") == 1
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
             space.describe(made, tag="nowhere")
 
-    def test_a_tag_and_a_version_together_are_refused(self, space: Space) -> None:
+    def test_a_tag_and_a_version_together_are_refused(self, space: Sandbox) -> None:
         made = _tagged(space)
         with code(ErrorCode.INVALID_INPUT):
             space.describe(made, tag="first", version=1)
 
     @needs("table_properties")
-    def test_a_table_keeps_its_properties(self, space: Space) -> None:
+    def test_a_table_keeps_its_properties(self, space: Sandbox) -> None:
         made = space.table(properties={"owner": "ralph"})
         assert (space.describe(made).properties or {}).get("owner") == "ralph"
 
@@ -195,7 +197,7 @@ class DescribedTableTests(Suite):
 class DroppedTableTests(Suite):
     """drop_table."""
 
-    def test_a_dropped_table_is_gone(self, space: Space) -> None:
+    def test_a_dropped_table_is_gone(self, space: Sandbox) -> None:
         made = space.table()
         space.catalog.drop_table(DropTableRequest(id=made))
         assert made[-1] not in space.tables()
@@ -203,7 +205,7 @@ class DroppedTableTests(Suite):
             with code(ErrorCode.TABLE_NOT_FOUND):
                 asking(made)
 
-    def test_dropping_a_table_answers_what_it_was(self, space: Space) -> None:
+    def test_dropping_a_table_answers_what_it_was(self, space: Sandbox) -> None:
         made = space.table()
         location = space.describe(made).location
         answer = space.catalog.drop_table(DropTableRequest(id=made))
@@ -211,31 +213,31 @@ class DroppedTableTests(Suite):
         assert _same_place(answer.location, location)
 
     @needs("storage_access")
-    def test_dropping_a_table_deletes_its_data(self, space: Space, raw: Raw) -> None:
+    def test_dropping_a_table_deletes_its_data(self, space: Sandbox, raw: Raw) -> None:
         made = space.table()
         place = raw.place(made)
         assert not place.is_empty()
         space.catalog.drop_table(DropTableRequest(id=made))
         assert place.is_empty()
 
-    def test_dropping_a_table_leaves_its_neighbours(self, space: Space) -> None:
+    def test_dropping_a_table_leaves_its_neighbours(self, space: Sandbox) -> None:
         kept = space.table()
         gone = space.table(id=space.id(kept[-1] + "0"))
         space.catalog.drop_table(DropTableRequest(id=gone))
         assert space.ids(kept) == [1, 2, 3]
 
-    def test_dropping_a_missing_table_is_not_found(self, space: Space) -> None:
+    def test_dropping_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.drop_table(DropTableRequest(id=space.id()))
 
     @needs("namespaces")
-    def test_a_namespace_is_not_dropped_as_a_table(self, space: Space) -> None:
+    def test_a_namespace_is_not_dropped_as_a_table(self, space: Sandbox) -> None:
         made = space.namespace()
         with code(ErrorCode.TABLE_NOT_FOUND):
             space.catalog.drop_table(DropTableRequest(id=made))
         assert space.has_namespace(made)
 
-    def test_a_dropped_name_begins_anew(self, space: Space) -> None:
+    def test_a_dropped_name_begins_anew(self, space: Sandbox) -> None:
         made = space.table()
         space.insert(made, rows(4))
         space.catalog.drop_table(DropTableRequest(id=made))
@@ -245,7 +247,7 @@ class DroppedTableTests(Suite):
         assert space.columns(made) == ["id", "name"]
 
 
-def _tagged(space: Space) -> Id:
+def _tagged(space: Sandbox) -> Id:
     made = space.table()
     space.catalog.create_table_tag(CreateTableTagRequest(id=made, tag="first", version=1))
     space.insert(made, rows(4))

@@ -54,7 +54,7 @@ class Subject:
 SUBJECT = pytest.StashKey[Subject]()
 
 
-class Outcome(StrEnum):
+class TestOutcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNSUPPORTED = "unsupported"  # the server says that it has no such operation
@@ -66,7 +66,7 @@ class Result:
 
     group: str
     test: str
-    outcome: Outcome
+    outcome: TestOutcome
     reason: str | None = None
 
     @property
@@ -77,19 +77,19 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Report:
+class InspectionReport:
     """What an inspection found."""
 
     results: tuple[Result, ...]
     left_out: Mapping[str, tuple[str, int]]  # what was not looked at: the reason, and how many tests
     seconds: float
 
-    def count(self, outcome: Outcome, group: str | None = None) -> int:
+    def count(self, outcome: TestOutcome, group: str | None = None) -> int:
         return sum(result.outcome is outcome for result in self.results if group in (None, result.group))
 
     @property
     def failed(self) -> int:
-        return self.count(Outcome.FAILED)
+        return self.count(TestOutcome.FAILED)
 
     @property
     def groups(self) -> list[str]:
@@ -98,9 +98,9 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         totals = Counter(result.outcome.value for result in self.results)
         return {
-            "totals": {outcome.value: totals[outcome.value] for outcome in Outcome},
+            "totals": {outcome.value: totals[outcome.value] for outcome in TestOutcome},
             "groups": [
-                {"group": group, **{outcome.value: self.count(outcome, group) for outcome in Outcome}}
+                {"group": group, **{outcome.value: self.count(outcome, group) for outcome in TestOutcome}}
                 for group in self.groups
             ],
             "results": [
@@ -119,7 +119,7 @@ def inspect(
     *,
     only: str | None = None,
     watch: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> InspectionReport:
     """Run the suite. `only` chooses tests as pytest's `-k` does; `watch` is told how many of how many are done.
 
     Ctrl-C ends it with KeyboardInterrupt after the test that is running has cleaned up.
@@ -140,7 +140,7 @@ def inspect(
         raise InternalError(f"The inspection could not run: pytest ended with {ended}. {recorder.problem}".strip())
     if ended == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
-    return Report(tuple(recorder.results), recorder.left_out, time.monotonic() - begun)
+    return InspectionReport(tuple(recorder.results), recorder.left_out, time.monotonic() - begun)
 
 
 def capabilities_missing(subject: Subject) -> dict[str, str]:
@@ -239,9 +239,9 @@ class _Recorder:
         if report.when != "call" and not report.failed:
             return
         if report.passed:
-            outcome, reason = Outcome.PASSED, None
+            outcome, reason = TestOutcome.PASSED, None
         else:
-            outcome = Outcome.UNSUPPORTED if report.nodeid in self._unsupported else Outcome.FAILED
+            outcome = TestOutcome.UNSUPPORTED if report.nodeid in self._unsupported else TestOutcome.FAILED
             reason = _reason(report)
         self.results.append(Result(self._groups[report.nodeid], report.nodeid.rsplit("::", 1)[-1], outcome, reason))
         self._watch(len(self.results), self._total)

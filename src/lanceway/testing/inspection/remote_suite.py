@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 from lanceway.testing.behaviours.concurrency import ConcurrencyTests
 from lanceway.testing.catalog import DataTests, InputTests, NamespaceTests, StructureTests, TableTests
 from lanceway.testing.inspection.inspection import SUBJECT, Subject
-from lanceway.testing.sandbox import Space
+from lanceway.testing.sandbox import Sandbox
 from lanceway.testing.storage import Raw
 
 
@@ -32,5 +32,5 @@ class TestServer(NamespaceTests, TableTests, DataTests, StructureTests, InputTes
         return subject.scratch
 
     @pytest.fixture
-    def raw(self, space: Space, subject: Subject) -> Raw:
+    def raw(self, space: Sandbox, subject: Subject) -> Raw:
         return Raw(space, subject.storage_options)
