@@ -40,7 +40,8 @@ tour: $(READY)  ## See the library work: tables made, listed, queried and search
 	@$(PY) samples/tour.py
 
 test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
-	@$(PYTEST) -q -n $(MORE_JOBS)
+	@$(PYTEST) -q -n $(MORE_JOBS) --durations=10 --cov --cov-report=
+	@echo "coverage: $$($(PY) -m coverage report --format=total) % of the lines of lanceway, without what runs in processes of its own"
 
 test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JDK of version 21 or later
 	@$(PYTEST) -q -n $(JOBS) -m nessie
