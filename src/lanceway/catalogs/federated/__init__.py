@@ -8,5 +8,12 @@ from lanceway.lazy import front
 
 if TYPE_CHECKING:
     from lanceway.catalogs.federated.catalog import FederatedCatalog as FederatedCatalog
+    from lanceway.catalogs.federated.mounts import Mount as Mount
 
-__all__, __getattr__ = front(__name__, {"FederatedCatalog": "lanceway.catalogs.federated.catalog"})
+__all__, __getattr__ = front(
+    __name__,
+    {
+        "FederatedCatalog": "lanceway.catalogs.federated.catalog",
+        "Mount": "lanceway.catalogs.federated.mounts",
+    },
+)

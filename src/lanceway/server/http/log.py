@@ -35,9 +35,9 @@ def settings() -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"lines": {"()": "lanceway.server.http.log.Lines"}},
+        "formatters": {"lines": {"()": "lanceway.server.http.log.JsonFormatter"}},
         "handlers": {
-            "stderr": {"()": "lanceway.server.http.log.Gathering", "formatter": "lines", "stream": "ext://sys.stderr"}
+            "stderr": {"()": "lanceway.server.http.log.BufferedHandler", "formatter": "lines", "stream": "ext://sys.stderr"}
         },
         "loggers": {
             "lanceway": _TO_STDERR,
