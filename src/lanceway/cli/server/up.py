@@ -75,7 +75,7 @@ def up(
         "home": home,
         "host": host,
         "port": port,
-        "workers": supervisor,
+        "workers": workers,
         "tls_cert": tls_cert,
         "tls_key": tls_key,
         "root_path": root_path,
