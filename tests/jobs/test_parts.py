@@ -11,6 +11,7 @@ import pytest
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.jobs import executor
+from lanceway.jobs.context import JobContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ def test_so_many_are_under_way_at_a_time_and_no_more() -> None:
         under_way.release()
         return part * part
 
-    found = dict(executor.carried_out(work, range(9), threads=3))
+    found = dict(executor.run_parts(work, range(9), JobContext(threads=3)))
     assert found == {number: number * number for number in range(9)}
 
 
@@ -43,7 +44,7 @@ def test_after_a_failure_no_part_is_begun_and_those_under_way_are_told() -> None
 
     told: list[int] = []
     with pytest.raises(InvalidInputError, match="the second"):
-        told.extend(done for _, done in executor.carried_out(work, range(100), threads=2))
+        told.extend(done for _, done in executor.run_parts(work, range(100), JobContext(threads=2)))
     assert 0 in told or 0 in begun
     assert set(told) == set(begun) - {1}
     assert len(begun) < 100
@@ -57,7 +58,8 @@ def test_parts_are_taken_as_they_are_needed_and_not_after_a_stop() -> None:
             taken.append(number)
             yield number
 
-    done = [part for part, _ in executor.carried_out(str, given(), threads=1, stop=lambda: len(taken) >= 3)]
+    context = JobContext(threads=1, should_stop=lambda: len(taken) >= 3)
+    done = [part for part, _ in executor.run_parts(str, given(), context)]
     assert done == taken == [0, 1, 2]
 
 
@@ -76,7 +78,7 @@ def test_spark_carries_parts_out_side_by_side(spark: SparkSession, tmp_path: Pat
             time.sleep(0.05)
         return False
 
-    assert dict(executor.carried_out(work, range(2), threads=2, spark=spark)) == {0: True, 1: True}
+    assert dict(executor.run_parts(work, range(2), JobContext(threads=2, spark=spark))) == {0: True, 1: True}
 
 
 def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made_are_told(
@@ -98,7 +100,7 @@ def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made
     before = set(tracker.getJobIdsForGroup())
     told: list[int] = []
     with pytest.raises(InvalidInputError, match="the fiftieth"):
-        told.extend(done for _, done in executor.carried_out(work, range(60), threads=2, spark=spark))
+        told.extend(done for _, done in executor.run_parts(work, range(60), JobContext(threads=2, spark=spark)))
     begun = {int(file.name) for file in tmp_path.iterdir()}
     assert sorted(told) == sorted(begun - {50})
     assert len(set(tracker.getJobIdsForGroup()) - before) < 40
@@ -117,10 +119,10 @@ def test_what_a_worker_raises_arrives_as_it_was(spark: SparkSession) -> None:
         raise InvalidInputError(f"part {part} is refused")
 
     with pytest.raises(InvalidInputError, match=r"^part 7 is refused$"):
-        list(executor.carried_out(refuse, [7], spark=spark))
+        list(executor.run_parts(refuse, [7], JobContext(spark=spark)))
 
     def crash(part: int) -> int:
         raise ZeroDivisionError
 
     with pytest.raises(InternalError, match=r"Spark could not carry out a part of the job: .* Run it again\."):
-        list(executor.carried_out(crash, [7], spark=spark))
+        list(executor.run_parts(crash, [7], JobContext(spark=spark)))

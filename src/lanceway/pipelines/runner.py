@@ -16,7 +16,7 @@ from threading import Lock, local
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.jobs.executor import Stop, check_threads, never
+from lanceway.jobs.context import Stop, check_threads, never_stop
 from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
 from lanceway.pipelines import atomic_outputs, model, outputs, steps
 from lanceway.pipelines.file.load import load
@@ -48,7 +48,7 @@ def run(
     spark: SparkSession | None = None,
     master: str | None = None,
     listen: Listener = unheard,
-    stop: Stop = never,
+    stop: Stop = never_stop,
     lease: float = LEASE,
 ) -> RunReport:
     """Run the pipeline of a file, or go on with a run of it that was stopped, killed, or has failed.

@@ -20,7 +20,8 @@ from lanceway.identifiers import Identifier
 from lanceway.jobs import executor
 from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Naming, Registrar, find, is_same_place, location_of
-from lanceway.jobs.executor import Listener, Stop
+from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
+from lanceway.jobs.executor import Listener
 from lanceway.jobs.report import COLLISION, KNOWN, NEW, JobReport, TableOutcome
 from lanceway.tables.storage.store import Store, local_path, open_store
 
@@ -46,16 +47,16 @@ def crawl(
     storage_options: Mapping[str, str] | None = None,
     flatten: str | None = None,
     dry_run: bool = False,
-    threads: int = executor.THREADS,
+    threads: int = THREADS,
     listen: Listener | None = None,
-    stop: Stop = executor.never,
+    stop: Stop = never_stop,
 ) -> JobReport:
     """Register every Lance table below `root` that the target does not have.
 
     `root` is a folder or a URI. The path of a table below it is its name: `team/sales/orders.lance` becomes
     `team.sales.orders`. What the target knows already is left as it is. With `dry_run` nothing is changed.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, should_stop=stop)
     names, registrar = Naming(target, flatten), Registrar(target)
 
     def work(found: CrawledTable | TableOutcome) -> TableOutcome:
@@ -68,10 +69,9 @@ def crawl(
         except LanceNamespaceError as error:
             return executor.failure(found.path, wanted, error, found.location)
 
-    walk = datasets(root, storage_options, threads=threads, stop=stop)
-    each = executor.outcomes(work, walk, threads=threads, stop=stop)
+    each = executor.outcomes(work, datasets(root, storage_options, context), context)
     with registrar:
-        return executor.collect(JobReport("crawl", dry_run), each, listen, stop)
+        return executor.collect(JobReport("crawl", dry_run=dry_run), each, listen, context)
 
 
 def _registered(
@@ -96,11 +96,7 @@ def _registered(
 
 
 def datasets(
-    root: str,
-    storage_options: Mapping[str, str] | None = None,
-    *,
-    threads: int = executor.THREADS,
-    stop: Stop = executor.never,
+    root: str, storage_options: Mapping[str, str] | None, context: JobContext
 ) -> Iterator[CrawledTable | TableOutcome]:
     """The Lance tables at and below a location, as they are found; what lies inside of a table is not looked at.
 
@@ -111,9 +107,9 @@ def datasets(
     if not walk.has_any():
         raise InvalidInputError(f"There is nothing at {root}. Give a folder, or a URI such as s3://bucket/path.")
     waiting, under_way = deque([""]), set[Future[_Level]]()
-    with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-crawl") as pool:
-        while (waiting or under_way) and not stop():
-            while waiting and len(under_way) < threads:
+    with ThreadPoolExecutor(context.threads, thread_name_prefix="lanceway-crawl") as pool:
+        while (waiting or under_way) and not context.should_stop():
+            while waiting and len(under_way) < context.threads:
                 # From the end: depth first keeps those that wait few.
                 under_way.add(pool.submit(walk.look, waiting.pop()))
             done, under_way = wait(under_way, return_when=FIRST_COMPLETED)

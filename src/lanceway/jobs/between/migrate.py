@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,13 +26,17 @@ from lanceway.jobs.between import register
 from lanceway.jobs.between.checksums import Checksum, VersionRows, passing, pin
 from lanceway.jobs.between.register import Naming, Provenance, Registrar, find, is_declared, is_same_place, location_of
 from lanceway.jobs.between.sync import note, refuse_itself
-from lanceway.jobs.executor import Flow, Listener, Stop
+from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
+from lanceway.jobs.executor import Listener
 from lanceway.jobs.report import CHANGED, COLLISION, KNOWN, NEW, JobReport, TableOutcome
 from lanceway.jobs.state import Journal, JournalEntry
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+# Called with the rows and bytes of each batch that passes through this process.
+Flow = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,10 @@ class Copier:
             return mark == Provenance.of(self.source, table)
         return entry.version is None or not entry.marked
 
-    def carry_out(
-        self, task: Task, stop: Stop = executor.never, flow: Flow = executor.unseen
+    def run(
+        self, task: Task, stop: Stop = never_stop, flow: Flow | None = None
     ) -> tuple[TableOutcome, JournalEntry | None]:
-        """Copy or compare. What the journal is to remember comes with the outcome."""
+        """Copy or compare. Return what the journal is to remember with the outcome."""
         try:
             rows = pin(self.source, task.table, task.version)
             if task.there and not task.unfinished:
@@ -96,7 +100,7 @@ class Copier:
             return executor.failure(str(task.table), task.wanted, error), None
 
     def _compared(
-        self, task: Task, rows: VersionRows, stop: Stop, flow: Flow
+        self, task: Task, rows: VersionRows, stop: Stop, flow: Flow | None
     ) -> tuple[TableOutcome, JournalEntry | None]:
         theirs = pin(self.target, task.wanted)
         ours, there = rows.checksum(stop), theirs.checksum(stop)
@@ -114,7 +118,7 @@ class Copier:
         return TableOutcome(COLLISION, str(task.table), str(task.wanted), theirs.location, reason), None
 
     def _copied(
-        self, task: Task, rows: VersionRows, state: str, stop: Stop, flow: Flow
+        self, task: Task, rows: VersionRows, state: str, stop: Stop, flow: Flow | None
     ) -> tuple[TableOutcome, JournalEntry | None]:
         read = Checksum()
         described = find(self.source, task.table)
@@ -143,7 +147,7 @@ class Copier:
             self.target.drop_table(DropTableRequest(id=list(task.wanted)))
 
 
-def _counted(rows: VersionRows, read: Checksum, stop: Stop, flow: Flow) -> pa.RecordBatchReader:
+def _counted(rows: VersionRows, read: Checksum, stop: Stop, flow: Flow | None) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     reader = rows.read()
@@ -152,7 +156,8 @@ def _counted(rows: VersionRows, read: Checksum, stop: Stop, flow: Flow) -> pa.Re
         for batch in passing(rows.table, reader, stop):
             read.add(batch)
             yield batch
-            flow(batch.num_rows, batch.nbytes)
+            if flow is not None:
+                flow(batch.num_rows, batch.nbytes)
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
@@ -174,16 +179,16 @@ def _outcome(state: str, task: Task, location: str, read: Checksum) -> TableOutc
 _FOR_EACH = 8
 
 
-def carried_out(
-    spark: SparkSession, copier: Copier, prepared: Iterable[Task | TableOutcome], tasks: int, stop: Stop
+def spark_copies(
+    spark: SparkSession, copier: Copier, prepared: Iterable[Task | TableOutcome], context: JobContext
 ) -> Iterator[tuple[Task | None, TableOutcome, JournalEntry | None]]:
-    """Each task with what became of it. What is an outcome already passes, without a task."""
+    """Yield each task with its outcome, as Spark's workers have done it. What is an outcome already comes without."""
     remaining = iter(prepared)
-    while not stop() and (group := list(islice(remaining, tasks * _FOR_EACH))):
+    while not context.should_stop() and (group := list(islice(remaining, context.threads * _FOR_EACH))):
         yield from ((None, item, None) for item in group if isinstance(item, TableOutcome))
         given = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
         if given:
-            parts = spark.createDataFrame(given, "task binary").repartition(min(tasks, len(given)))
+            parts = spark.createDataFrame(given, "task binary").repartition(min(context.threads, len(given)))
             # Not `toLocalIterator`, with which Spark begins a partition when the one before has been read.
             for row in parts.mapInArrow(_worker(pickle.dumps(copier)), "done binary").collect():
                 yield pickle.loads(row.done)
@@ -198,7 +203,7 @@ def _worker(copier: bytes):  # type: ignore[no-untyped-def]
         opened: Copier = pickle.loads(copier)
         for batch in batches:
             for task in map(pickle.loads, batch.column(0).to_pylist()):
-                done = pickle.dumps((task, *opened.carry_out(task)))
+                done = pickle.dumps((task, *opened.run(task)))
                 yield pa.RecordBatch.from_arrays([pa.array([done], pa.binary())], ["done"])
 
     return work
@@ -216,12 +221,12 @@ def migrate(
     flatten: str | None = None,
     replace: bool = False,
     dry_run: bool = False,
-    threads: int = executor.THREADS,
+    threads: int = THREADS,
     state: str | Path | None = None,
     spark: SparkSession | None = None,
     listen: Listener | None = None,
-    flow: Flow = executor.unseen,
-    stop: Stop = executor.never,
+    flow: Flow | None = None,
+    stop: Stop = never_stop,
 ) -> JobReport:
     """Bring tables into the target: `data="copy"` copies their rows, `data="keep"` registers them where they lie.
 
@@ -230,25 +235,21 @@ def migrate(
     remembered, that of the user's cache if it is not set. With `spark`, its workers copy. `listen` is told of each
     table, `flow` of the rows and bytes that pass through this process on their way.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, spark, state, should_stop=stop)
     refuse_itself(source, target)
     if data not in (COPY, KEEP):
         raise InvalidInputError(f"data is {data!r}, but must be {COPY} or {KEEP}.")
-    report, found = JobReport("migrate", dry_run), register.tables(source, only=only)
+    report, tables = JobReport("migrate", dry_run=dry_run), register.tables(source, only=only)
     names = Naming(target, flatten)
     if data == KEEP:
         keeping = _Keeping(source, target, names, dry_run)
-        each = executor.outcomes(keeping.keep, found, threads=threads, stop=stop)
         with keeping.registrar:
-            return executor.collect(report, each, listen, stop)
+            return executor.collect(report, executor.outcomes(keeping.keep, tables, context), listen, context)
     journal = Journal(limits.place(source), limits.place(target), state)
-    copying = _Copying(Copier(source, target, replace), names, journal, dry_run)
+    copying = _Copying(Copier(source, target, replace), names, journal, context, flow)
     with journal.held(), copying.registrar:
-        if spark is None:
-            each = executor.outcomes(lambda table: copying.copy(table, stop, flow), found, threads=threads, stop=stop)
-        else:
-            each = _spread(spark, copying, found, threads, stop)
-        return executor.collect(report, each, listen, stop)
+        each = executor.outcomes(copying.copy, tables, context) if spark is None else copying.by_spark(spark, tables)
+        return executor.collect(report, each, listen, context)
 
 
 class _Keeping:
@@ -303,16 +304,23 @@ def _count(catalog: LanceNamespace, table: Identifier) -> int:
 
 
 class _Copying:
-    def __init__(self, copier: Copier, names: Naming, journal: Journal, dry_run: bool) -> None:
+    def __init__(self, copier: Copier, names: Naming, journal: Journal, context: JobContext, flow: Flow | None) -> None:
         self.copier = copier
-        self._names, self._journal, self._dry_run = names, journal, dry_run
+        self._names, self._journal, self._context, self._flow = names, journal, context, flow
         self.registrar = Registrar(copier.target)
 
-    def copy(self, table: Identifier, stop: Stop, flow: Flow) -> TableOutcome | None:
+    def copy(self, table: Identifier) -> TableOutcome | None:
+        """Copy a table in this process."""
         task = self.prepare(table)
         if not isinstance(task, Task):
             return task
-        return self.remember(task, *self.copier.carry_out(task, stop, flow))
+        return self.remember(task, *self.copier.run(task, self._context.should_stop, self._flow))
+
+    def by_spark(self, spark: SparkSession, tables: Iterable[Identifier]) -> Generator[TableOutcome]:
+        """Let Spark's workers copy tables."""
+        prepared = filter(None, map(self.prepare, tables))
+        for task, outcome, entry in spark_copies(spark, self.copier, prepared, self._context):
+            yield outcome if task is None else self.remember(task, outcome, entry)
 
     def prepare(self, table: Identifier) -> Task | TableOutcome | None:
         """What is to be done for a table, with room made for it; or why nothing is. None for one without data."""
@@ -322,7 +330,7 @@ class _Copying:
             task = self.copier.decide(table, wanted, self._journal.get(table))
             if isinstance(task, TableOutcome):
                 return task
-            if self._dry_run:
+            if self._context.dry_run:
                 return _planned(task)
             if not task.there:
                 self.registrar.make_room(wanted, source=self.copier.source, original=table)
@@ -347,14 +355,3 @@ def _planned(task: Task) -> TableOutcome:
         reason = "goes on where a run stopped" if task.unfinished else None
         return TableOutcome(NEW, str(task.table), str(task.wanted), reason=reason, version=task.version)
     return TableOutcome(KNOWN, str(task.table), str(task.wanted), reason="compared with the source when it is run")
-
-
-def _spread(
-    spark: SparkSession, copying: _Copying, found: Iterator[Identifier], threads: int, stop: Stop
-) -> Iterator[TableOutcome]:
-
-    def prepared() -> Iterator[Task | TableOutcome]:
-        yield from filter(None, map(copying.prepare, found))
-
-    for task, outcome, entry in carried_out(spark, copying.copier, prepared(), threads, stop):
-        yield outcome if task is None else copying.remember(task, outcome, entry)

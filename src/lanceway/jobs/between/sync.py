@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from lance_namespace import DescribeTableResponse, LanceNamespace
 
@@ -21,7 +21,8 @@ from lanceway.jobs.between.register import (
     is_same_place,
     location_of,
 )
-from lanceway.jobs.executor import Listener, Stop
+from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
+from lanceway.jobs.executor import Listener
 from lanceway.jobs.report import CHANGED, COLLISION, GONE, KNOWN, NEW, JobReport, TableOutcome
 
 
@@ -33,9 +34,9 @@ def sync(
     only: Sequence[str] = (),
     flatten: str | None = None,
     dry_run: bool = False,
-    threads: int = executor.THREADS,
+    threads: int = THREADS,
     listen: Listener | None = None,
-    stop: Stop = executor.never,
+    stop: Stop = never_stop,
 ) -> JobReport:
     """Register the source's tables in the target, at the locations that they have.
 
@@ -43,19 +44,17 @@ def sync(
     source is deregistered if `delete` is set and if it was a sync from this source that registered it; its data
     stays. Whatever else the target holds is never touched. With `dry_run` nothing is changed.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, should_stop=stop)
     refuse_itself(source, target)
-    report = JobReport("sync", dry_run)
-    job = _Sync(source, target, flatten, dry_run, delete)
+    job = _Sync(source, target, flatten, context, delete)
 
-    def both() -> Iterator[TableOutcome]:
-        found = register.tables(source, only=only)
-        yield from executor.outcomes(job.bring, found, threads=threads, stop=stop)
-        if not stop():
-            yield from executor.outcomes(job.take_away, job.unmatched(), threads=threads, stop=stop)
+    def outcomes() -> Generator[TableOutcome]:
+        yield from executor.outcomes(job.bring, register.tables(source, only=only), context)
+        if not context.should_stop():
+            yield from executor.outcomes(job.take_away, job.unmatched(), context)
 
     with job.registrar:
-        return executor.collect(report, both(), listen, stop)
+        return executor.collect(JobReport("sync", dry_run=dry_run), outcomes(), listen, context)
 
 
 def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
@@ -65,10 +64,10 @@ def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
 
 class _Sync:
     def __init__(
-        self, source: LanceNamespace, target: LanceNamespace, flatten: str | None, dry_run: bool, delete: bool
+        self, source: LanceNamespace, target: LanceNamespace, flatten: str | None, context: JobContext, delete: bool
     ) -> None:
         self._source, self._target = source, target
-        self._dry_run, self._delete = dry_run, delete
+        self._dry_run, self._delete = context.dry_run, delete
         self._names, self.registrar = Naming(target, flatten), Registrar(target)
         self._there = SeenIdentifiers(register.everything(target))
         self._matched = SeenIdentifiers()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.executor import Stop
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table import functions
 from lanceway.jobs.table.functions import BatchFunction, Computer, Computes
@@ -101,11 +101,11 @@ def backfill(
     branch: str | None = None,
     folder: str | None = None,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Add a column whose values a function computes from the columns `inputs`, or from all.
 
@@ -123,221 +123,205 @@ def backfill(
 
     Raises InvalidInputError, naming the row, where the function fails. Nothing is committed then.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, spark, state, watch, stop)
     if batch_rows < 1:
         raise InvalidInputError(f"batch_rows is {batch_rows}, but a batch needs at least 1 row.")
     if where is not None and not update:
         raise InvalidInputError("where chooses rows of a column that is there: it is for update.")
     if branch is not None and not update:
         raise InvalidInputError("branch chooses a branch whose column is there: it is for update.")
-    found = JobTable.of(table, branch)
+    target = JobTable.of(table, branch)
+    location, condition = target.place.location, where if update else None
     named = function if isinstance(function, BatchFunction) else BatchFunction(function, folder)
-    opened = found.open()
-    summary = JobSummary("backfill", found.name, dry_run, version=int(opened.version))
-    settings = (found.place.location, column, named.fingerprint(), inputs, where if update else None, update, branch)
-    kept = Checkpoint("backfill", found.name, *settings, file=state)
-    with kept.held():
-        if _was_done(found, kept):  # a run that was killed after its commit
-            kept.forget()
-            return summary.ended()
-        _check(found, opened, column, inputs, update=update)
-        computer = Computer(found, column, named, None if inputs is None else tuple(inputs), batch_rows)
+    opened = target.open()
+    summary = JobSummary("backfill", target.name, version=int(opened.version), dry_run=dry_run)
+    settings = (location, column, named.fingerprint(), inputs, condition, update, branch)
+    checkpoint = Checkpoint("backfill", target.name, *settings, file=state)
+    with checkpoint.held():
+        if _was_done(target, checkpoint):  # a run that was killed after its commit
+            checkpoint.forget()
+            return summary.finish()
+        _check(target, opened, column, inputs, update=update)
+        computer = Computer(target, column, named, None if inputs is None else tuple(inputs), batch_rows)
+        type_ = opened.schema.field(column).type if update else functions.learned(computer, opened, data_type)
+        computer = replace(computer, type=type_)
+        summary.facts = {"column": column, "type": str(type_), "function": named.name}
+        job: _Backfill | _Update = _Backfill(target, computer, checkpoint, context, summary)
         if update:
-            known = opened.schema.field(column).type
-            summary.facts = {"column": column, "type": str(known), "function": named.name, "update": True}
-            condition = where or f"`{column}` IS NULL"
-            job = Update(found, replace(computer, type=known), condition, kept, summary)
-            return job.planned(opened) if dry_run else job.run(threads, spark, watch, stop)
-        computer = replace(computer, type=functions.learned(computer, opened, data_type))
-        summary.facts = {"column": column, "type": str(computer.type), "function": named.name}
-        if dry_run:
-            present = job_table.fragments(opened)
-            summary.parts, summary.rows = len(present), sum(map(job_table.rows, present))
-            return summary.ended()
-        return _Backfill(found, computer, kept, summary).run(threads, spark, watch, stop)
+            summary.facts["update"] = True
+            job = _Update(target, computer, checkpoint, context, summary, where or f"`{column}` IS NULL")
+        return job.planned(opened) if dry_run else insistently(job.attempt)
 
 
-def _was_done(found: JobTable, kept: Checkpoint) -> bool:
-    note = kept.all().get(_COMMIT)
-    handle = found.place.current().table
+def _was_done(table: JobTable, checkpoint: Checkpoint) -> bool:
+    note = checkpoint.all().get(_COMMIT)
+    handle = table.place.current().table
     return note is not None and write_id.version_of(handle, WriteId(job=note["job"]), after=note["after"]) is not None
 
 
 def _check(
-    found: JobTable, opened: lance.LanceDataset, column: str, inputs: Iterable[str] | None, *, update: bool = False
+    table: JobTable, opened: lance.LanceDataset, column: str, inputs: Iterable[str] | None, *, update: bool = False
 ) -> None:
     names = opened.schema.names
     if update and column not in names:
-        raise TableColumnNotFoundError(f"{found.name} has no column {column!r} to update. It has: {', '.join(names)}.")
+        raise TableColumnNotFoundError(f"{table.name} has no column {column!r} to update. It has: {', '.join(names)}.")
     if not update and (not column or column in names):
-        why = "needs a name" if not column else f"is there already: {found.name} has {', '.join(names)}"
+        why = "needs a name" if not column else f"is there already: {table.name} has {', '.join(names)}"
         raise InvalidInputError(f"The column {column!r} cannot be added: it {why}. Update it, or choose another name.")
     for name in inputs or ():
         if name not in names:
-            raise TableColumnNotFoundError(f"{found.name} has no column {name!r}. It has: {', '.join(names)}.")
+            raise TableColumnNotFoundError(f"{table.name} has no column {name!r}. It has: {', '.join(names)}.")
 
 
 @dataclass
-class _Backfill:
+class _Filling:
+    """A column that is filled fragment by fragment; what an earlier run has computed is used again."""
+
     table: JobTable
     computer: Computer
-    kept: Checkpoint
+    checkpoint: Checkpoint
+    context: JobContext
     summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
-        return insistently(lambda: self._attempt(threads, spark, watch, stop))
+    def compute(
+        self,
+        work: Callable[[tuple[int, int]], dict[str, Any]],
+        present: Sequence[FragmentMetadata],
+        keys: Mapping[int, str],
+        notes: dict[int, Any],
+    ) -> bool:
+        """Add the notes of fragments that have none yet. Return False where the job was stopped before all had one.
 
-    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
+        A note says what is to be committed for a fragment. It is kept in the checkpoint under the fragment's key.
+        """
+        counts = {fragment.id: job_table.rows(fragment) for fragment in present}
+        # Each part is a fragment, with the number that its first row has in the table.
+        parts, first = [], 1
+        for id_, rows in counts.items():
+            if id_ not in notes:
+                parts.append((id_, first))
+            first += rows
+        self.summary.parts, total = len(present), 0
+        self.summary.facts.setdefault("computed", 0)
+        self.context.progress(JobProgress(len(notes), len(present)))
+        for (id_, _), note in executor.run_parts(work, parts, self.context):
+            self.checkpoint.keep(keys[id_], note)
+            notes[id_] = note
+            rows = note.get("rows", counts[id_])
+            total += rows
+            self.summary.facts["computed"] += bool(rows)
+            self.context.progress(JobProgress(len(notes), len(present), total))
+        self.summary.done = len(notes)
+        return len(notes) == len(present)
+
+
+@dataclass
+class _Backfill(_Filling):
+    """Adds a column to every fragment."""
+
+    def planned(self, opened: lance.LanceDataset) -> JobSummary:
+        present = job_table.fragments(opened)
+        self.summary.parts, self.summary.rows = len(present), sum(map(job_table.rows, present))
+        return self.summary.finish()
+
+    def attempt(self) -> JobSummary:
         opened = self.table.open()
         _check(self.table, opened, self.computer.column, self.computer.inputs)
         present = job_table.fragments(opened)
-        if not present:
+        if present:
+            # A column gets the next number that is free, and its file has it.
+            prefix = f"{int(opened.max_field_id)} {self.computer.type}"
+            keys = {fragment.id: f"{prefix} {job_table.identity(fragment)}" for fragment in present}
+            notes = self._believed(keys)
+            if not self.compute(replace(self.computer, version=int(opened.version)), present, keys, notes):
+                return self.summary.finish(stopped=True)
+            self._commit(opened, present, notes)
+            self._tidy(notes)
+        else:
             functions.add_empty(self.computer, opened)
-            return self._ended([])
-        made = self._compute(opened, present, threads, spark, watch, stop)
-        if len(made) < len(present):
-            return self.summary.ended(stopped=True)
-        self._commit(opened, present, made)
-        self._tidy(made)
-        return self._ended(present)
-
-    def _compute(
-        self,
-        opened: lance.LanceDataset,
-        present: Sequence[FragmentMetadata],
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> dict[int, Any]:
-        """What is to be added to each fragment: as it was kept, or computed now."""
-        store, highest = self.table.handle().store(), int(opened.max_field_id)
-        # A column gets the next number that is free, and its file has it.
-        keys = {one.id: f"{highest} {self.computer.type} {job_table.identity(one)}" for one in present}
-        notes = self.kept.all()
-        made = {
-            id_: notes[key] for id_, key in keys.items() if key in notes and store.exists(functions.key(notes[key]))
-        }
-        self.summary.parts, rows = len(present), 0
-        self.summary.facts.setdefault("computed", 0)
-        before, given = 1, []
-        for fragment in present:
-            if fragment.id not in made:
-                given.append((fragment.id, before))
-            before += job_table.rows(fragment)
-        counts = {fragment.id: job_table.rows(fragment) for fragment in present}
-        watch(JobProgress(len(made), len(present)))
-        work = replace(self.computer, version=int(opened.version))
-        for (id_, _), answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
-            self.kept.keep(keys[id_], answer)
-            made[id_] = answer
-            rows += counts[id_]
-            self.summary.facts["computed"] += 1
-            watch(JobProgress(len(made), len(present), rows))
-        self.summary.done = len(made)
-        return made
-
-    def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], made: dict[int, Any]) -> None:
-        import lance
-
-        whole = [functions.extended(fragment, made[fragment.id]) for fragment in present]
-        operation = lance.LanceOperation.Merge(whole, functions.schema(made[present[0].id]))
-        mark, version = WriteId.of_job(), int(opened.version)
-        self.kept.keep(_COMMIT, {"job": mark.job, "after": version})
-        commit.commit(WritePlan(APPEND, self.table.place, opened.schema, version), operation, mark, strict=True)
-
-    def _tidy(self, made: Mapping[int, Any]) -> None:
-        """Remove what was computed of fragments that are no more, and all notes."""
-        files = {functions.key(note) for part, note in self.kept.all().items() if part != _COMMIT}
-        self.table.handle().store().delete(*(files - set(map(functions.key, made.values()))))
-        self.kept.forget()
-
-    def _ended(self, present: Sequence[FragmentMetadata]) -> JobSummary:
         self.summary.version, self.summary.changed = int(self.table.open().version), True
         self.summary.rows = sum(map(job_table.rows, present))
-        return self.summary.ended()
+        return self.summary.finish()
+
+    def _believed(self, keys: Mapping[int, str]) -> dict[int, Any]:
+        """Return what an earlier run has computed, as far as its files are there."""
+        store, notes = self.table.handle().store(), self.checkpoint.all()
+        return {
+            id_: notes[key] for id_, key in keys.items() if key in notes and store.exists(functions.key(notes[key]))
+        }
+
+    def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], notes: dict[int, Any]) -> None:
+        import lance
+
+        fragments = [functions.extended(fragment, notes[fragment.id]) for fragment in present]
+        operation = lance.LanceOperation.Merge(fragments, functions.schema(notes[present[0].id]))
+        write, version = WriteId.of_job(), int(opened.version)
+        self.checkpoint.keep(_COMMIT, {"job": write.job, "after": version})
+        commit.commit(WritePlan(APPEND, self.table.place, opened.schema, version), operation, write, strict=True)
+
+    def _tidy(self, used: Mapping[int, Any]) -> None:
+        """Remove what was computed for fragments that are gone, and all notes."""
+        files = {functions.key(note) for part, note in self.checkpoint.all().items() if part != _COMMIT}
+        self.table.handle().store().delete(*(files - set(map(functions.key, used.values()))))
+        self.checkpoint.forget()
 
 
 @dataclass
-class Update:
-    """One job: the rows for which `where` holds get what the function computes."""
+class _Update(_Filling):
+    """Gives the rows for which `where` holds what the function computes."""
 
-    table: JobTable
-    computer: Computer
     where: str
-    kept: Checkpoint
-    summary: JobSummary
 
     def planned(self, opened: lance.LanceDataset) -> JobSummary:
         with translated(self.table.handle(), "Counting the rows"):
             self.summary.rows = int(opened.count_rows(self.where))
         self.summary.parts = len(opened.get_fragments())
-        return self.summary.ended()
+        return self.summary.finish()
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
-        return insistently(lambda: self._attempt(threads, spark, watch, stop))
-
-    def _attempt(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
+    def attempt(self) -> JobSummary:
         opened = self.table.open()
         present = job_table.fragments(opened)
-        made = self._compute(opened, present, threads, spark, watch, stop)
-        if len(made) < len(present):
-            return self.summary.ended(stopped=True)
-        self.summary.version = self._commit(opened, present, made)
-        self._tidy(made)
-        self.summary.rows = sum(note["rows"] for note in made.values())
+        keys = {fragment.id: job_table.identity(fragment) for fragment in present}
+        notes = self._believed(keys)
+        work = _Updater(replace(self.computer, version=int(opened.version)), self.where)
+        if not self.compute(work, present, keys, notes):
+            return self.summary.finish(stopped=True)
+        self.summary.version = self._commit(opened, present, notes)
+        self._tidy(notes)
+        self.summary.rows = sum(note["rows"] for note in notes.values())
         self.summary.changed = self.summary.rows > 0
-        return self.summary.ended()
+        return self.summary.finish()
 
-    def _compute(
-        self,
-        opened: lance.LanceDataset,
-        present: Sequence[FragmentMetadata],
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> dict[int, Any]:
-        store, notes = self.table.handle().store(), self.kept.all()
-        keys = {one.id: job_table.identity(one) for one in present}
-        made = {
+    def _believed(self, keys: Mapping[int, str]) -> dict[int, Any]:
+        """Return what an earlier run has computed, as far as its files are there."""
+        store, notes = self.table.handle().store(), self.checkpoint.all()
+        return {
             id_: notes[key]
             for id_, key in keys.items()
-            # Its last file is the one that was made; those before are the fragment's own, and are there as it is.
+            # The last file is the one that was made; those before are the fragment's, and are there if it is.
             if key in notes and all(store.exists(self.table.key(file["path"])) for file in notes[key]["files"][-1:])
         }
-        self.summary.parts, rows = len(present), 0
-        self.summary.facts.setdefault("computed", 0)
-        watch(JobProgress(len(made), len(present)))
-        work = _Updater(replace(self.computer, version=int(opened.version)), self.where)
-        given = [id_ for id_ in keys if id_ not in made]
-        for id_, note in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
-            self.kept.keep(keys[id_], note)
-            made[id_] = note
-            rows += note["rows"]
-            self.summary.facts["computed"] += bool(note["rows"])
-            watch(JobProgress(len(made), len(present), rows))
-        self.summary.done = len(made)
-        return made
 
-    def _tidy(self, made: Mapping[int, Any]) -> None:
-        """Remove what was computed of fragments that are no more, and all notes."""
-        built, used = (
+    def _tidy(self, used: Mapping[int, Any]) -> None:
+        """Remove what was computed for fragments that are gone, and all notes."""
+        built_files, used_files = (
             {note["files"][-1]["path"] for note in notes if note["rows"]}
-            for notes in (self.kept.all().values(), made.values())
+            for notes in (self.checkpoint.all().values(), used.values())
         )
-        self.table.handle().store().delete(*(self.table.key(file) for file in built - used))
-        self.kept.forget()
+        self.table.handle().store().delete(*(self.table.key(file) for file in built_files - used_files))
+        self.checkpoint.forget()
 
-    def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], made: Mapping[int, Any]) -> int:
+    def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], notes: Mapping[int, Any]) -> int:
         import lance
 
-        changed = {one.id: made[one.id] for one in present if made[one.id]["rows"]}
+        changed = {id_: note for id_, note in notes.items() if note["rows"]}
         if not changed:
             return int(opened.version)
         offsets = {id_: base64.b64decode(note["offsets"]) for id_, note in changed.items()}
         operation = lance.LanceOperation.Update(
-            updated_fragments=[_with_files(one, changed[one.id]) for one in present if one.id in changed],
+            updated_fragments=[
+                _with_files(fragment, changed[fragment.id]) for fragment in present if fragment.id in changed
+            ],
             fields_modified=next(iter(changed.values()))["fields"],
             update_mode="rewrite_columns",
             updated_fragment_offsets=offsets if opened.has_stable_row_ids else None,
@@ -360,7 +344,8 @@ class _Updater:
     computer: Computer
     where: str
 
-    def __call__(self, id_: int) -> dict[str, Any]:
+    def __call__(self, part: tuple[int, int]) -> dict[str, Any]:
+        id_, _ = part
         table = self.computer.table
         opened = table.open(self.computer.version)
         with translated(table.handle(), f"Computing the column {self.computer.column!r}"):

@@ -44,7 +44,7 @@ def clean(
         older_than = OLDER_THAN
     found = JobTable.of(table)
     opened, handle = found.open(), found.handle()
-    summary = JobSummary("clean", found.name, dry_run, version=int(opened.version))
+    summary = JobSummary("clean", found.name, version=int(opened.version), dry_run=dry_run)
     chosen: dict[str, Any] = {
         "older_than": older_than,
         "retain_versions": keep,
@@ -63,7 +63,7 @@ def clean(
     summary.bytes = int(stats.bytes_removed)
     summary.facts = {"versions_removed": int(stats.old_versions), "versions": doomed, **removed}
     summary.changed = not dry_run and bool(summary.bytes)
-    return summary.ended()
+    return summary.finish()
 
 
 def _versions(files: Sequence[Any]) -> Iterator[int]:

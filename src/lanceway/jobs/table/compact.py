@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, LanceNamespaceError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.executor import Stop
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.tables.errors import translated
 from lanceway.writes import table_ref
 from lanceway.writes.commit import ATTEMPTS
@@ -35,10 +35,10 @@ def compact(
     target_rows: int = TARGET_ROWS,
     deleted: float = DELETED,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Rewrite fragments with fewer than `target_rows` rows, and those of which the share `deleted` is deleted.
 
@@ -46,36 +46,38 @@ def compact(
 
     Raises ConcurrentModificationError where others always are faster; what was committed before stays.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
     if target_rows < 1:
         raise InvalidInputError(f"target_rows is {target_rows}, but a fragment needs at least 1 row.")
     if not 0 <= deleted <= 1:
         raise InvalidInputError(f"deleted is {deleted}, but a share lies between 0 and 1.")
+    target = JobTable.of(table)
     options = {"target_rows_per_fragment": target_rows, "materialize_deletions_threshold": deleted}
-    job = _Compaction(JobTable.of(table), options, JobSummary("compact", "", dry_run))
-    return job.run(threads, spark, watch, stop)
+    return _Compaction(target, options, context, JobSummary("compact", target.name, dry_run=dry_run)).run()
 
 
 @dataclass
 class _Compaction:
     table: JobTable
     options: dict[str, Any]
+    context: JobContext
     summary: JobSummary
     lost: int = field(default=0)  # rounds in a row of which nothing could be committed
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
+    def run(self) -> JobSummary:
         plan = self._plan()
-        self.summary.table, self.summary.parts = self.table.name, plan.num_tasks()
+        self.summary.parts = plan.num_tasks()
         self.summary.facts = {"fragments_removed": 0, "fragments_added": 0}
-        if self.summary.dry_run:
+        if self.context.dry_run:
             return self._planned(plan)
-        watch(JobProgress(0, self.summary.parts))
-        while plan.num_tasks() and self.summary.done < self.summary.parts and not stop():
-            room = min(threads * _TOGETHER, self.summary.parts - self.summary.done)
-            self._round(plan, plan.tasks[:room], threads, spark, watch, stop)
+        should_stop = self.context.should_stop
+        self.context.progress(JobProgress(0, self.summary.parts))
+        while plan.num_tasks() and self.summary.done < self.summary.parts and not should_stop():
+            room = min(self.context.threads * _TOGETHER, self.summary.parts - self.summary.done)
+            self._round(plan, plan.tasks[:room])
             plan = self._plan()
         self.summary.version = int(self.table.open().version)
-        return self.summary.ended(stopped=stop() and plan.num_tasks() > 0)
+        return self.summary.finish(stopped=should_stop() and plan.num_tasks() > 0)
 
     def _plan(self) -> CompactionPlan:
         from lance.optimize import Compaction
@@ -90,25 +92,16 @@ class _Compaction:
         self.summary.facts["fragments_removed"] = len(old)
         del self.summary.facts["fragments_added"]  # only the rewrite itself can tell
         self.summary.rows, self.summary.bytes = sum(map(job_table.rows, old)), sum(map(job_table.size, old))
-        return self.summary.ended()
+        return self.summary.finish()
 
-    def _round(
-        self,
-        plan: CompactionPlan,
-        tasks: Sequence[Any],
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> None:
+    def _round(self, plan: CompactionPlan, tasks: Sequence[Any]) -> None:
         made: list[RewriteResult] = []
         work, total = _Rewriter(self.table, plan.read_version), self.summary.parts
-        given = [task.json() for task in tasks]
         try:
-            for _, answer in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
-                made.append(_result(answer))
+            for _, result in executor.run_parts(work, [task.json() for task in tasks], self.context):
+                made.append(_result(result))
                 moved = sum(job_table.rows(fragment) for one in made for fragment in one.new_fragments)
-                watch(JobProgress(self.summary.done + len(made), total, self.summary.rows + moved))
+                self.context.progress(JobProgress(self.summary.done + len(made), total, self.summary.rows + moved))
             committed = self._commit(plan.read_version, made)
         except LanceNamespaceError:
             self._discard(made)

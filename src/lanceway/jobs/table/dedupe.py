@@ -13,9 +13,9 @@ from lanceway.errors import (
     TableColumnNotFoundError,
 )
 from lanceway.jobs import executor
-from lanceway.jobs.executor import Stop
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.spark.types import ROW_ADDRESS
 from lanceway.spark.write.rewrite import BaseVersion
 from lanceway.tables.errors import translated
@@ -139,10 +139,10 @@ def dedupe(
     order: str | None = None,
     keep: str = LAST,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Delete all rows but one of those with the same values in the columns `on`.
 
@@ -152,71 +152,60 @@ def dedupe(
 
     Raises ConcurrentModificationError where others change the rows faster than they can be compared.
     """
-    executor.check_threads(threads)
-    found, keys = JobTable.of(table), Keys(names(on), order, keep)
-    opened = found.open()
-    keys.check(found, opened.schema)
-    summary = JobSummary("dedupe", found.name, dry_run, version=int(opened.version))
+    context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
+    target, keys = JobTable.of(table), Keys(names(on), order, keep)
+    opened = target.open()
+    keys.check(target, opened.schema)
+    summary = JobSummary("dedupe", target.name, version=int(opened.version), dry_run=dry_run)
     summary.facts = {"on": list(keys.on), "keep": keep, "deleted": 0}
-    return insistently(
-        lambda: _attempt(found, BaseVersion.of(found.place.target), keys, summary, threads, spark, watch, stop)
-    )
+    return insistently(lambda: _attempt(target, BaseVersion.of(target.place.target), keys, context, summary))
 
 
-def _attempt(
-    found: JobTable,
-    base: BaseVersion,
-    keys: Keys,
-    summary: JobSummary,
-    threads: int,
-    spark: SparkSession | None,
-    watch: Watcher,
-    stop: Stop,
-) -> JobSummary:
-    opened = found.open(base.version)
-    gone = here(found, opened, keys) if spark is None else by_spark(spark, base, keys)
+def _attempt(table: JobTable, base: BaseVersion, keys: Keys, context: JobContext, summary: JobSummary) -> JobSummary:
+    opened = table.open(base.version)
+    gone = here(table, opened, keys) if context.spark is None else by_spark(context.spark, base, keys)
     summary.version, summary.rows = base.version, int(opened.count_rows())
     summary.facts["deleted"], summary.parts = count(gone), len(gone)
-    if summary.dry_run or not gone:
-        return summary.ended()
-    watch(JobProgress(0, len(gone)))
-    work = _Deleter(found, base.version)
-    left: dict[int, str | None] = {}
+    if context.dry_run or not gone:
+        return summary.finish()
+    context.progress(JobProgress(0, len(gone)))
+    work = _Deleter(table, base.version)
+    changed: dict[int, str | None] = {}  # None for a fragment of which no row stays
     try:
-        for (id_, _), rest in executor.carried_out(work, list(gone.items()), threads=threads, spark=spark, stop=stop):
-            left[id_] = rest
-            watch(JobProgress(len(left), len(gone)))
+        for (id_, _), fragment in executor.run_parts(work, list(gone.items()), context):
+            changed[id_] = fragment
+            context.progress(JobProgress(len(changed), len(gone)))
     except LanceNamespaceError:
-        _discard(found, left)
+        _discard(table, changed)
         raise
-    summary.done = len(left)
-    if len(left) < len(gone):
-        _discard(found, left)
+    summary.done = len(changed)
+    if len(changed) < len(gone):
+        _discard(table, changed)
         summary.facts["deleted"] = 0
-        return summary.ended(stopped=True)
+        return summary.finish(stopped=True)
     try:
-        summary.version = _commit(base, left, keys)
+        summary.version = _commit(base, changed, keys)
     except ConcurrentModificationError:  # after any other error the commit may have been made all the same
-        _discard(found, left)
+        _discard(table, changed)
         raise
     summary.changed = True
-    return summary.ended()
+    return summary.finish()
 
 
-def _updated(left: Mapping[int, str | None]) -> list[str]:
-    return [rest for rest in left.values() if rest is not None]
+def _updated(changed: Mapping[int, str | None]) -> list[str]:
+    return [fragment for fragment in changed.values() if fragment is not None]
 
 
-def _discard(found: JobTable, left: Mapping[int, str | None]) -> None:
-    found.handle().store().delete(*deletions.files(_updated(left)))
+def _discard(table: JobTable, changed: Mapping[int, str | None]) -> None:
+    table.handle().store().delete(*deletions.files(_updated(changed)))
 
 
-def _commit(base: BaseVersion, left: Mapping[int, str | None], keys: Keys) -> int:
+def _commit(base: BaseVersion, changed: Mapping[int, str | None], keys: Keys) -> int:
     import lance
 
-    removed = [id_ for id_, rest in left.items() if rest is None]
+    removed = [id_ for id_, fragment in changed.items() if fragment is None]
     why = f"rows with the same {', '.join(keys.on)}"
-    operation = lance.LanceOperation.Delete(stage.read(_updated(left)), removed, why)
+    operation = lance.LanceOperation.Delete(stage.read(_updated(changed)), removed, why)
     return commit.commit(base.plan, operation, WriteId.of_job())
 
 
@@ -235,5 +224,5 @@ class _Deleter:
         with translated(self.table.handle(), "Deleting rows"):
             fragment = opened.get_fragment(id_)
             assert fragment is not None, "a version keeps its fragments"
-            rest = fragment.delete_rows(np.frombuffer(offsets, np.uint32))
-        return None if rest is None else stage.written(rest)
+            changed = fragment.delete_rows(np.frombuffer(offsets, np.uint32))
+        return None if changed is None else stage.written(changed)

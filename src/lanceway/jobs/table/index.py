@@ -12,9 +12,9 @@ from lance_namespace import CreateTableIndexRequest
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableIndexNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.executor import Stop
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table import segments
 from lanceway.tables import indices
@@ -41,11 +41,11 @@ def index(
     replace: bool = False,
     segments: int | None = None,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Index a column: `kind` and `options` are those of `create_table_index`.
 
@@ -55,23 +55,22 @@ def index(
 
     Raises TableIndexAlreadyExistsError where the name is taken and `replace` is not set.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, spark, state, watch, stop)
     if segments is not None and segments < 1:
         raise InvalidInputError(f"segments is {segments}, but an index has at least 1.")
-    found = JobTable.of(table)
-    given = {"id": list(found.place.target.id) or ["table"], "column": column, "index_type": kind, "name": name}
-    request = CreateTableIndexRequest.model_validate({**given, **(options or {})})
-    made = indices.prepare(found.handle(), found.open(), request, _OPERATION, replace=replace)
-    kept = Checkpoint(
-        _OPERATION, found.name, found.place.location, column, made.kind, made.name, made.options, file=state
-    )
-    job = _Indexing(
-        found, column, made, kept, replace, segments or threads, JobSummary(_OPERATION, found.name, dry_run)
-    )
+    target = JobTable.of(table)
+    location = target.place.location
+    fields = {"id": list(target.place.target.id) or ["table"], "column": column, "index_type": kind, "name": name}
+    request = CreateTableIndexRequest.model_validate({**fields, **(options or {})})
+    prepared = indices.prepare(target.handle(), target.open(), request, _OPERATION, replace=replace)
+    settings = (location, column, prepared.kind, prepared.name, prepared.options)
+    checkpoint = Checkpoint(_OPERATION, target.name, *settings, file=state)
+    summary = JobSummary(_OPERATION, target.name, dry_run=dry_run)
+    job = _Indexing(target, column, prepared, checkpoint, segments or threads, context, summary)
     if dry_run:
         return job.planned()
-    with kept.held():
-        return job.run(request, threads, spark, watch, stop)
+    with checkpoint.held():
+        return insistently(lambda: job.attempt(request))
 
 
 @dataclass
@@ -79,9 +78,9 @@ class _Indexing:
     table: JobTable
     column: str
     index: Prepared
-    kept: Checkpoint
-    replace: bool
+    checkpoint: Checkpoint
     segments: int
+    context: JobContext
     summary: JobSummary
 
     def planned(self) -> JobSummary:
@@ -90,34 +89,18 @@ class _Indexing:
         self.summary.version, self.summary.rows = int(opened.version), sum(map(job_table.rows, found))
         self.summary.parts = len(list(job_table.grouped(found, self.segments)))
         self._tell(self.summary.parts)
-        return self.summary.ended()
+        return self.summary.finish()
 
-    def run(
-        self,
-        request: CreateTableIndexRequest,
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> JobSummary:
-        return insistently(lambda: self._attempt(request, threads, spark, watch, stop))
-
-    def _attempt(
-        self,
-        request: CreateTableIndexRequest,
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> JobSummary:
+    def attempt(self, request: CreateTableIndexRequest) -> JobSummary:
+        """Build what is missing and commit it. Raises ConcurrentModificationError where fragments went away."""
         opened = self.table.open()
         present = {fragment.id: fragment for fragment in job_table.fragments(opened)}
         if not present:  # there is nothing to share out
             indices.create(self.table.handle(), request)
             return self._ended([], rows=0)
         done = self._believed(present)
-        if not self._build(int(opened.version), present, done, threads, spark, watch, stop):
-            return self.summary.ended(stopped=True)
+        if not self._build(int(opened.version), present, done):
+            return self.summary.finish(stopped=True)
         self._commit(done)
         self._tidy(done)
         return self._ended(done, rows=sum(map(job_table.rows, present.values())))
@@ -128,39 +111,30 @@ class _Indexing:
         store = self.table.handle().store()
         return [
             note["segment"]
-            for note in self.kept.all().values()
+            for note in self.checkpoint.all().values()
             if note["fragments"].items() <= now.items() and all(map(store.exists, segments.keys(note["segment"])))
         ]
 
-    def _build(
-        self,
-        version: int,
-        present: Mapping[int, FragmentMetadata],
-        done: list[dict[str, Any]],
-        threads: int,
-        spark: SparkSession | None,
-        watch: Watcher,
-        stop: Stop,
-    ) -> bool:
+    def _build(self, version: int, present: Mapping[int, FragmentMetadata], done: list[dict[str, Any]]) -> bool:
         """Build what is missing, and add it to `done`. False where the job was stopped before all was there."""
         covered = {id_ for segment in done for id_ in segment["fragment_ids"]}
         missing = [fragment for id_, fragment in present.items() if id_ not in covered]
         groups = list(job_table.grouped(missing, max(1, self.segments - len(done))))
         self.summary.parts, self.summary.done = len(done) + len(groups), len(done)
-        watch(JobProgress(len(done), self.summary.parts))
+        self.context.progress(JobProgress(len(done), self.summary.parts))
         if not groups:
             return True
         model = segments.train(self.table, version, self.column, self.index)
         work = segments.Builder(self.table, version, self.column, self.index, model)
-        given = [[fragment.id for fragment in group] for group in groups]
+        parts = [[fragment.id for fragment in group] for group in groups]
         rows = 0
-        for ids, made in executor.carried_out(work, given, threads=threads, spark=spark, stop=stop):
-            own = {str(id_): job_table.identity(present[id_]) for id_ in ids}
-            self.kept.keep(made["uuid"], {"segment": made, "fragments": own})
-            done.append(made)
+        for ids, segment in executor.run_parts(work, parts, self.context):
+            identities = {str(id_): job_table.identity(present[id_]) for id_ in ids}
+            self.checkpoint.keep(segment["uuid"], {"segment": segment, "fragments": identities})
+            done.append(segment)
             rows += sum(job_table.rows(present[id_]) for id_ in ids)
             self.summary.done = len(done)
-            watch(JobProgress(len(done), self.summary.parts, rows))
+            self.context.progress(JobProgress(len(done), self.summary.parts, rows))
         return len(done) == self.summary.parts
 
     def _commit(self, done: list[dict[str, Any]]) -> None:
@@ -173,17 +147,17 @@ class _Indexing:
 
     def _tidy(self, done: list[dict[str, Any]]) -> None:
         """Remove segments over fragments that are no more, and all notes."""
-        built = {key for note in self.kept.all().values() for key in segments.keys(note["segment"])}
+        built = {key for note in self.checkpoint.all().values() for key in segments.keys(note["segment"])}
         used = {key for segment in done for key in segments.keys(segment)}
         self.table.handle().store().delete(*(built - used))
-        self.kept.forget()
+        self.checkpoint.forget()
 
     def _ended(self, done: list[dict[str, Any]], rows: int) -> JobSummary:
         self.summary.version, self.summary.changed = int(self.table.open().version), True
         self.summary.rows = rows
         self.summary.bytes = sum(size for segment in done for _, size in segment["files"])
         self._tell(len(done))
-        return self.summary.ended()
+        return self.summary.finish()
 
     def _tell(self, count: int) -> None:
         self.summary.facts = {
@@ -200,8 +174,8 @@ def refresh_index(
     *,
     retrain: bool = False,
     dry_run: bool = False,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Add rows that are in no index yet to the indices of these names, or to all. One version is made for each.
 
@@ -209,24 +183,25 @@ def refresh_index(
 
     Raises TableIndexNotFoundError for a name that no index has.
     """
+    context = JobContext(dry_run, progress=watch, should_stop=stop)
     found = JobTable.of(table)
     missing = _missing(found, found.open(), names)
-    summary = JobSummary("refresh-index", found.name, dry_run, parts=len(missing))
+    summary = JobSummary("refresh-index", found.name, parts=len(missing), dry_run=dry_run)
     summary.rows = sum(missing.values())
     summary.facts = {"indices": missing}
     if not dry_run:
         summary.rows = 0
         for name, rows in missing.items():
-            if stop():
+            if context.should_stop():
                 break
-            watch(JobProgress(summary.done, summary.parts, summary.rows))
+            context.progress(JobProgress(summary.done, summary.parts, summary.rows))
             if rows or retrain:
                 insistently(partial(_refresh, found, name, retrain))
                 summary.changed = True
             summary.done += 1
             summary.rows += rows
     summary.version = int(found.open().version)
-    return summary.ended(stopped=not dry_run and summary.done < summary.parts)
+    return summary.finish(stopped=not dry_run and summary.done < summary.parts)
 
 
 def _missing(found: JobTable, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:

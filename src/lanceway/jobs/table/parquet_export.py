@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.executor import Stop
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.table.parquet_files import Files
 from lanceway.tables.errors import translated
 from lanceway.writes import table_ref
@@ -36,26 +36,27 @@ def export(
     version: int | None = None,
     storage_options: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Write the rows of the latest version, or of `version`, to Parquet files in the folder or at the URI `to`.
 
     The folder must be empty, or hold the same export: one that was killed goes on with the version that it had begun
     with. What was written is counted and compared with what the table holds.
     """
-    executor.check_threads(threads)
+    context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
     found, files = JobTable.of(table, reading=True), Files.at(to, storage_options)
     asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
     begun = _begun(files, {**asked, "location": found.place.location}, version)
     opened = found.open(begun["version"] if begun else version)
     about = {**asked, "location": found.place.location, "version": int(opened.version)}
-    job = _Export(found, files, opened, about, JobSummary("export", found.name, dry_run, version=int(opened.version)))
+    summary = JobSummary("export", found.name, version=int(opened.version), dry_run=dry_run)
+    job = _Export(found, files, opened, about, context, summary)
     if begun and begun.get("done"):
         return job.known(begun)
-    return job.run(threads, spark, watch, stop)
+    return job.run()
 
 
 def _begun(files: Files, asked: Mapping[str, Any], version: int | None) -> dict[str, Any] | None:
@@ -82,26 +83,27 @@ class _Export:
     files: Files
     opened: lance.LanceDataset
     about: dict[str, Any]
+    context: JobContext
     summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
+    def run(self) -> JobSummary:
         expected = self._expected()
         given = self._parts()
         self.summary.parts, self.summary.facts = len(given), {"to": self.files.location, "files": 0}
-        if self.summary.dry_run:
+        if self.context.dry_run:
             self.summary.rows = expected
-            return self.summary.ended()
+            return self.summary.finish()
         store = self.files.store()
         store.put(ABOUT, json.dumps(self.about).encode())
         notes = {number: note for number in given if (note := _note(self.files, number)) is not None}
-        self._tell(notes, watch)
+        self._count(notes)
         work = _Exporter(self.table, self.files, self.about)
         missing = [(number, ids) for number, ids in given.items() if number not in notes]
-        for (number, _), note in executor.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
+        for (number, _), note in executor.run_parts(work, missing, self.context):
             notes[number] = note
-            self._tell(notes, watch)
+            self._count(notes)
         if len(notes) < len(given):
-            return self.summary.ended(stopped=True)
+            return self.summary.finish(stopped=True)
         if self.summary.rows != expected:
             raise InternalError(
                 f"{self.table.name} has {expected:,} rows to export, and {self.summary.rows:,} were written to "
@@ -112,7 +114,7 @@ class _Export:
         store.delete(*(_key(number) for number in given))
         store.remove_empty_folders(_NOTES)
         self.summary.changed = True
-        return self.summary.ended()
+        return self.summary.finish()
 
     def known(self, begun: Mapping[str, Any]) -> JobSummary:
         """An export that is whole: its files are looked for, and nothing is written."""
@@ -127,7 +129,7 @@ class _Export:
             )
         self.summary.rows, self.summary.bytes = begun["rows"], sum(file["bytes"] for file in begun["files"])
         self.summary.facts = {"to": self.files.location, "files": len(begun["files"])}
-        return self.summary.ended()
+        return self.summary.finish()
 
     def _expected(self) -> int:
         with translated(self.table.handle(), "Counting the rows"):
@@ -140,12 +142,12 @@ class _Export:
         groups = [[fragment.id for fragment in group] for group in job_table.grouped(found, wanted)]
         return dict(enumerate(groups or [[]]))
 
-    def _tell(self, notes: Mapping[int, Any], watch: Watcher) -> None:
+    def _count(self, notes: Mapping[int, Any]) -> None:
         files = _files(notes)
         self.summary.done, self.summary.facts["files"] = len(notes), len(files)
         self.summary.rows = sum(file["rows"] for file in files)
         self.summary.bytes = sum(file["bytes"] for file in files)
-        watch(JobProgress(len(notes), self.summary.parts, self.summary.rows))
+        self.context.progress(JobProgress(len(notes), self.summary.parts, self.summary.rows))
 
 
 @dataclass(frozen=True)

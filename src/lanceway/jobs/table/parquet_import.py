@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InternalError, InvalidInputError, TableAlreadyExistsError
 from lanceway.errors import TableSchemaValidationError as SchemaError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.executor import Stop
-from lanceway.jobs.report import JobProgress, JobSummary, Watcher, unwatched
+from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table.parquet_files import Files, plain
 from lanceway.tables import dataset
@@ -37,11 +37,11 @@ def import_(
     mode: str = APPEND,
     storage_options: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    threads: int = executor.PART_THREADS,
+    threads: int = PART_THREADS,
     spark: SparkSession | None = None,
     state: str | Path | None = None,
-    watch: Watcher = unwatched,
-    stop: Stop = executor.never,
+    watch: Watcher = no_progress,
+    stop: Stop = never_stop,
 ) -> JobSummary:
     """Add the rows of Parquet files to a table, which is made if there is none: `source` is a file, a folder or a URI.
 
@@ -49,30 +49,32 @@ def import_(
     job ends in one version or none. Safe to run again after a kill: what was written is remembered in the file
     `state` and not written twice. Once it is committed, the same files are imported again when asked again.
     """
-    executor.check_threads(threads)
     if mode not in MODES:
         raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
+    context = JobContext(dry_run, threads, spark, state, watch, stop)
     target, files = table_ref.target(table), Files.at(source, storage_options)
     found = files.every()
-    summary = JobSummary("import", target.name, dry_run, parts=len(found), bytes=sum(file.size for file in found))
+    summary = JobSummary(
+        "import", target.name, parts=len(found), bytes=sum(file.size for file in found), dry_run=dry_run
+    )
     summary.facts = {"source": files.location, "mode": mode, "files": len(found)}
     schema = files.open(found[0].key).schema_arrow
-    kept = Checkpoint("import", target.name, files.location, mode, file=state)
-    with kept.held():
-        landed = _landed(target, kept)
+    checkpoint = Checkpoint("import", target.name, files.location, mode, file=state)
+    with checkpoint.held():
+        landed = _landed(target, checkpoint)
         if landed is not None:  # a run that was killed after its commit
-            kept.forget()
+            checkpoint.forget()
             summary.version, summary.done = landed, len(found)
-            return summary.ended()
+            return summary.finish()
         plan = _plan(target, schema, mode, dry_run)
         if plan is None:
             summary.rows = files.rows(found)
-            return summary.ended()
-        return _Import(plan, files, found, kept, summary).run(threads, spark, watch, stop)
+            return summary.finish()
+        return _Import(plan, files, found, checkpoint, context, summary).run()
 
 
-def _landed(target: TableRef, kept: Checkpoint) -> int | None:
-    note, place = kept.all().get(_COMMIT), destination.find(target)
+def _landed(target: TableRef, checkpoint: Checkpoint) -> int | None:
+    note, place = checkpoint.all().get(_COMMIT), destination.find(target)
     if note is None or place is None or not place.has_data():
         return None
     return write_id.version_of(place.current().table, WriteId(job=note["job"]), after=note["after"])
@@ -100,31 +102,32 @@ class _Import:
     plan: WritePlan
     files: Files
     found: Sequence[Object]
-    kept: Checkpoint
+    checkpoint: Checkpoint
+    context: JobContext
     summary: JobSummary
 
-    def run(self, threads: int, spark: SparkSession | None, watch: Watcher, stop: Stop) -> JobSummary:
+    def run(self) -> JobSummary:
         made = self._believed()
-        self._tell(made, watch)
+        self._count(made)
         mark = WriteId.of_job()
         missing = [file.key for file in self.found if file.key not in made]
         work = _Importer(self.plan, self.files)
         try:
-            for key, fragments in executor.carried_out(work, missing, threads=threads, spark=spark, stop=stop):
-                self.kept.keep(key, {"is": self._identity(key), "fragments": fragments})
+            for key, fragments in executor.run_parts(work, missing, self.context):
+                self.checkpoint.keep(key, {"is": self._identity(key), "fragments": fragments})
                 made[key] = fragments
-                self._tell(made, watch)
+                self._count(made)
         except (InvalidInputError, SchemaError):  # to run it again would not help
             self._give_up(made, mark)
             raise
         if len(made) < len(self.found):
-            return self.summary.ended(stopped=True)
+            return self.summary.finish(stopped=True)
         self._publish(made, mark)
-        self.kept.forget()
-        return self.summary.ended()
+        self.checkpoint.forget()
+        return self.summary.finish()
 
     def _publish(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
-        self.kept.keep(_COMMIT, {"job": mark.job, "after": self.plan.version})
+        self.checkpoint.keep(_COMMIT, {"job": mark.job, "after": self.plan.version})
         try:
             commit.publish(self.plan, [one for file in self.found for one in made[file.key]], mark)
         except (InvalidInputError, SchemaError, TableAlreadyExistsError):
@@ -135,7 +138,7 @@ class _Import:
 
     def _give_up(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
         commit.give_up(self.plan, [one for fragments in made.values() for one in fragments], mark)
-        self.kept.forget()
+        self.checkpoint.forget()
 
     def _believed(self) -> dict[str, list[str]]:
         """What an earlier run wrote of files that are still what they were, for a table that still is.
@@ -145,7 +148,7 @@ class _Import:
         store = self.plan.destination.current().table.store()
         known = {file.key for file in self.found}
         made: dict[str, list[str]] = {}
-        for key, note in self.kept.all().items():
+        for key, note in self.checkpoint.all().items():
             if key == _COMMIT:
                 continue
             same = key in known and note["is"] == self._identity(key)
@@ -159,10 +162,10 @@ class _Import:
         file = next(file for file in self.found if file.key == key)
         return [file.size, file.e_tag, self.plan.kind, self.plan.destination.location, str(self.plan.schema)]
 
-    def _tell(self, made: Mapping[str, Sequence[str]], watch: Watcher) -> None:
+    def _count(self, made: Mapping[str, Sequence[str]]) -> None:
         self.summary.done = len(made)
         self.summary.rows = sum(_rows(fragments) for fragments in made.values())
-        watch(JobProgress(len(made), len(self.found), self.summary.rows))
+        self.context.progress(JobProgress(len(made), len(self.found), self.summary.rows))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lanceway.jobs import executor
+from lanceway.jobs.context import PART_THREADS
 from lanceway.jobs.table.backfill import BATCH_ROWS, Expression, Picked, backfill
 from lanceway.jobs.table.functions import BatchFunction
 from lanceway.jobs.worker import allowed
@@ -40,7 +40,7 @@ def run(
         where=request.get("where"),
         branch=branch,
         batch_rows=request.get("checkpoint_size") or BATCH_ROWS,
-        threads=request.get("concurrency") or executor.PART_THREADS,
+        threads=request.get("concurrency") or PART_THREADS,
         state=state,
         spark=spark,
         watch=holding.watch,

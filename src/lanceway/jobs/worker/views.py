@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
 from lanceway.jobs import executor, job_table
+from lanceway.jobs.context import PART_THREADS, JobContext
 from lanceway.jobs.job_table import JobTable, fragments
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.worker import allowed, write
@@ -133,7 +134,7 @@ def _literal(value: object, type_: pa.DataType) -> str | None:
 Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
 
 
-def run_sql_view(places: Places, job: JobRow, held: JobTable, view: View, sessions: Sessions) -> JobSummary:
+def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessions: Sessions) -> JobSummary:
     """Raises PermissionDeniedError where this worker may not run SQL."""
     type_, settings = places.catalog(job)
     spark = sessions({job.catalog: {**settings, "type": type_}})
@@ -142,22 +143,22 @@ def run_sql_view(places: Places, job: JobRow, held: JobTable, view: View, sessio
             "A view by free SQL may not be refreshed by this worker, since SQL can read whatever the worker can. "
             "Whoever runs the worker can allow it: --sql."
         )
-    summary = JobSummary("refresh", held.name)
+    summary = JobSummary("refresh", table.name)
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
     spark.sql(f"SET CATALOG {quoted(job.catalog)}")
-    frame = _frame(spark, str(view.sql), held)
-    frame.write.format("lance").mode("overwrite").options(**held.place.target.to_options(), job=job.key).save()
-    opened = held.open()
+    frame = _frame(spark, str(view.sql), table)
+    frame.write.format("lance").mode("overwrite").options(**table.place.target.to_options(), job=job.key).save()
+    opened = table.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
     summary.facts = {"refreshed": "anew"}
-    return summary.ended()
+    return summary.finish()
 
 
-def _frame(spark: SparkSession, sql: str, held: JobTable) -> DataFrame:
+def _frame(spark: SparkSession, sql: str, table: JobTable) -> DataFrame:
     """The rows, if they fit the view: an overwrite would change its columns otherwise."""
     from pyspark.errors import AnalysisException, ParseException
 
-    schema = held.open().schema
+    schema = table.open().schema
     try:
         frame = spark.sql(sql)
     except (AnalysisException, ParseException) as error:
@@ -168,7 +169,7 @@ def _frame(spark: SparkSession, sql: str, held: JobTable) -> DataFrame:
         raise InvalidInputError(
             f"The view's SQL gives {', '.join(frame.columns)}, and the view has {', '.join(schema.names)}."
         )
-    require_fit(held.place.target, arrow_schema(frame.schema.toNullable()), schema)
+    require_fit(table.place.target, arrow_schema(frame.schema.toNullable()), schema)
     return frame.select(*(quoted(name) for name in schema.names))
 
 
@@ -186,33 +187,38 @@ def run(
     spark: SparkSession | None,
 ) -> JobSummary:
     """Refresh the view of a job. Raises what its source does, and InvalidTableStateError where it is no view."""
-    held = JobTable.of(places.table(job))
-    view = View.of(held.handle(), held.open().schema)
+    table = JobTable.of(places.table(job))
+    view = View.of(table.handle(), table.open().schema)
     if view.sql is not None:
-        return run_sql_view(places, job, held, view, sql)
+        return run_sql_view(places, job, table, view, sql)
     if view.function is not None:
         allowed.check(view.function, functions)
     source = JobTable.of(places.beside(job, view.source), reading=True)
-    return insistently(_Work(held, source, view, job.request, holding, spark).attempt)
+    context = JobContext(
+        threads=job.request.get("concurrency") or PART_THREADS,
+        spark=spark,
+        progress=holding.watch,
+        should_stop=holding.stop,
+    )
+    return insistently(_ViewRefresh(table, source, view, job.request, context).attempt)
 
 
 @dataclass
-class _Work:
-    held: JobTable
+class _ViewRefresh:
+    table: JobTable
     source: JobTable
     view: View
     request: Mapping[str, Any]
-    holding: Holding
-    spark: SparkSession | None
+    context: JobContext
 
     def attempt(self) -> JobSummary:
-        view, source = self.held.open(), self.source.open(self.request.get("src_version"))
-        summary = JobSummary("refresh", self.held.name, version=int(view.version))
-        known, wanted = write.shown(self.held, view), Shown.of(self.source, source)
+        view, source = self.table.open(), self.source.open(self.request.get("src_version"))
+        summary = JobSummary("refresh", self.table.name, version=int(view.version))
+        known, wanted = write.shown(self.table, view), Shown.of(self.source, source)
         summary.facts = {"source": self.source.name, "source_version": wanted.version, "refreshed": NOTHING}
         if known == wanted:
-            return summary.ended()
-        refresh = Refresh(self.held, view, wanted, self.request.get("max_rows_per_fragment"))
+            return summary.finish()
+        refresh = Refresh(self.table, view, wanted, self.request.get("max_rows_per_fragment"))
         if known is not None and self.view.kind != UDTF and is_still_there(self.source, source, known):
             found = added(self.source, source, known.version)
             if found is not None:
@@ -229,26 +235,24 @@ class _Work:
     def _write(self, refresh: Refresh, summary: JobSummary, found: Sequence[ViewShare], *, anew: bool) -> JobSummary:
         made: list[FragmentMetadata] = []
         rows = 0
-        limit, spark, threads = self.request.get("output_limit"), self.spark, self.request.get("concurrency")
+        limit, context = self.request.get("output_limit"), self.context
         room = None if limit is None else Room(limit - (0 if anew else int(refresh.opened.count_rows())))
         if room is not None:  # what one share takes of it is not left for the next
-            spark, threads = None, 1
+            context = replace(context, spark=None, threads=1)
         plan = refresh.plan(replacing=anew)
-        calls = (threads or executor.PART_THREADS) if self.view.partition else 1
+        calls = context.threads if self.view.partition else 1
         writer = ViewShareWriter(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
         notes: dict[ViewShare, Any] = {}
         summary.parts = len(found)
         try:
-            for share, note in executor.carried_out(
-                writer, found, threads=threads or executor.PART_THREADS, spark=spark, stop=self.holding.stop
-            ):
+            for share, note in executor.run_parts(writer, found, context):
                 notes[share] = note
                 made += stage.read(note["fragments"])
                 rows += note["rows"]
-                self.holding.watch(JobProgress(len(notes), len(found), rows))
-            if self.holding.stop():
+                context.progress(JobProgress(len(notes), len(found), rows))
+            if context.should_stop():
                 refresh.discard(made)
-                return summary.ended(stopped=True)
+                return summary.finish(stopped=True)
         except LanceNamespaceError:
             refresh.discard(made)
             raise
@@ -277,16 +281,16 @@ class _Work:
         merge = merge.when_matched_update_all().when_not_matched_insert_all()
         if gone:
             merge = merge.when_not_matched_by_source_delete(gone)
-        with translated(self.held.handle(), "Merging into the view"):
+        with translated(self.table.handle(), "Merging into the view"):
             transaction, counts = merge.execute_uncommitted(rows)
         operation: Any = transaction.operation
-        if self.holding.stop():
+        if self.context.should_stop():
             refresh.discard(operation.new_fragments)
-            return summary.ended(stopped=True)
+            return summary.finish(stopped=True)
         summary.version = refresh.change(operation)
         summary.facts["deleted"] = counts["num_deleted_rows"]
         return self._ended(summary, MERGED, counted.rows)
 
     def _ended(self, summary: JobSummary, how: str, rows: int) -> JobSummary:
         summary.facts["refreshed"], summary.rows, summary.changed = how, rows, True
-        return summary.ended()
+        return summary.finish()

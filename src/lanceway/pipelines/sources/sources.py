@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
-from lanceway.jobs.executor import Stop, never
+from lanceway.jobs.context import Stop, never_stop
 from lanceway.lake.runs.runs import Run
 from lanceway.lake.runs.source_files import File
 from lanceway.pipelines import outputs, targets
@@ -225,7 +225,7 @@ class Sources:
     run: Run
     spark: Callable[[], SparkSession]
     config: str | Path | None = None
-    stop: Stop = never
+    stop: Stop = never_stop
 
     # -- before anything is read -----------------------------------------------------------------
 
