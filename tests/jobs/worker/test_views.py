@@ -292,7 +292,7 @@ def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
     for _ in range(count):
         job = bench.worker._claimed()
         assert job is not None
-        bench.worker._carry_out(job)
+        bench.worker.run_job(job)
     return rows(bench)
 
 

@@ -1,8 +1,7 @@
-"""`lanceway jobs worker`: carries background jobs out."""
+"""`lanceway jobs worker`: runs background jobs."""
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ from lanceway.cli.session import Session
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
     from lanceway.jobs.worker.catalogs import Places
-    from lanceway.jobs.worker.loop import Worker
     from lanceway.lake.runs.jobs import JobRow
 
 app = group("Worker")
@@ -63,13 +61,13 @@ def worker(
     namespace.
     """
     with _opened(session, home, uri) as places:
-        from lanceway.jobs.worker.loop import Worker
+        from lanceway.jobs.worker.loop import Worker, stop_on_signals
 
-        made = Worker(
+        loop = Worker(
             places, functions or [], sql, master, state, refresh_every, listen=lambda job: _tell(session, job)
         )
-        with stopping(made):
-            count = made.run(idle=idle, once=once)
+        with stop_on_signals(loop):
+            count = loop.run(idle=idle, once=once)
     session.output.done(f"Carried out {count:,} {'job' if count == 1 else 'jobs'}.", {"jobs": count})
 
 
@@ -91,58 +89,48 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
         return
     settings = config.server(session.config, {"home": home})
     refuse_without_home(settings)
-    with serving(settings) as places:
+    database = server_database(settings)
+    from lanceway.jobs.worker.catalogs import server_places
+
+    with server_places(settings, database) as places:
         yield places
 
 
 @contextmanager
 def _namespace(session: Session, name: str) -> Iterator[Places]:
-    """A namespace of the configuration that records its jobs in a database."""
+    """Open a namespace of the configuration that records its jobs in a database."""
     from lanceway.catalogs.contract import lazy_job_queue
     from lanceway.config import CatalogSettings
     from lanceway.jobs.worker.catalogs import Places
 
     with session.catalog as catalog:
-        lent = lazy_job_queue.lent(catalog)
-        if lent is None:
+        attached = lazy_job_queue.lent(catalog)
+        if attached is None:
             raise typer.BadParameter(
                 f"[namespaces.{name}] records no jobs here. Set jobs to {lazy_job_queue.HOME!r} or to a database.",
                 param_hint="'--in'",
             )
-        desk, (type_, settings) = lent.opened(), session.root
-        own = {key: value for key, value in settings.items() if key not in ("at", "jobs")}
-        mounted = {name: CatalogSettings(type_, own, settings.get("at"))}
-        yield Places(desk.store, desk.metalake, mounted=mounted)
+        queue, (type_, settings) = attached.opened(), session.root
+        mount = {key: value for key, value in settings.items() if key not in ("at", "jobs")}
+        mounted = {name: CatalogSettings(type_, mount, settings.get("at"))}
+        yield Places(queue.store, queue.metalake, mounted=mounted)
 
 
 @contextmanager
-def serving(settings: ServerSettings) -> Iterator[Places]:
-    """The catalogs of a server with these settings."""
-    from lanceway.catalogs.federated.tree import canonical
-    from lanceway.jobs.worker.catalogs import Places
-    from lanceway.lake.store.database import open_store
-
-    store = open_store(server_database(settings), upgrade=False)
-    try:
-        mounted = {canonical(name): each for name, each in settings.catalogs.items()}
-        yield Places(store, storage=settings.storage, mounted=mounted)
-    finally:
-        store.close()
-
-
-@contextmanager
-def stopping(made: Worker) -> Iterator[None]:
-    """Let SIGTERM and Ctrl-C stop a worker: the job that runs is given back."""
-    before = {number: signal.signal(number, lambda *_: made.stop()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+def beside_server(settings: ServerSettings) -> Iterator[None]:
+    """Run the jobs of a server in a process beside it, unless its settings say that others do."""
+    if not settings.worker:
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        return
+    from lanceway.jobs.worker.supervisor import supervised
+    from lanceway.server.http import log
+
+    with supervised(settings, server_database(settings), log.settings()):
+        yield
 
 
 def _tell(session: Session, job: JobRow) -> None:
-    """A line for each job, as it ends; programs read the database."""
+    """Print a line for a job that has ended. Programs read the database instead."""
     if session.json:
         return
     reason = f": {job.error}" if job.error else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.jobs import supervisor
+from lanceway.cli.jobs.worker import beside_server
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _serve(session: Session, settings: ServerSettings) -> None:
     # What can be refused is refused here, in one line, before anything is started.
     home = prepare(settings)
     complete = home.complete(settings)
-    with supervisor.beside(complete):
+    with beside_server(complete):
         serve(complete, lambda address: _announce(session, home, address))
 
 

@@ -1,14 +1,16 @@
-"""One job after the other: taken, carried out, and told what it came to."""
+"""The loop of a worker: claim a job, run it, and record its result."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -40,7 +42,7 @@ _log = logging.getLogger("lanceway.worker")
 # What may pass if it is tried again.
 _PASSING = (ConcurrentModificationError, ServiceUnavailableError, ThrottlingError)
 _FIRST_PAUSE = 5_000  # milliseconds
-_KEPT = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
+_REMEMBERED = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
 _POLL = 1.0  # seconds
 
 Listener = Callable[[JobRow], None]
@@ -69,20 +71,20 @@ class Worker:
         return f"{login()}@{socket.gethostname()} process {os.getpid()}"
 
     def stop(self) -> None:
-        """Let the loop end: the job that runs is given back, or ended if that is nearer."""
+        """End the loop: the job that runs is given back, or finished if little is missing."""
         self._stopped.set()
 
     def run(self, *, idle: float | None = None, once: bool = False) -> int:
-        """Work until `stop`, or until there was nothing to do for `idle` seconds; how many jobs were carried out.
+        """Work until `stop`, or until there was nothing to do for `idle` seconds, and return how many jobs were run.
 
-        `once` means until there is nothing to do.
+        With `once`, work until there is nothing to do.
         """
         store, count, since = self.places.store, 0, time.monotonic()
-        store.run(lambda connection: jobs.forget(connection, older=_KEPT))
+        store.run(lambda connection: jobs.forget(connection, older=_REMEMBERED))
         while not self._stopped.is_set():
-            job = self._claimed()
+            job = self._claim()
             if job is not None:
-                self._carry_out(job)
+                self.run_job(job)
                 count, since = count + 1, time.monotonic()
             elif once or (idle is not None and time.monotonic() - since >= idle):
                 break
@@ -90,7 +92,7 @@ class Worker:
                 self._stopped.wait(_POLL)
         return count
 
-    def _claimed(self) -> JobRow | None:
+    def _claim(self) -> JobRow | None:
         holder, lifetime = uuid.uuid4().hex, int(self.lifetime * 1000)
         try:
             return self.places.store.run(
@@ -100,7 +102,8 @@ class Worker:
             _log.warning("no job could be taken: %s", error)
             return None
 
-    def _carry_out(self, job: JobRow) -> None:
+    def run_job(self, job: JobRow) -> None:
+        """Run a job that this worker has claimed, and record its result."""
         _log.info("%s of %s begins: %s", job.kind, ".".join((job.catalog, *job.path)), job.key)
         with Holding(self.places.store, job, self._stopped.is_set, self.lifetime) as holding:
             try:
@@ -112,9 +115,9 @@ class Worker:
                 self._fail(job, InternalError(f"{type(error).__name__} in the worker; its log says more."))
             else:
                 self._end(job, holding, result)
-        found = self.places.store.read(lambda connection: jobs.find(connection, job.key))
-        if found is not None:
-            self.listen(found)
+        ended = self.places.store.read(lambda connection: jobs.find(connection, job.key))
+        if ended is not None:
+            self.listen(ended)
 
     def _work(self, job: JobRow, holding: Holding) -> JobSummary | None:
         if job.kind == BACKFILL:
@@ -125,7 +128,7 @@ class Worker:
         raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")
 
     def _spark(self) -> SparkSession | None:
-        """A session where one was asked for; all else is done in threads of this process."""
+        """Return a Spark session where one was asked for. Without one, jobs run in threads of this process."""
         if self.master is None:
             return None
         from lanceway.spark.sessions import session
@@ -133,14 +136,14 @@ class Worker:
         return session(self.master)
 
     def _sql(self, catalogs: Mapping[str, Mapping[str, str]]) -> SparkSession | None:
-        """A session for free SQL over catalogs, None where that is not allowed. No two queries share one."""
+        """Return a new session for free SQL over catalogs, or None where SQL is not allowed. No two queries share it."""
         if not self.sql:
             return None
         from lanceway.spark.sessions import beside, session
 
         return beside(session(self.master), catalogs=catalogs)
 
-    # -- what became of it -----------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------------------
 
     def _end(self, job: JobRow, holding: Holding, result: JobSummary | None) -> None:
         if result is not None and result.stopped:
@@ -151,28 +154,39 @@ class Worker:
         elif job.kind == AUTO_REFRESH:
             self._write(jobs.release, job, pause=int(self.refresh_every * 1000))
         else:
-            self._write(jobs.end, job, DONE, result=None if result is None else _told(result))
+            self._write(jobs.end, job, DONE, result=None if result is None else _record(result))
 
     def _fail(self, job: JobRow, error: LanceNamespaceError) -> None:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         gone = isinstance(error, TableNotFoundError | NamespaceNotFoundError)
         if job.kind == AUTO_REFRESH and not gone:
-            self._write(jobs.release, job, pause=int(self.refresh_every * 1000), error=said)
+            self._write(jobs.release, job, pause=int(self.refresh_every * 1000), error=reason)
         elif isinstance(error, _PASSING) and job.attempts < MOST_ATTEMPTS:
             pause = _FIRST_PAUSE * 2 ** (job.attempts - 1)
-            self._write(jobs.release, job, pause=pause, error=said, counts=True)
+            self._write(jobs.release, job, pause=pause, error=reason, counts=True)
         else:
-            _log.warning("%s %s failed: %s", job.kind, job.key, said)
-            self._write(jobs.end, job, FAILED, error=said)
+            _log.warning("%s %s failed: %s", job.kind, job.key, reason)
+            self._write(jobs.end, job, FAILED, error=reason)
 
-    def _write(self, change: Callable[..., Any], *given: Any, **named: Any) -> None:
+    def _write(self, change: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         try:
-            self.places.store.run(lambda connection: change(connection, *given, **named))
+            self.places.store.run(lambda connection: change(connection, *arguments, **options))
         except LanceNamespaceError as error:
             # The lease ends by itself, and the job is begun again; what was committed is found then.
             _log.warning("what became of a job could not be written: %s", error)
 
 
-def _told(summary: JobSummary) -> dict[str, Any]:
+def _record(summary: JobSummary) -> dict[str, Any]:
     left_out = ("job", "dry_run", "ok", "stopped")
     return {key: value for key, value in summary.as_record().items() if key not in left_out}
+
+
+@contextmanager
+def stop_on_signals(worker: Worker) -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C stop a worker, which then gives back the job that runs."""
+    before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
