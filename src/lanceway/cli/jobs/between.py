@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.jobs import catalogs, progress_many
+from lanceway.cli.jobs import catalogs, progress
 from lanceway.cli.jobs import options as job_options
 from lanceway.cli.jobs.catalogs import Source, Target
+from lanceway.cli.jobs.options import DryRun
 from lanceway.cli.options import pairs
 from lanceway.cli.session import Session
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 app = group("Jobs: find tables in storage, make them known elsewhere, move them; compact, index and fill one.")
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="How many tables are worked on at a time.")]
 _Flatten = Annotated[
     str | None,
@@ -56,26 +56,25 @@ def crawl(
 ) -> None:
     """Find the Lance tables in a bucket or folder and register those that are not known."""
     target = session.catalog if into is None else catalogs.opened(session, into)
-    where, kept = catalogs.storage(session, root)
-    given = {**kept, **pairs(options, "--storage")}
+    where, configured = catalogs.storage(session, root)
+    storage_options = {**configured, **pairs(options, "--storage")}
     from lanceway import jobs
 
-    progress_many.carry_out(
+    progress.run_between(
         session,
-        "Crawl",
-        dry_run,
+        job_options.label("Crawl", dry_run),
         lambda listen, _, stop: jobs.crawl(
             where,
             target,
-            storage_options=given,
+            storage_options=storage_options,
             flatten=flatten,
             dry_run=dry_run,
             threads=threads,
             listen=listen,
             stop=stop,
         ),
-        None,
         ("register", "change", "deregister"),
+        dry_run=dry_run,
     )
 
 
@@ -97,10 +96,9 @@ def sync(
     from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
     from lanceway import jobs
 
-    progress_many.carry_out(
+    progress.run_between(
         session,
-        "Sync",
-        dry_run,
+        job_options.label("Sync", dry_run),
         lambda listen, _, stop: jobs.sync(
             from_,
             to,
@@ -112,8 +110,9 @@ def sync(
             listen=listen,
             stop=stop,
         ),
-        _count(from_, only),
         ("register", "change", "deregister" if delete else "find gone"),
+        dry_run=dry_run,
+        count=_count(from_, only),
     )
 
 
@@ -145,10 +144,9 @@ def migrate(
     from lanceway import jobs
 
     spark = job_options.spark_session(master, dry_run)
-    progress_many.carry_out(
+    progress.run_between(
         session,
-        "Migrate",
-        dry_run,
+        job_options.label("Migrate", dry_run),
         lambda listen, flow, stop: jobs.migrate(
             from_,
             to,
@@ -164,8 +162,9 @@ def migrate(
             flow=flow,
             stop=stop,
         ),
-        _count(from_, only),
         ("copy" if data.lower() == "copy" else "register", "replace", "deregister"),
+        dry_run=dry_run,
+        count=_count(from_, only),
     )
 
 

@@ -1,23 +1,26 @@
-"""`lanceway jobs …` on how a table is stored: compact it, clean old versions away, index it."""
+"""`lanceway jobs …` on one table: compact, clean, index, backfill, dedupe, export and import it."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.jobs import options, progress_one
 from lanceway.cli.jobs import options as job_options
-from lanceway.cli.jobs.between import DryRun
-from lanceway.cli.jobs.options import Master, State, Tables, Threads
-from lanceway.cli.jobs.progress_many import labelled
+from lanceway.cli.jobs import progress
+from lanceway.cli.jobs.options import DryRun, Master, State, Tables, Threads
 from lanceway.cli.options import IndexedColumn, IndexName, IndexType, Table, pairs, words
 from lanceway.cli.session import Session
+
+if TYPE_CHECKING:
+    from lanceway.jobs import JobSummary
+    from lanceway.writes.table_ref import TableRef
 
 app = group("Jobs on how a table is stored.")
 
@@ -40,23 +43,15 @@ def compact(
     master: Master = None,
 ) -> None:
     """Rewrite small fragments as large ones, and leave deleted rows out. Indices go on working."""
-    spark = job_options.spark_session(master, dry_run)
-    from lanceway import jobs
-
-    _each(
+    _run_each(
         session,
-        labelled("Compact", dry_run),
+        "compact",
         table,
-        lambda target, watch, stop: jobs.compact(
-            target,
-            target_rows=target_rows,
-            deleted=deleted,
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            watch=watch,
-            stop=stop,
-        ),
+        target_rows=target_rows,
+        deleted=deleted,
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
     )
 
 
@@ -79,16 +74,7 @@ def clean(
 ) -> None:
     """Remove old versions and the files that only they need. Tagged versions stay."""
     age = _age(older_than)
-    from lanceway import jobs
-
-    _each(
-        session,
-        labelled("Clean", dry_run),
-        table,
-        lambda target, watch, stop: jobs.clean(
-            target, older_than=age, keep=keep, uncommitted=uncommitted, dry_run=dry_run
-        ),
-    )
+    _run_each(session, "clean", table, older_than=age, keep=keep, uncommitted=uncommitted, dry_run=dry_run)
 
 
 @command(app, "index")
@@ -114,28 +100,20 @@ def index(
     state: State = None,
 ) -> None:
     """Index a column from segments that are built side by side; run it again to go on after a kill."""
-    target, spark = job_options.target(session, table), job_options.spark_session(master, dry_run)
-    given = {key: _value(value) for key, value in pairs(options, "--option").items()}
-    from lanceway import jobs
-
-    progress_one.carry_out(
+    _run(
         session,
-        labelled("Index", dry_run),
-        lambda watch, stop: jobs.index(
-            target,
-            column,
-            type_,
-            name=name,
-            options=given,
-            replace=replace,
-            segments=segments,
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            state=state,
-            watch=watch,
-            stop=stop,
-        ),
+        "index",
+        table,
+        column,
+        type_,
+        name=name,
+        options={key: _value(value) for key, value in pairs(options, "--option").items()},
+        replace=replace,
+        segments=segments,
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
+        state=state,
     )
 
 
@@ -151,40 +129,55 @@ def refresh_index(
     dry_run: DryRun = False,
 ) -> None:
     """Add the rows that came after an index to it."""
+    _run_each(session, "refresh_index", table, names or (), retrain=retrain, dry_run=dry_run)
+
+
+def _run(session: Session, job: str, table: str, *arguments: Any, dry_run: bool, **options: Any) -> None:
+    """Run a job of `lanceway.jobs`, by its name there, on one table, and show it."""
+    target = job_options.target(session, table)
+    progress.run_on_table(session, _label(job, dry_run), target, _runner(job, arguments, dry_run, options))
+
+
+def _run_each(session: Session, job: str, table: str, *arguments: Any, dry_run: bool, **options: Any) -> None:
+    """Run a job on one table, or on one after the other where a pattern is given."""
+    if not job_options.is_pattern(table):
+        _run(session, job, table, *arguments, dry_run=dry_run, **options)
+        return
+    tables = job_options.matching(session, table)
+    progress.run_on_each(session, _label(job, dry_run), tables, _runner(job, arguments, dry_run, options))
+
+
+def _runner(job: str, arguments: Sequence[Any], dry_run: bool, options: dict[str, Any]) -> progress.RunOnTable:
+    if "master" in options:
+        options["spark"] = job_options.spark_session(options.pop("master"), dry_run)
     from lanceway import jobs
 
-    _each(
-        session,
-        labelled("Refresh", dry_run),
-        table,
-        lambda target, watch, stop: jobs.refresh_index(
-            target, names or (), retrain=retrain, dry_run=dry_run, watch=watch, stop=stop
-        ),
-    )
+    def run(target: TableRef, watch: progress.Watch, stop: progress.Stop) -> JobSummary:
+        # To clean is one call of pylance, without parts to watch or to stop between.
+        callbacks = {} if job == "clean" else {"watch": watch, "stop": stop}
+        summary: JobSummary = getattr(jobs, job)(target, *arguments, dry_run=dry_run, **options, **callbacks)
+        return summary
+
+    return run
 
 
-def _each(session: Session, label: str, table: str, run: progress_one.RunOn) -> None:
-    """One table, or one after the other where a pattern is given."""
-    if job_options.is_pattern(table):
-        progress_one.carry_out_each(session, label, job_options.matching(session, table), run)
-    else:
-        target = job_options.target(session, table)
-        progress_one.carry_out(session, label, lambda watch, stop: run(target, watch, stop))
+def _label(job: str, dry_run: bool) -> str:
+    return job_options.label(job.partition("_")[0].capitalize(), dry_run)
 
 
 def _age(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    found = _AGE.fullmatch(text.strip().lower())
-    if found is None:
+    match = _AGE.fullmatch(text.strip().lower())
+    if match is None:
         raise typer.BadParameter(
             f"{text!r} is no age; write a number and s, m, h, d or w, such as 30d.", param_hint="'--older-than'"
         )
-    return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
 def _value(text: str) -> Any:
-    """Numbers and truths as such, and all else as text."""
+    """Parse numbers and truth values; leave all else as text."""
     try:
         return json.loads(text)
     except ValueError:
@@ -230,31 +223,23 @@ def backfill(
     state: State = None,
 ) -> None:
     """Add a column that a Python function computes; run it again to go on after a kill."""
-    target, spark = options.target(session, table), options.spark_session(master, dry_run)
-    from lanceway import jobs
-
-    chosen = None if type_ is None else options.data_type(type_)
-    progress_one.carry_out(
+    _run(
         session,
-        labelled("Backfill", dry_run),
-        lambda watch, stop: jobs.backfill(
-            target,
-            column,
-            function,
-            inputs=words(inputs) or None,
-            data_type=chosen,
-            batch_rows=batch_rows,
-            update=update,
-            where=where,
-            branch=branch,
-            folder=os.getcwd(),
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            state=state,
-            watch=watch,
-            stop=stop,
-        ),
+        "backfill",
+        table,
+        column,
+        function,
+        inputs=words(inputs) or None,
+        data_type=None if type_ is None else job_options.data_type(type_),
+        batch_rows=batch_rows,
+        update=update,
+        where=where,
+        branch=branch,
+        folder=os.getcwd(),
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
+        state=state,
     )
 
 
@@ -272,23 +257,16 @@ def dedupe(
     master: Master = None,
 ) -> None:
     """Delete all rows but one of those with the same keys."""
-    target, spark = options.target(session, table), options.spark_session(master, dry_run)
-    from lanceway import jobs
-
-    progress_one.carry_out(
+    _run(
         session,
-        labelled("Dedupe", dry_run),
-        lambda watch, stop: jobs.dedupe(
-            target,
-            words(on),
-            order=order,
-            keep=keep.lower(),
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            watch=watch,
-            stop=stop,
-        ),
+        "dedupe",
+        table,
+        words(on),
+        order=order,
+        keep=keep.lower(),
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
     )
 
 
@@ -308,25 +286,18 @@ def export(
     master: Master = None,
 ) -> None:
     """Write a table's rows to Parquet files, counted; run it again to go on after a kill."""
-    target, spark = options.target(session, table), options.spark_session(master, dry_run)
-    from lanceway import jobs
-
-    progress_one.carry_out(
+    _run(
         session,
-        labelled("Export", dry_run),
-        lambda watch, stop: jobs.export(
-            target,
-            to,
-            columns=words(columns) or None,
-            where=where,
-            version=version,
-            storage_options=pairs(storage, "--storage") or None,
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            watch=watch,
-            stop=stop,
-        ),
+        "export",
+        table,
+        to,
+        columns=words(columns) or None,
+        where=where,
+        version=version,
+        storage_options=pairs(storage, "--storage") or None,
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
     )
 
 
@@ -345,22 +316,15 @@ def import_(
     state: State = None,
 ) -> None:
     """Bring Parquet files into a table in one version, counted; run it again to go on after a kill."""
-    target, spark = options.target(session, table), options.spark_session(master, dry_run)
-    from lanceway import jobs
-
-    progress_one.carry_out(
+    _run(
         session,
-        labelled("Import", dry_run),
-        lambda watch, stop: jobs.import_(
-            target,
-            source,
-            mode=mode.lower(),
-            storage_options=pairs(storage, "--storage") or None,
-            dry_run=dry_run,
-            threads=threads,
-            spark=spark,
-            state=state,
-            watch=watch,
-            stop=stop,
-        ),
+        "import_",
+        table,
+        source,
+        mode=mode.lower(),
+        storage_options=pairs(storage, "--storage") or None,
+        dry_run=dry_run,
+        threads=threads,
+        master=master,
+        state=state,
     )

@@ -1,4 +1,4 @@
-"""What the verbs for jobs on one table share: options, the table as workers reach it, and a Spark session."""
+"""What the verbs for jobs share: options, the table as workers reach it, and a Spark session."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ Tables = Annotated[
     str,
     typer.Argument(metavar="TABLE", help="A table, such as team.sales.orders, or all that match, as team.* does."),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")]
 Threads = Annotated[
     int, typer.Option("--threads", min=1, help="How many parts are worked on at a time, here or by Spark.")
 ]
@@ -34,12 +35,17 @@ State = Annotated[
 ]
 
 
+def label(job: str, dry_run: bool) -> str:
+    """Return what a job is called in its progress bar."""
+    return f"{job} (dry run)" if dry_run else job
+
+
 def is_pattern(table: str) -> bool:
     return bool(set(table) & set("*?"))
 
 
 def matching(session: Session, pattern: str) -> Iterator[TableRef]:
-    """Every table with data that a pattern matches."""
+    """Yield every table with data that a pattern matches."""
     from lanceway.jobs.between import register
     from lanceway.jobs.between.register import is_declared
 
@@ -50,16 +56,16 @@ def matching(session: Session, pattern: str) -> Iterator[TableRef]:
 
 
 def target(session: Session, table: str) -> TableRef:
-    """The table in a form that workers can reach it from."""
+    """Return the table in a form that workers can reach it from."""
     type_, settings = session.root
     from lanceway.writes.table_ref import TableRef
 
-    given = {f"namespace.{key}": value for key, value in settings.items()}
-    return TableRef.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **given})
+    options = {f"namespace.{key}": value for key, value in settings.items()}
+    return TableRef.of({"table": json.dumps(session.id(table)), "namespace.type": type_, **options})
 
 
 def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:
-    """A session where one is asked for; a plan needs none."""
+    """Return a Spark session where one is asked for, but None for a dry run."""
     if master is None or dry_run:
         return None
     from lanceway.spark.sessions import session
@@ -68,7 +74,7 @@ def spark_session(master: str | None, dry_run: bool) -> SparkSession | None:
 
 
 def data_type(text: str) -> pa.DataType:
-    """A word such as `int64`, `float32[384]` for vectors, or JSON as the contract writes types."""
+    """Parse a word such as `int64`, `float32[384]` for vectors, or JSON as the contract writes types."""
     from lanceway.errors import InvalidInputError
     from lanceway.tables.schema import arrow_json
 

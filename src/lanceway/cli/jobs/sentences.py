@@ -1,4 +1,4 @@
-"""What a job on one table came to, in one sentence for people."""
+"""What a job did, in sentences for people: on one table, and over many."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from lanceway.cli.output.values import size
 
 if TYPE_CHECKING:
-    from lanceway.jobs import JobSummary
+    from lanceway.jobs import JobReport, JobSummary, TableOutcome
 
 # Jobs after which a table has no new version.
 _WITHOUT_VERSION = ("clean", "export")
 
 
 def sentence(summary: JobSummary) -> str:
-    told = _SENTENCES[summary.job](summary)
+    """Return what a job did to one table."""
+    text = _SENTENCES[summary.job](summary)
     if summary.dry_run:
-        return f"Planned: {told}. Nothing was changed; leave --dry-run out to do it."
+        return f"Planned: {text}. Nothing was changed; leave --dry-run out to do it."
     if summary.stopped:
         return f"Stopped: {summary.done:,} of {many(summary.parts, 'part')} of {summary.table} are done."
     version = (
@@ -25,7 +26,7 @@ def sentence(summary: JobSummary) -> str:
         if summary.changed and summary.job not in _WITHOUT_VERSION
         else ""
     )
-    return f"{told[0].upper()}{told[1:]} in {summary.seconds:,.1f} s.{version}"
+    return f"{text[0].upper()}{text[1:]} in {summary.seconds:,.1f} s.{version}"
 
 
 def _compact(summary: JobSummary) -> str:
@@ -108,3 +109,41 @@ _SENTENCES: Mapping[str, Callable[[JobSummary], str]] = {
     "index": _index,
     "refresh-index": _refresh,
 }
+
+_SIGNS = {"new": "+", "changed": "~", "gone": "-"}
+PROBLEMS = {"collision": "in the way", "refused": "refused", "failed": "failed"}
+_PAST = {
+    "change": "changed",
+    "copy": "copied",
+    "deregister": "deregistered",
+    "find gone": "gone from the source",
+    "register": "registered",
+    "replace": "replaced",
+}
+# Tables in a second, below which a rate says nothing.
+_WORTH_SHOWING = 10
+
+
+def line(outcome: TableOutcome) -> str:
+    """Return what became of one of many tables."""
+    renamed = f" as {outcome.target}" if outcome.target and outcome.target != outcome.table else ""
+    if outcome.state in PROBLEMS:
+        return f"! {outcome.table}{renamed}: {PROBLEMS[outcome.state]}: {outcome.reason}"
+    where = f" at {outcome.location}" if outcome.location else ""
+    reason = f": {outcome.reason}" if outcome.reason else ""
+    return f"{_SIGNS[outcome.state]} {outcome.table}{renamed}{where}{reason}"
+
+
+def outcome_summary(report: JobReport, words: tuple[str, ...]) -> str:
+    """Return what a job did to many tables. `words` are the verbs for new, changed and gone ones."""
+    verbs = [f"to {word}" if report.dry_run else _PAST[word] for word in words]
+    parts = [f"{report.counts[state]:,} {verb}" for state, verb in zip(_SIGNS, verbs, strict=True)]
+    parts.append(f"{report.counts['known']:,} already there")
+    parts += [f"{report.counts[state]:,} {word}" for state, word in PROBLEMS.items()]
+    text = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing to do"
+    if report.dry_run:
+        return f"Planned: {text}. Nothing was changed; leave --dry-run out to do it."
+    rows = f" {report.rows:,} rows, {size(report.bytes)}." if report.rows else ""
+    speed = report.tables / report.seconds if report.seconds else 0
+    rate = f" ({speed:,.0f} tables/s)" if speed >= _WORTH_SHOWING else ""
+    return f"{report.job.capitalize()}: {text} in {report.seconds:,.1f} s{rate}.{rows}"
