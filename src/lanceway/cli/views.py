@@ -67,11 +67,15 @@ def create(
     chosen = _columns(columns)
     query: dict[str, Any] = {"sql": sql} if sql is not None else {"source": session.id(source)}
     query |= {name: value for name, value in (("columns", chosen), ("where", where), ("key", key)) if value}
-    schema = _declared(types) if sql is not None or function is not None else _told(session, str(source), chosen)
+    schema = (
+        _declared_schema(types)
+        if sql is not None or function is not None
+        else _source_schema(session, str(source), chosen)
+    )
     if function is None and partition_by is not None:
         raise typer.BadParameter("it is for a view with --function.", param_hint="'--partition-by'")
     spec = None if function is None else _spec(kind, function, partition_by)
-    answer = session.ask(
+    response = session.ask(
         "create_materialized_view",
         session.id(view),
         kind="query" if function is None else kind,
@@ -81,10 +85,10 @@ def create(
         with_no_data=empty,
         auto_refresh=auto_refresh,
     )
-    if answer.get("job_id"):
-        background.recorded(session, answer, f"Made {view}", wait=wait)
+    if response.get("job_id"):
+        background.recorded(session, response, f"Made {view}", wait=wait)
     else:
-        session.output.done(f"Made {view}, which is empty until it is refreshed.", answer)
+        session.output.done(f"Made {view}, which is empty until it is refreshed.", response)
 
 
 @command(app, "refresh")
@@ -97,24 +101,24 @@ def refresh(
     wait: Wait = False,
 ) -> None:
     """Bring a view to what its source is now."""
-    answer = session.ask("refresh_materialized_view", session.id(view), src_version=source_version)
-    background.recorded(session, answer, f"Refresh of {view}", wait=wait)
+    response = session.ask("refresh_materialized_view", session.id(view), src_version=source_version)
+    background.recorded(session, response, f"Refresh of {view}", wait=wait)
 
 
 def _columns(texts: list[str] | None) -> dict[str, str] | None:
     if not texts:
         return None
-    found = [text if "=" in text else f"{text}=`{text}`" for text in texts]
-    return {name.strip(): expression.strip() for name, expression in pairs(found, "--column").items()}
+    aliased = [text if "=" in text else f"{text}=`{text}`" for text in texts]
+    return {name.strip(): expression.strip() for name, expression in pairs(aliased, "--column").items()}
 
 
-def _told(session: Session, source: str, columns: dict[str, str] | None) -> pa.Schema:
-    """What the query gives, asked of the catalog."""
+def _source_schema(session: Session, source: str, columns: dict[str, str] | None) -> pa.Schema:
+    """Ask the catalog for the schema of the columns of a source."""
     chosen = {"columns": {"column_aliases": columns}} if columns else {}
     return session.query(session.id(source), k=1, vector={}, **chosen).schema
 
 
-def _declared(types: list[str] | None) -> pa.Schema:
+def _declared_schema(types: list[str] | None) -> pa.Schema:
     import pyarrow as pa
 
     if not types:

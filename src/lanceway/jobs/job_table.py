@@ -28,12 +28,12 @@ class JobTable:
     branch: str | None = None
 
     @classmethod
-    def of(cls, named: tables.TableName, branch: str | None = None, *, reading: bool = False) -> JobTable:
+    def of(cls, name: tables.TableName, branch: str | None = None, *, reading: bool = False) -> JobTable:
         """Raises TableNotFoundError where there is no such table, or it has no version yet.
 
         Raises InvalidTableStateError, unless it is for `reading` alone, where only a lake elsewhere may change it.
         """
-        target = tables.target(named)
+        target = tables.target(name)
         place = destination.find(target)
         if place is None or not place.has_data():
             raise TableNotFoundError(f"There is no table {target.name} with data to work on.")
@@ -56,9 +56,9 @@ class JobTable:
         """Where a data file lies below the table that was written for it, or for the branch."""
         return f"data/{file}" if self.branch is None else f"tree/{self.branch}/data/{file}"
 
-    def discard(self, made: Iterable[FragmentMetadata]) -> None:
+    def discard(self, unused_fragments: Iterable[FragmentMetadata]) -> None:
         """Remove the data files of fragments that a job made for nothing; never those that the table has."""
-        files = {str(file.path) for fragment in made for file in fragment.files}
+        files = {str(file.path) for fragment in unused_fragments for file in fragment.files}
         if files:
             unused = files - self.files()
             commit.remove(self.handle().store(), (f"data/{file}" for file in unused))
@@ -87,16 +87,16 @@ def identity(fragment: FragmentMetadata) -> str:
     return hashlib.sha256(json.dumps([fragment.id, files]).encode()).hexdigest()[:24]
 
 
-def grouped(found: Sequence[FragmentMetadata], parts: int) -> Iterator[list[FragmentMetadata]]:
+def grouped(present: Sequence[FragmentMetadata], parts: int) -> Iterator[list[FragmentMetadata]]:
     """Neighbours together, in at most so many groups of about as many rows."""
-    most = max(1, -(-sum(map(rows, found)) // max(1, parts)))
+    most = max(1, -(-sum(map(rows, present)) // max(1, parts)))
     group: list[FragmentMetadata] = []
-    held = 0
-    for fragment in found:
+    count = 0
+    for fragment in present:
         group.append(fragment)
-        held += rows(fragment)
-        if held >= most:
+        count += rows(fragment)
+        if count >= most:
             yield group
-            group, held = [], 0
+            group, count = [], 0
     if group:
         yield group

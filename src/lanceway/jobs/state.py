@@ -29,7 +29,7 @@ class StateFile:
         self._schema = schema
 
     @contextmanager
-    def held(self, key: str, what: str) -> Iterator[None]:
+    def locked(self, key: str, what: str) -> Iterator[None]:
         """For as long as one run lasts. Raises ConcurrentModificationError while another has it.
 
         `what` begins the sentence that says so, such as "This table is being filled".
@@ -76,18 +76,18 @@ class Checkpoint:
         self._state, self._table = StateFile(file, _CHECKPOINT_SCHEMA), table
         self._job = hashlib.sha256(json.dumps([job, table, settings], default=str).encode()).hexdigest()[:24]
 
-    def held(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """For as long as one run lasts. Raises ConcurrentModificationError while another does the same."""
-        return self._state.held(self._job, f"The same job is being done to {self._table}")
+        return self._state.locked(self._job, f"The same job is being done to {self._table}")
 
     def all(self) -> dict[str, Any]:
         with self._opened() as connection:
             rows = connection.execute("select part, made from parts where job = ?", (self._job,)).fetchall()
-        return {part: json.loads(made) for part, made in rows}
+        return {part: json.loads(note) for part, note in rows}
 
-    def keep(self, part: str, made: Any) -> None:
+    def keep(self, part: str, note: Any) -> None:
         with self._opened() as connection:
-            connection.execute("insert or replace into parts values (?, ?, ?)", (self._job, part, json.dumps(made)))
+            connection.execute("insert or replace into parts values (?, ?, ?)", (self._job, part, json.dumps(note)))
 
     def forget(self) -> None:
         """After the commit, or where nothing of it can be used."""
@@ -123,9 +123,9 @@ class Journal:
         self._state = StateFile(file, _JOURNAL_SCHEMA)
         self._pair = hashlib.sha256(json.dumps([source, target]).encode()).hexdigest()[:24]
 
-    def held(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """For as long as one run lasts. Raises ConcurrentModificationError while another has it."""
-        return self._state.held(self._pair, "These two catalogs are being migrated")
+        return self._state.locked(self._pair, "These two catalogs are being migrated")
 
     def get(self, table: Identifier) -> JournalEntry | None:
         question = "select target, location, version, marked from copies where pair = ? and source = ?"

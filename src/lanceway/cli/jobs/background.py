@@ -44,14 +44,14 @@ def list_(
     page_token: PageToken = None,
 ) -> None:
     """List background jobs, the newest first."""
-    asked: dict[str, Any] = {"state": state, "table": None if table is None else session.id(table)}
+    filters: dict[str, Any] = {"state": state, "table": None if table is None else session.id(table)}
     if everybody and session.root[0] == "rest":
-        asked["everybody"] = True
+        filters["everybody"] = True
     if limit is None and page_token is None:
-        session.output.records(_COLUMNS, (_shown(session, job) for job in _every(session, asked)))
+        session.output.records(_COLUMNS, (_shown(session, job) for job in _every(session, filters)))
         return
-    found, token = session.catalog.list_jobs(limit=limit, page_token=page_token, **asked)
-    session.output.records_page(_COLUMNS, "jobs", [_shown(session, job) for job in found], token)
+    page, token = session.catalog.list_jobs(limit=limit, page_token=page_token, **filters)
+    session.output.records_page(_COLUMNS, "jobs", [_shown(session, job) for job in page], token)
 
 
 @command(app, "show")
@@ -63,8 +63,8 @@ def show(session: Session, job: _Id) -> None:
 @command(app, "cancel")
 def cancel(session: Session, job: _Id) -> None:
     """End a background job: at once if it waits, soon if it runs."""
-    found = session.catalog.cancel_job(job)
-    session.output.done(f"The job {job} is {found.state}{_soon(found)}.", _shown(session, found))
+    cancelled = session.catalog.cancel_job(job)
+    session.output.done(f"The job {job} is {cancelled.state}{_soon(cancelled)}.", _shown(session, cancelled))
 
 
 @command(app, "wait")
@@ -79,27 +79,27 @@ def wait(
 
 def follow(session: Session, job: str, timeout: float | None = None) -> None:
     """Wait for a job, and end the run as it ended."""
-    found = session.catalog.wait_for_job(job, timeout)
-    reason = f": {found.error}" if found.error else ""
-    session.output.done(f"The job {job} is {found.state}{reason}.".replace("..", "."), _shown(session, found))
-    if found.state != _DONE:
+    ended = session.catalog.wait_for_job(job, timeout)
+    reason = f": {ended.error}" if ended.error else ""
+    session.output.done(f"The job {job} is {ended.state}{reason}.".replace("..", "."), _shown(session, ended))
+    if ended.state != _DONE:
         raise typer.Exit(FAILED)
 
 
-def recorded(session: Session, answer: dict[str, Any], what: str, *, wait: bool) -> None:
+def recorded(session: Session, response: dict[str, Any], what: str, *, wait: bool) -> None:
     """Say which job was recorded, or what it came to."""
     if wait:
-        follow(session, answer["job_id"])
+        follow(session, response["job_id"])
     else:
-        session.output.done(f"{what}: {answer['job_id']} waits for a worker.", answer)
+        session.output.done(f"{what}: {response['job_id']} waits for a worker.", response)
 
 
-def _every(session: Session, asked: dict[str, Any]) -> Iterator[Job]:
+def _every(session: Session, filters: dict[str, Any]) -> Iterator[Job]:
     """Every page, each asked for when the one before has been read."""
     token = None
     while True:
-        found, token = session.catalog.list_jobs(limit=_PAGE, page_token=token, **asked)
-        yield from found
+        page, token = session.catalog.list_jobs(limit=_PAGE, page_token=token, **filters)
+        yield from page
         if not token:
             return
 

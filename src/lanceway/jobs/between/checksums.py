@@ -40,14 +40,14 @@ class VersionRows:
     _reader: Any
 
     def read(self) -> pa.RecordBatchReader:
-        found: pa.RecordBatchReader = self._reader()
-        return found
+        reader: pa.RecordBatchReader = self._reader()
+        return reader
 
     def checksum(self, stop: Stop) -> Checksum:
-        found = Checksum()
+        total = Checksum()
         for batch in passing(self.table, self.read(), stop):
-            found.add(batch)
-        return found
+            total.add(batch)
+        return total
 
 
 def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBatch]:
@@ -63,10 +63,10 @@ def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) 
     inner, _ = limits.opened(catalog)
     if getattr(inner, "TYPE", None) == "rest":
         return _through(catalog, table, version)
-    found = catalog.describe_table(DescribeTableRequest(id=list(table)))
-    location = location_of(table, found)
-    handle = Table(str(table), location, found.storage_options)
-    if found.managed_versioning:
+    described = catalog.describe_table(DescribeTableRequest(id=list(table)))
+    location = location_of(table, described)
+    handle = Table(str(table), location, described.storage_options)
+    if described.managed_versioning:
         handle = replace(handle, client=catalog, id=tuple(table))
     dataset = open_at(handle, version=version)
     return VersionRows(table, location, dataset.version, lambda: _scanned(handle, dataset))
@@ -96,9 +96,9 @@ def _as_blob(field: pa.Field) -> pa.Field:
 def _through(catalog: LanceNamespace, table: Identifier, version: int | None) -> VersionRows:
     """Rows that a server reads, since what lies behind it may not be ours to reach."""
     request = DescribeTableRequest(id=list(table), version=version, load_detailed_metadata=True)
-    found = catalog.describe_table(request)
-    pinned = found.version if version is None else version
-    if found.is_only_declared:
+    described = catalog.describe_table(request)
+    pinned = described.version if version is None else version
+    if described.is_only_declared:
         raise InvalidTableStateError(f"{table} holds no Lance data yet.")
     if pinned is None:
         raise InternalError(f"The server does not say which version {table} has.")
@@ -114,7 +114,7 @@ def _through(catalog: LanceNamespace, table: Identifier, version: int | None) ->
             )
         return reader
 
-    return VersionRows(table, location_of(table, found), pinned, read)
+    return VersionRows(table, location_of(table, described), pinned, read)
 
 
 # So many rows are looked at together: numbers for each of their bytes are held in memory.
@@ -159,10 +159,10 @@ def _numbers(array: pa.Array) -> Numbers:
         array = array.storage if isinstance(array, pa.ExtensionArray) else array.dictionary_decode()
     if array.null_count == len(array):
         return np.full(len(array), _NULL)
-    found = _of_type(array)
+    numbers = _of_type(array)
     if array.null_count:
-        found = np.where(array.is_valid().to_numpy(zero_copy_only=False), found, _NULL)
-    return found
+        numbers = np.where(array.is_valid().to_numpy(zero_copy_only=False), numbers, _NULL)
+    return numbers
 
 
 def _of_type(array: pa.Array) -> Numbers:
@@ -212,10 +212,10 @@ def _texts(array: Any) -> Numbers:
     long = lengths > _LONG
     if not long.any():
         return _short_texts(array, lengths)
-    found = np.zeros(len(array), np.uint64)
-    found[long] = [_hash(value) for value in array.filter(_mask(long)).to_pylist()]
-    found[~long] = _short_texts(array.filter(_mask(~long)), lengths[~long])
-    return found
+    numbers = np.zeros(len(array), np.uint64)
+    numbers[long] = [_hash(value) for value in array.filter(_mask(long)).to_pylist()]
+    numbers[~long] = _short_texts(array.filter(_mask(~long)), lengths[~long])
+    return numbers
 
 
 def _short_texts(array: Any, lengths: npt.NDArray[np.int64]) -> Numbers:

@@ -59,15 +59,15 @@ def crawl(
     context = JobContext(dry_run, threads, should_stop=stop)
     names, registrar = Naming(target, flatten), Registrar(target)
 
-    def work(found: CrawledTable | TableOutcome) -> TableOutcome:
-        if isinstance(found, TableOutcome):
-            return found
-        wanted: Identifier | None = None
+    def work(entry: CrawledTable | TableOutcome) -> TableOutcome:
+        if isinstance(entry, TableOutcome):
+            return entry
+        name: Identifier | None = None
         try:
-            wanted = names.target(found.table)
-            return _registered(target, registrar, found, wanted, dry_run=dry_run)
+            name = names.target(entry.table)
+            return _registered(target, registrar, entry, name, dry_run=dry_run)
         except LanceNamespaceError as error:
-            return executor.failure(found.path, wanted, error, found.location)
+            return executor.failure(entry.path, name, error, entry.location)
 
     each = executor.outcomes(work, datasets(root, storage_options, context), context)
     with registrar:
@@ -75,21 +75,21 @@ def crawl(
 
 
 def _registered(
-    target: LanceNamespace, registrar: Registrar, found: CrawledTable, wanted: Identifier, *, dry_run: bool
+    target: LanceNamespace, registrar: Registrar, entry: CrawledTable, name: Identifier, *, dry_run: bool
 ) -> TableOutcome:
-    known = find(target, wanted)
-    if known is not None:
-        at = location_of(wanted, known)
-        if is_same_place(at, found.location):
-            return TableOutcome(KNOWN, found.path, str(wanted), found.location)
-        reason = f"{wanted} is in the target already, at {at}. Rename one of the two."
-        return TableOutcome(COLLISION, found.path, str(wanted), found.location, reason)
-    limits.check_location(target, wanted, found.location)
+    described = find(target, name)
+    if described is not None:
+        at = location_of(name, described)
+        if is_same_place(at, entry.location):
+            return TableOutcome(KNOWN, entry.path, str(name), entry.location)
+        reason = f"{name} is in the target already, at {at}. Rename one of the two."
+        return TableOutcome(COLLISION, entry.path, str(name), entry.location, reason)
+    limits.check_location(target, name, entry.location)
     follows = False
     if not dry_run:
-        registrar.make_room(wanted, original=found.table)
-        follows = registrar.register(wanted, found.location, {})
-    return TableOutcome(NEW, found.path, str(wanted), found.location, register.ELSEWHERE if follows else None)
+        registrar.make_room(name, original=entry.table)
+        follows = registrar.register(name, entry.location, {})
+    return TableOutcome(NEW, entry.path, str(name), entry.location, register.ELSEWHERE if follows else None)
 
 
 # -- walking -----------------------------------------------------------------------------------------
@@ -116,12 +116,12 @@ def datasets(
             for future in done:
                 level = future.result()
                 waiting.extend(level.folders)
-                yield from level.found
+                yield from level.entries
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    found: tuple[CrawledTable | TableOutcome, ...] = ()
+    entries: tuple[CrawledTable | TableOutcome, ...] = ()
     folders: tuple[str, ...] = ()
 
 
@@ -148,9 +148,9 @@ class _Walk:
         """What a folder is: a table, a directory catalog with its own names, or a place where others may lie."""
         folders, files = self._store.level(folder)
         if VERSIONS in folders:
-            return _Level(() if DEREGISTERED in files else (self._found(folder),))
+            return _Level(() if DEREGISTERED in files else (self._table(folder),))
         if MANIFEST in folders:
-            return _Level(tuple(self._named(folder)))
+            return _Level(tuple(self._catalog_tables(folder)))
         if folder.count("/") >= _DEEPEST:
             raise InvalidInputError(f"{self._root}/{folder} lies more than {_DEEPEST} folders deep. Crawl a part.")
         below = (f"{folder}/{name}".lstrip("/") for name in sorted(folders, reverse=True) if not _is_hidden(name))
@@ -160,7 +160,7 @@ class _Walk:
         """Whether a local folder leads elsewhere: what lies there is found where it lies, or not below the root."""
         return self._path is not None and os.path.islink(f"{self._root}/{folder}")
 
-    def _found(self, folder: str) -> CrawledTable:
+    def _table(self, folder: str) -> CrawledTable:
         # The root itself may be a table: then its own name is the table's.
         parts = PurePosixPath(folder).parts or (PurePosixPath(self._root if self._path else _key(self._root)).name,)
         names = (*parts[:-1], parts[-1].removesuffix(SUFFIX) or parts[-1])
@@ -170,7 +170,7 @@ class _Walk:
         below = folder if self._path else folder.translate(_ESCAPED)
         return f"{self._root}/{below}" if folder else self._root
 
-    def _named(self, folder: str) -> Iterator[CrawledTable]:
+    def _catalog_tables(self, folder: str) -> Iterator[CrawledTable]:
         """The tables of a folder that has a manifest, which knows their names better than their folders do."""
         from lanceway.catalogs.directory.catalog import DirectoryCatalog
 

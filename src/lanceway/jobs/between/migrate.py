@@ -44,7 +44,7 @@ class Task:
     """A table whose rows are to be looked at: copied, or compared with what is there. It may travel to a worker."""
 
     table: Identifier
-    wanted: Identifier
+    target: Identifier
     version: int
     there: bool = False  # a table of this name is in the target
     ours: bool = False  # and we made it
@@ -60,28 +60,28 @@ class Copier:
     target: LanceNamespace
     replaces: bool = False
 
-    def decide(self, table: Identifier, wanted: Identifier, entry: JournalEntry | None) -> Task | TableOutcome:
+    def decide(self, table: Identifier, name: Identifier, entry: JournalEntry | None) -> Task | TableOutcome:
         """What is to be done for a table, by metadata alone."""
         version = pin(self.source, table).version
-        known = find(self.target, wanted, check_declared=True)
-        if known is None:
-            return Task(table, wanted, version)
-        mark = Provenance.read(known.properties)
-        ours = self._is_ours(table, wanted, mark, entry)
-        if known.is_only_declared:
+        described = find(self.target, name, check_declared=True)
+        if described is None:
+            return Task(table, name, version)
+        mark = Provenance.read(described.properties)
+        ours = self._is_ours(table, name, mark, entry)
+        if described.is_only_declared:
             if ours:
-                return Task(table, wanted, version, there=True, ours=True, unfinished=True)
-            reason = f"{wanted} is declared in the target, by somebody else. Drop it there, or leave this table out."
-            return TableOutcome(COLLISION, str(table), str(wanted), known.location, reason)
-        if ours and entry and entry.version == version and is_same_place(entry.location, known.location):
-            return TableOutcome(KNOWN, str(table), str(wanted), known.location)
-        return Task(table, wanted, version, there=True, ours=ours, marked=mark is not None)
+                return Task(table, name, version, there=True, ours=True, unfinished=True)
+            reason = f"{name} is declared in the target, by somebody else. Drop it there, or leave this table out."
+            return TableOutcome(COLLISION, str(table), str(name), described.location, reason)
+        if ours and entry and entry.version == version and is_same_place(entry.location, described.location):
+            return TableOutcome(KNOWN, str(table), str(name), described.location)
+        return Task(table, name, version, there=True, ours=ours, marked=mark is not None)
 
     def _is_ours(
-        self, table: Identifier, wanted: Identifier, mark: Provenance | None, entry: JournalEntry | None
+        self, table: Identifier, name: Identifier, mark: Provenance | None, entry: JournalEntry | None
     ) -> bool:
         """By its mark; where the target keeps no properties, by what the journal says."""
-        if mark is not None or entry is None or entry.target != wanted:
+        if mark is not None or entry is None or entry.target != name:
             return mark == Provenance.of(self.source, table)
         return entry.version is None or not entry.marked
 
@@ -94,28 +94,28 @@ class Copier:
             if task.there and not task.unfinished:
                 return self._compared(task, rows, stop, flow)
             if task.unfinished:  # a run that was killed: its name and what it wrote without a version
-                self.target.drop_table(DropTableRequest(id=list(task.wanted)))
+                self.target.drop_table(DropTableRequest(id=list(task.target)))
             return self._copied(task, rows, NEW, stop, flow)
         except LanceNamespaceError as error:
-            return executor.failure(str(task.table), task.wanted, error), None
+            return executor.failure(str(task.table), task.target, error), None
 
     def _compared(
         self, task: Task, rows: VersionRows, stop: Stop, flow: Flow | None
     ) -> tuple[TableOutcome, JournalEntry | None]:
-        theirs = pin(self.target, task.wanted)
+        theirs = pin(self.target, task.target)
         ours, there = rows.checksum(stop), theirs.checksum(stop)
         if (ours.rows, ours.hex) == (there.rows, there.hex):
-            entry = JournalEntry(task.wanted, theirs.location, task.version, task.marked)
+            entry = JournalEntry(task.target, theirs.location, task.version, task.marked)
             return _outcome(KNOWN, task, theirs.location, ours), entry if task.ours else None
         if task.ours and self.replaces:
             return self._copied(task, rows, CHANGED, stop, flow)
-        reason = f"{task.wanted} is in the target already, with {there.rows:,} rows that are not those of the source."
+        reason = f"{task.target} is in the target already, with {there.rows:,} rows that are not those of the source."
         if task.ours:
             reason = (
-                f"{task.wanted} was copied before, and the source or the copy has changed since. --replace copies it "
+                f"{task.target} was copied before, and the source or the copy has changed since. --replace copies it "
                 "again, in a new version."
             )
-        return TableOutcome(COLLISION, str(task.table), str(task.wanted), theirs.location, reason), None
+        return TableOutcome(COLLISION, str(task.table), str(task.target), theirs.location, reason), None
 
     def _copied(
         self, task: Task, rows: VersionRows, state: str, stop: Stop, flow: Flow | None
@@ -124,27 +124,27 @@ class Copier:
         described = find(self.source, task.table)
         properties = register.carried(described.properties if described else None)
         request = CreateTableRequest(
-            id=list(task.wanted),
+            id=list(task.target),
             mode="create" if state == NEW else "overwrite",
             properties={**properties, **Provenance.of(self.source, task.table).write()},
         )
-        answer = carry_out(self.target, "create_table_stream", request, _counted(rows, read, stop, flow))
-        written = pin(self.target, task.wanted, answer.version)
+        response = carry_out(self.target, "create_table_stream", request, _counted(rows, read, stop, flow))
+        written = pin(self.target, task.target, response.version)
         there = written.checksum(stop)
         if (read.rows, read.hex) != (there.rows, there.hex):
             self._take_back(task, state)
             raise InternalError(
-                f"{task.table} was read as {read.rows:,} rows with the checksum {read.hex}, and {task.wanted} holds "
+                f"{task.table} was read as {read.rows:,} rows with the checksum {read.hex}, and {task.target} holds "
                 f"{there.rows:,} rows with the checksum {there.hex}. The copy was taken back; run the job again."
             )
-        marked = register.SOURCE in (answer.properties or {})
-        entry = JournalEntry(task.wanted, written.location, task.version, marked)
+        marked = register.SOURCE in (response.properties or {})
+        entry = JournalEntry(task.target, written.location, task.version, marked)
         return _outcome(state, task, written.location, read), entry
 
     def _take_back(self, task: Task, state: str) -> None:
         """A new table that does not hold what it should goes; a replaced one has its earlier versions."""
         if state == NEW:
-            self.target.drop_table(DropTableRequest(id=list(task.wanted)))
+            self.target.drop_table(DropTableRequest(id=list(task.target)))
 
 
 def _counted(rows: VersionRows, read: Checksum, stop: Stop, flow: Flow | None) -> pa.RecordBatchReader:
@@ -166,7 +166,7 @@ def _outcome(state: str, task: Task, location: str, read: Checksum) -> TableOutc
     return TableOutcome(
         state,
         str(task.table),
-        str(task.wanted),
+        str(task.target),
         location,
         rows=read.rows,
         bytes=read.bytes,
@@ -186,9 +186,9 @@ def spark_copies(
     remaining = iter(prepared)
     while not context.should_stop() and (group := list(islice(remaining, context.threads * _FOR_EACH))):
         yield from ((None, item, None) for item in group if isinstance(item, TableOutcome))
-        given = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
-        if given:
-            parts = spark.createDataFrame(given, "task binary").repartition(min(context.threads, len(given)))
+        rows = [(pickle.dumps(item),) for item in group if isinstance(item, Task)]
+        if rows:
+            parts = spark.createDataFrame(rows, "task binary").repartition(min(context.threads, len(rows)))
             # Not `toLocalIterator`, with which Spark begins a partition when the one before has been read.
             for row in parts.mapInArrow(_worker(pickle.dumps(copier)), "done binary").collect():
                 yield pickle.loads(row.done)
@@ -247,7 +247,7 @@ def migrate(
             return executor.collect(report, executor.outcomes(keeping.keep, tables, context), listen, context)
     journal = Journal(limits.place(source), limits.place(target), state)
     copying = _Copying(Copier(source, target, replace), names, journal, context, flow)
-    with journal.held(), copying.registrar:
+    with journal.locked(), copying.registrar:
         each = executor.outcomes(copying.copy, tables, context) if spark is None else copying.by_spark(spark, tables)
         return executor.collect(report, each, listen, context)
 
@@ -259,41 +259,41 @@ class _Keeping:
 
     def keep(self, table: Identifier) -> TableOutcome | None:
         """Register a table where it lies, and see that it has the same rows there."""
-        wanted: Identifier | None = None
+        name: Identifier | None = None
         try:
-            wanted = self._names.target(table)
-            return self._keep(table, wanted)
+            name = self._names.target(table)
+            return self._keep(table, name)
         except LanceNamespaceError as error:
-            return executor.failure(str(table), wanted, error)
+            return executor.failure(str(table), name, error)
 
-    def _keep(self, table: Identifier, wanted: Identifier) -> TableOutcome | None:
+    def _keep(self, table: Identifier, name: Identifier) -> TableOutcome | None:
         described = find(self._source, table, check_declared=True)
         if described is None or described.is_only_declared:
             return None  # dropped meanwhile, or yet to be written
-        location, known = location_of(table, described), find(self._target, wanted)
-        if known is not None:
-            if is_same_place(known.location, location):
-                return TableOutcome(KNOWN, str(table), str(wanted), location)
-            reason = f"{wanted} is in the target already, at {known.location}."
-            return TableOutcome(COLLISION, str(table), str(wanted), location, reason)
-        limits.check_location(self._target, wanted, location)
+        location, existing = location_of(table, described), find(self._target, name)
+        if existing is not None:
+            if is_same_place(existing.location, location):
+                return TableOutcome(KNOWN, str(table), str(name), location)
+            reason = f"{name} is in the target already, at {existing.location}."
+            return TableOutcome(COLLISION, str(table), str(name), location, reason)
+        limits.check_location(self._target, name, location)
         rows, follows = 0, False
         if not self._dry_run:
             properties = {**register.carried(described.properties), **Provenance.of(self._source, table).write()}
             if described.managed_versioning:
                 properties |= register.FOLLOWS
-            self.registrar.make_room(wanted, source=self._source, original=table)
-            follows = self.registrar.register(wanted, location, properties)
-            rows = self._verified(table, wanted)
+            self.registrar.make_room(name, source=self._source, original=table)
+            follows = self.registrar.register(name, location, properties)
+            rows = self._verified(table, name)
         return TableOutcome(
-            NEW, str(table), str(wanted), location, register.ELSEWHERE if follows else note(described), rows=rows
+            NEW, str(table), str(name), location, register.ELSEWHERE if follows else note(described), rows=rows
         )
 
-    def _verified(self, table: Identifier, wanted: Identifier) -> int:
-        counts = [_count(self._source, table), _count(self._target, wanted)]
+    def _verified(self, table: Identifier, name: Identifier) -> int:
+        counts = [_count(self._source, table), _count(self._target, name)]
         if counts[0] != counts[1]:
             raise InternalError(
-                f"{table} has {counts[0]:,} rows in the source, and {wanted} has {counts[1]:,} in the target, at the "
+                f"{table} has {counts[0]:,} rows in the source, and {name} has {counts[1]:,} in the target, at the "
                 "same location. Somebody is writing to it; compare them again."
             )
         return counts[0]
@@ -318,33 +318,33 @@ class _Copying:
 
     def by_spark(self, spark: SparkSession, tables: Iterable[Identifier]) -> Generator[TableOutcome]:
         """Let Spark's workers copy tables."""
-        prepared = filter(None, map(self.prepare, tables))
+        prepared = (task for task in map(self.prepare, tables) if task is not None)
         for task, outcome, entry in spark_copies(spark, self.copier, prepared, self._context):
             yield outcome if task is None else self.remember(task, outcome, entry)
 
     def prepare(self, table: Identifier) -> Task | TableOutcome | None:
         """What is to be done for a table, with room made for it; or why nothing is. None for one without data."""
-        wanted: Identifier | None = None
+        name: Identifier | None = None
         try:
-            wanted = self._names.target(table)
-            task = self.copier.decide(table, wanted, self._journal.get(table))
+            name = self._names.target(table)
+            task = self.copier.decide(table, name, self._journal.get(table))
             if isinstance(task, TableOutcome):
                 return task
             if self._context.dry_run:
                 return _planned(task)
             if not task.there:
-                self.registrar.make_room(wanted, source=self.copier.source, original=table)
-                self._journal.begin(table, wanted)
+                self.registrar.make_room(name, source=self.copier.source, original=table)
+                self._journal.begin(table, name)
             return task
         except LanceNamespaceError as error:
             missing = isinstance(error, InvalidTableStateError | TableNotFoundError)
             if missing and is_declared(self.copier.source, table):
                 return None
-            return executor.failure(str(table), wanted, error)
+            return executor.failure(str(table), name, error)
 
     def remember(self, task: Task, outcome: TableOutcome, entry: JournalEntry | None) -> TableOutcome:
         if outcome.checksum is not None:
-            self.registrar.filled(task.wanted)
+            self.registrar.filled(task.target)
         if entry is not None:
             self._journal.verified(task.table, entry, outcome.rows, outcome.checksum or "")
         return outcome
@@ -353,5 +353,5 @@ class _Copying:
 def _planned(task: Task) -> TableOutcome:
     if not task.there or task.unfinished:
         reason = "goes on where a run stopped" if task.unfinished else None
-        return TableOutcome(NEW, str(task.table), str(task.wanted), reason=reason, version=task.version)
-    return TableOutcome(KNOWN, str(task.table), str(task.wanted), reason="compared with the source when it is run")
+        return TableOutcome(NEW, str(task.table), str(task.target), reason=reason, version=task.version)
+    return TableOutcome(KNOWN, str(task.table), str(task.target), reason="compared with the source when it is run")

@@ -57,16 +57,16 @@ class Naming:
         Raises InvalidInputError, with what would do, where the target cannot hold it, and TableAlreadyExistsError
         where another table of this job has the name.
         """
-        found = self._fitted(table)
-        limits.check(self._target, found)
+        name = self._fitted(table)
+        limits.check(self._target, name)
         if self._may_meet:
             with self._lock:
-                if not self._given.add(self._folded(found)):
+                if not self._given.add(self._folded(name)):
                     raise TableAlreadyExistsError(
-                        f"{table} would become {found} in the target, and so would another table of the source. "
+                        f"{table} would become {name} in the target, and so would another table of the source. "
                         "Rename one of them, or choose another separator."
                     )
-        return found
+        return name
 
     def _folded(self, table: Identifier) -> Identifier:
         return Identifier(name.lower() for name in table) if self._shape.folds_case else table
@@ -149,8 +149,8 @@ class Provenance:
     def read(cls, properties: Mapping[str, str] | None) -> Provenance | None:
         """The mark among a table's properties, None if there is none that could be read."""
         try:
-            found = json.loads((properties or {}).get(SOURCE, ""))
-            return cls(str(found["catalog"]), Identifier(found["id"]))
+            mark = json.loads((properties or {}).get(SOURCE, ""))
+            return cls(str(mark["catalog"]), Identifier(mark["id"]))
         except (ValueError, TypeError, KeyError):  # somebody else's property of that name
             return None
 
@@ -201,18 +201,18 @@ def find(
 
 def is_declared(catalog: LanceNamespace, table: Identifier) -> bool:
     """Whether a table is gone, or has no data yet, so that there is nothing to bring over."""
-    found = find(catalog, table, check_declared=True)
-    return found is None or bool(found.is_only_declared)
+    described = find(catalog, table, check_declared=True)
+    return described is None or bool(described.is_only_declared)
 
 
-def location_of(table: Identifier, found: DescribeTableResponse) -> str:
-    if not found.location:
+def location_of(table: Identifier, described: DescribeTableResponse) -> str:
+    if not described.location:
         raise InternalError(f"The catalog does not say where {table} lies.")
-    return found.location
+    return described.location
 
 
-def is_same_place(one: str | None, other: str | None) -> bool:
-    return bool(one and other) and _canonical(str(one)) == _canonical(str(other))
+def is_same_place(location: str | None, other: str | None) -> bool:
+    return bool(location and other) and _canonical(str(location)) == _canonical(str(other))
 
 
 def _canonical(location: str) -> str:

@@ -74,72 +74,75 @@ class _Sync:
         self._place = limits.place(source)
 
     def bring(self, table: Identifier) -> TableOutcome | None:
-        wanted: Identifier | None = None
+        name: Identifier | None = None
         try:
-            wanted = self._names.target(table)
-            self._matched.add(wanted)
+            name = self._names.target(table)
+            self._matched.add(name)
             described = find(self._source, table)
-            return None if described is None else self._bring(table, wanted, described)  # dropped meanwhile
+            return None if described is None else self._bring(table, name, described)  # dropped meanwhile
         except LanceNamespaceError as error:
-            return executor.failure(str(table), wanted, error)
+            return executor.failure(str(table), name, error)
 
-    def _bring(self, table: Identifier, wanted: Identifier, described: DescribeTableResponse) -> TableOutcome | None:
+    def _bring(self, table: Identifier, name: Identifier, described: DescribeTableResponse) -> TableOutcome | None:
         location, properties = location_of(table, described), register.carried(described.properties)
         mark, digest = Provenance(self._place, table), register.digest(location, properties)
-        known = find(self._target, wanted) if wanted in self._there else None
+        existing = find(self._target, name) if name in self._there else None
         reason = note(described)
-        if known is not None:
-            if Provenance.read(known.properties) != mark:
-                return _of_somebody_else(table, wanted, location, known)
-            if is_same_place(known.location, location) and (known.properties or {}).get(register.DIGEST) == digest:
-                return TableOutcome(KNOWN, str(table), str(wanted), location)
-            reason = _change(known, location)
+        if existing is not None:
+            if Provenance.read(existing.properties) != mark:
+                return _of_somebody_else(table, name, location, existing)
+            if (
+                is_same_place(existing.location, location)
+                and (existing.properties or {}).get(register.DIGEST) == digest
+            ):
+                return TableOutcome(KNOWN, str(table), str(name), location)
+            reason = _change(existing, location)
         elif is_declared(self._source, table):
             return None
-        limits.check_location(self._target, wanted, location)
+        limits.check_location(self._target, name, location)
         if not self._dry_run:
             # The source goes on keeping its tables' versions, so the target must not begin to.
-            own = {**mark.write(), register.DIGEST: digest, **register.FOLLOWS}
-            self.registrar.make_room(wanted, source=self._source, original=table)
-            self.registrar.register(wanted, location, {**properties, **own}, replace=known is not None)
-        return TableOutcome(NEW if known is None else CHANGED, str(table), str(wanted), location, reason)
+            marks = {**mark.write(), register.DIGEST: digest, **register.FOLLOWS}
+            self.registrar.make_room(name, source=self._source, original=table)
+            self.registrar.register(name, location, {**properties, **marks}, replace=existing is not None)
+        return TableOutcome(NEW if existing is None else CHANGED, str(table), str(name), location, reason)
 
     def unmatched(self) -> Iterator[Identifier]:
         """The tables of the target that no table of the source has become."""
         return (table for table in register.everything(self._target) if table not in self._matched)
 
-    def take_away(self, wanted: Identifier) -> TableOutcome | None:
+    def take_away(self, name: Identifier) -> TableOutcome | None:
         """Deregister a table whose original is gone, if a sync from this source had made it."""
         try:
-            known = find(self._target, wanted)
-            mark = None if known is None else Provenance.read(known.properties)
-            if known is None or mark is None or mark.catalog != self._place:
+            existing = find(self._target, name)
+            mark = None if existing is None else Provenance.read(existing.properties)
+            if existing is None or mark is None or mark.catalog != self._place:
                 return None
-            if register.DIGEST not in (known.properties or {}):
+            if register.DIGEST not in (existing.properties or {}):
                 return None  # it is a copy, and no sync's
             if find(self._source, mark.table) is not None:
                 return None  # it was not asked for, or has another name in the target by now
             if self._delete and not self._dry_run:
-                self.registrar.deregister(wanted)
+                self.registrar.deregister(name)
             reason = None if self._delete else "still registered; --delete deregisters it"
-            return TableOutcome(GONE, str(mark.table), str(wanted), known.location, reason)
+            return TableOutcome(GONE, str(mark.table), str(name), existing.location, reason)
         except LanceNamespaceError as error:
-            return executor.failure(str(wanted), wanted, error)
+            return executor.failure(str(name), name, error)
 
 
 def _of_somebody_else(
-    table: Identifier, wanted: Identifier, location: str, known: DescribeTableResponse
+    table: Identifier, name: Identifier, location: str, existing: DescribeTableResponse
 ) -> TableOutcome:
-    if is_same_place(known.location, location):
-        return TableOutcome(KNOWN, str(table), str(wanted), location)
-    reason = f"{wanted} is in the target already, at {known.location}, and was not made by a sync from this source."
-    return TableOutcome(COLLISION, str(table), str(wanted), location, reason)
+    if is_same_place(existing.location, location):
+        return TableOutcome(KNOWN, str(table), str(name), location)
+    reason = f"{name} is in the target already, at {existing.location}, and was not made by a sync from this source."
+    return TableOutcome(COLLISION, str(table), str(name), location, reason)
 
 
-def _change(known: DescribeTableResponse, location: str) -> str:
-    if is_same_place(known.location, location):
+def _change(existing: DescribeTableResponse, location: str) -> str:
+    if is_same_place(existing.location, location):
         return "its properties have changed"
-    return f"it has moved from {known.location}"
+    return f"it has moved from {existing.location}"
 
 
 def note(described: DescribeTableResponse) -> str | None:

@@ -38,15 +38,15 @@ class Expression(BatchFunction):
 
     @property
     def name(self) -> str:
-        return f"the expression {self.given}"
+        return f"the expression {self.reference}"
 
     def fingerprint(self) -> str:
-        return hashlib.sha256(f"SQL\n{self.given}".encode()).hexdigest()[:24]
+        return hashlib.sha256(f"SQL\n{self.reference}".encode()).hexdigest()[:24]
 
     def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
-        return {column: str(self.given)}
+        return {column: str(self.reference)}
 
-    def found(self) -> Computes:
+    def load(self) -> Computes:
         return _first
 
 
@@ -61,10 +61,10 @@ class Picked(BatchFunction):
     field: str = ""
 
     def fingerprint(self) -> str:
-        return f"{BatchFunction(self.given, self.folder).fingerprint()}:{self.field}"
+        return f"{BatchFunction(self.reference, self.folder).fingerprint()}:{self.field}"
 
-    def found(self) -> Computes:
-        return _Picking(super().found(), self.field)
+    def load(self) -> Computes:
+        return _Picking(super().load(), self.field)
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,12 @@ class _Picking:
     def __call__(self, batch: pa.RecordBatch) -> Any:
         import pyarrow as pa
 
-        answer = self.function(batch)
-        if isinstance(answer, pa.RecordBatch | pa.Table) and self.field in answer.schema.names:
-            return answer.column(self.field)
-        if isinstance(answer, pa.StructArray):
-            return answer.field(self.field)
-        return answer[self.field] if isinstance(answer, dict) else answer
+        result = self.function(batch)
+        if isinstance(result, pa.RecordBatch | pa.Table) and self.field in result.schema.names:
+            return result.column(self.field)
+        if isinstance(result, pa.StructArray):
+            return result.field(self.field)
+        return result[self.field] if isinstance(result, dict) else result
 
 
 BATCH_ROWS = 1024
@@ -137,13 +137,13 @@ def backfill(
     summary = JobSummary("backfill", target.name, version=int(opened.version), dry_run=dry_run)
     settings = (location, column, named.fingerprint(), inputs, condition, update, branch)
     checkpoint = Checkpoint("backfill", target.name, *settings, file=state)
-    with checkpoint.held():
+    with checkpoint.locked():
         if _was_done(target, checkpoint):  # a run that was killed after its commit
             checkpoint.forget()
             return summary.finish()
         _check(target, opened, column, inputs, update=update)
         computer = Computer(target, column, named, None if inputs is None else tuple(inputs), batch_rows)
-        type_ = opened.schema.field(column).type if update else functions.learned(computer, opened, data_type)
+        type_ = opened.schema.field(column).type if update else functions.infer_type(computer, opened, data_type)
         computer = replace(computer, type=type_)
         summary.facts = {"column": column, "type": str(type_), "function": named.name}
         job: _Backfill | _Update = _Backfill(target, computer, checkpoint, context, summary)
@@ -253,7 +253,7 @@ class _Backfill(_Filling):
     def _commit(self, opened: lance.LanceDataset, present: Sequence[FragmentMetadata], notes: dict[int, Any]) -> None:
         import lance
 
-        fragments = [functions.extended(fragment, notes[fragment.id]) for fragment in present]
+        fragments = [functions.with_file(fragment, notes[fragment.id]) for fragment in present]
         operation = lance.LanceOperation.Merge(fragments, functions.schema(notes[present[0].id]))
         write, version = WriteId.of_job(), int(opened.version)
         self.checkpoint.keep(_COMMIT, {"job": write.job, "after": version})
@@ -352,7 +352,7 @@ class _Updater:
             fragment = opened.get_fragment(id_)
             assert fragment is not None, "a version keeps its fragments"
             scanned = fragment.scanner(
-                columns=self.computer.chosen(opened),
+                columns=self.computer.columns(opened),
                 filter=self.where,
                 with_row_id=True,
                 batch_size=self.computer.batch_rows,
@@ -361,8 +361,8 @@ class _Updater:
             rows = sum(batch.num_rows for batch in values)
             if not rows:
                 return {"rows": 0, "files": []}
-            made, fields, offsets = fragment.update_columns(_reader(values), left_on=ROW_ID, with_offsets=True)
-        files = made.to_json()["files"]
+            updated, fields, offsets = fragment.update_columns(_reader(values), left_on=ROW_ID, with_offsets=True)
+        files = updated.to_json()["files"]
         return {"rows": rows, "files": files, "fields": fields, "offsets": base64.b64encode(offsets).decode()}
 
     def _values(self, id_: int, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
@@ -372,9 +372,9 @@ class _Updater:
         for batch in rows:
             if not batch.num_rows:
                 continue
-            given = batch.drop_columns([ROW_ID])
+            inputs = batch.drop_columns([ROW_ID])
             try:
-                values = self.computer.function.values(given, self.computer.type, first)
+                values = self.computer.function.values(inputs, self.computer.type, first)
             except InvalidInputError as error:
                 raise InvalidInputError(
                     f"The column {self.computer.column!r} of {self.computer.table.name} was not filled, and nothing "

@@ -42,26 +42,26 @@ def clean(
         raise InvalidInputError(f"older_than is {older_than}, but versions are only as old as 0 or more.")
     if older_than is None and keep is None:
         older_than = OLDER_THAN
-    found = JobTable.of(table)
-    opened, handle = found.open(), found.handle()
-    summary = JobSummary("clean", found.name, version=int(opened.version), dry_run=dry_run)
-    chosen: dict[str, Any] = {
+    target = JobTable.of(table)
+    opened, handle = target.open(), target.handle()
+    summary = JobSummary("clean", target.name, version=int(opened.version), dry_run=dry_run)
+    options: dict[str, Any] = {
         "older_than": older_than,
         "retain_versions": keep,
         "delete_unverified": uncommitted,
         "error_if_tagged_old_versions": False,
     }
     with translated(handle, "Looking for old versions"):
-        plan = opened.explain_cleanup_old_versions(**chosen, include_files=True, max_files=_MOST_FILES)
-    doomed = sorted(_versions(plan.candidate_files))
+        plan = opened.explain_cleanup_old_versions(**options, include_files=True, max_files=_MOST_FILES)
+    versions = sorted(_versions(plan.candidate_files))
     stats = plan.stats
     if not dry_run:
         with translated(handle, "Removing old versions"):
-            stats = opened.cleanup_old_versions(**chosen)
-        _forget(found, doomed)
+            stats = opened.cleanup_old_versions(**options)
+        _forget(target, versions)
     removed = {name: int(getattr(stats, name)) for name in _COUNTS}
     summary.bytes = int(stats.bytes_removed)
-    summary.facts = {"versions_removed": int(stats.old_versions), "versions": doomed, **removed}
+    summary.facts = {"versions_removed": int(stats.old_versions), "versions": versions, **removed}
     summary.changed = not dry_run and bool(summary.bytes)
     return summary.finish()
 
@@ -73,10 +73,10 @@ def _versions(files: Sequence[Any]) -> Iterator[int]:
             yield version
 
 
-def _forget(found: JobTable, versions: Sequence[int]) -> None:
+def _forget(table: JobTable, versions: Sequence[int]) -> None:
     """Let a catalog that manages the table forget the versions, too."""
-    if not found.place.managed or not versions:
+    if not table.place.managed or not versions:
         return
     ranges = [VersionRange(start_version=version, end_version=version + 1) for version in versions]
-    request = BatchDeleteTableVersionsRequest(id=list(found.place.target.id), ranges=ranges)
-    found.place.target.catalog().batch_delete_table_versions(request)
+    request = BatchDeleteTableVersionsRequest(id=list(table.place.target.id), ranges=ranges)
+    table.place.target.catalog().batch_delete_table_versions(request)

@@ -95,18 +95,18 @@ class _Compaction:
         return self.summary.finish()
 
     def _round(self, plan: CompactionPlan, tasks: Sequence[Any]) -> None:
-        made: list[RewriteResult] = []
+        results: list[RewriteResult] = []
         work, total = _Rewriter(self.table, plan.read_version), self.summary.parts
         try:
-            for _, result in executor.run_parts(work, [task.json() for task in tasks], self.context):
-                made.append(_result(result))
-                moved = sum(job_table.rows(fragment) for one in made for fragment in one.new_fragments)
-                self.context.progress(JobProgress(self.summary.done + len(made), total, self.summary.rows + moved))
-            committed = self._commit(plan.read_version, made)
+            for _, text in executor.run_parts(work, [task.json() for task in tasks], self.context):
+                results.append(_result(text))
+                moved = sum(job_table.rows(fragment) for done in results for fragment in done.new_fragments)
+                self.context.progress(JobProgress(self.summary.done + len(results), total, self.summary.rows + moved))
+            committed = self._commit(plan.read_version, results)
         except LanceNamespaceError:
-            self._discard(made)
+            self._discard(results)
             raise
-        self.lost = 0 if committed or not made else self.lost + 1
+        self.lost = 0 if committed or not results else self.lost + 1
         if self.lost >= ATTEMPTS:
             raise ConcurrentModificationError(
                 f"{self.table.name} is being changed faster than it can be compacted: {self.summary.done} of "
@@ -114,40 +114,40 @@ class _Compaction:
             )
         self._count(committed)
 
-    def _commit(self, version: int, made: list[RewriteResult]) -> list[RewriteResult]:
+    def _commit(self, version: int, results: list[RewriteResult]) -> list[RewriteResult]:
         """Commit what nobody has changed meanwhile, and discard the rest."""
         from lance.optimize import Compaction
 
-        while made:
+        while results:
             opened = self.table.open(version)
             try:
                 with translated(self.table.handle(), "Committing the compaction"):
-                    Compaction.commit(opened, made, self.options)  # type: ignore[arg-type]
-                return made
+                    Compaction.commit(opened, results, self.options)  # type: ignore[arg-type]
+                return results
             except ConcurrentModificationError:
-                if self._landed(made):  # an answer that was lost on its way is no failure
-                    return made
-                left = self._unchanged(made)
-                self._discard([one for one in made if one not in left])
-                made = left
+                if self._landed(results):  # an answer that was lost on its way is no failure
+                    return results
+                unchanged = self._unchanged(results)
+                self._discard([result for result in results if result not in unchanged])
+                results = unchanged
         return []
 
-    def _landed(self, made: Sequence[RewriteResult]) -> bool:
-        new = {str(file.path) for one in made for fragment in one.new_fragments for file in fragment.files}
+    def _landed(self, results: Sequence[RewriteResult]) -> bool:
+        new = {str(file.path) for result in results for fragment in result.new_fragments for file in fragment.files}
         return bool(new & self.table.files())
 
-    def _unchanged(self, made: list[RewriteResult]) -> list[RewriteResult]:
+    def _unchanged(self, results: list[RewriteResult]) -> list[RewriteResult]:
         """Those whose fragments are still what they were. If all are, something else is in the way: none."""
         now = {fragment.id: fragment.to_json() for fragment in job_table.fragments(self.table.open())}
-        left = [one for one in made if all(now.get(old.id) == old.to_json() for old in _old(one))]
-        return left if len(left) < len(made) else []
+        unchanged = [result for result in results if all(now.get(old.id) == old.to_json() for old in _old(result))]
+        return unchanged if len(unchanged) < len(results) else []
 
-    def _discard(self, made: Sequence[RewriteResult]) -> None:
-        self.table.discard(fragment for one in made for fragment in one.new_fragments)
+    def _discard(self, results: Sequence[RewriteResult]) -> None:
+        self.table.discard(fragment for result in results for fragment in result.new_fragments)
 
     def _count(self, committed: Sequence[RewriteResult]) -> None:
-        old = [fragment for one in committed for fragment in _old(one)]
-        new = [fragment for one in committed for fragment in one.new_fragments]
+        old = [fragment for result in committed for fragment in _old(result)]
+        new = [fragment for result in committed for fragment in result.new_fragments]
         self.summary.done += len(committed)
         self.summary.changed |= bool(committed)
         self.summary.rows += sum(map(job_table.rows, new))
@@ -172,11 +172,11 @@ class _Rewriter:
             return str(rewritten.json())
 
 
-def _result(answer: str) -> RewriteResult:
+def _result(text: str) -> RewriteResult:
     from lance.optimize import RewriteResult
 
-    found: RewriteResult = RewriteResult.from_json(answer)  # type: ignore[attr-defined]
-    return found
+    rewritten: RewriteResult = RewriteResult.from_json(text)  # type: ignore[attr-defined]
+    return rewritten
 
 
 def _old(result: Any) -> Sequence[Any]:

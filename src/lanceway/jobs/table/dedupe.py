@@ -119,8 +119,8 @@ def _ordering(rows: DataFrame, name: str) -> Column:
 def _by_fragment(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    found = list(deletions.by_fragment([batch.column(0) for batch in batches]))
-    columns = [pa.array([row[0] for row in found], pa.int64()), pa.array([row[1] for row in found], pa.binary())]
+    rows = list(deletions.by_fragment([batch.column(0) for batch in batches]))
+    columns = [pa.array([entry[0] for entry in rows], pa.int64()), pa.array([entry[1] for entry in rows], pa.binary())]
     yield pa.RecordBatch.from_arrays(columns, ["fragment", "offsets"])
 
 

@@ -32,20 +32,20 @@ class BatchFunction:
     `folder` is searched for modules, too, wherever it is called.
     """
 
-    given: str | Computes
+    reference: str | Computes
     folder: str | None = None
 
     @property
     def name(self) -> str:
-        if isinstance(self.given, str):
-            return self.given
-        return str(getattr(self.given, "__qualname__", type(self.given).__qualname__))
+        if isinstance(self.reference, str):
+            return self.reference
+        return str(getattr(self.reference, "__qualname__", type(self.reference).__qualname__))
 
     def fingerprint(self) -> str:
         """Another one where its source is, as far as that can be told: what it computed before is then of no use."""
-        found = self.found()
+        function = self.load()
         try:
-            source = inspect.getsource(found if inspect.isroutine(found) else type(found))
+            source = inspect.getsource(function if inspect.isroutine(function) else type(function))
         except (OSError, TypeError):  # made by hand, or no Python
             source = ""
         return hashlib.sha256(f"{self.name}\n{source}".encode()).hexdigest()[:24]
@@ -54,33 +54,33 @@ class BatchFunction:
         """What is read for it of the columns `names`, to compute `column`."""
         return names
 
-    def found(self) -> Computes:
+    def load(self) -> Computes:
         """Raises InvalidInputError where there is no such function."""
-        return _imported(self.given, self.folder) if isinstance(self.given, str) else self.given
+        return _imported(self.reference, self.folder) if isinstance(self.reference, str) else self.reference
 
     def values(self, batch: pa.RecordBatch, type_: pa.DataType | None, first: int) -> pa.Array:
         """The values for a batch whose first row is row `first` of its table.
 
         Raises InvalidInputError, naming the row, where the function fails or answers what is no column.
         """
-        function = self.found()
+        function = self.load()
         try:
-            answer = function(batch)
+            result = function(batch)
         except Exception as error:  # somebody else's code may raise anything
             at = first + (failing_row(function, batch) or 0)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InvalidInputError(f"{self.name} failed at row {at:,}: {reason}") from error
-        return self._column(answer, batch.num_rows, type_, first)
+        return self._column(result, batch.num_rows, type_, first)
 
-    def _column(self, answer: Any, rows: int, type_: pa.DataType | None, first: int) -> pa.Array:
+    def _column(self, result: Any, rows: int, type_: pa.DataType | None, first: int) -> pa.Array:
         import pyarrow as pa
 
         try:
-            column = _array(answer, type_)
+            column = _array(result, type_)
         except (pa.ArrowException, ValueError, TypeError) as error:
-            wanted = "a column" if type_ is None else str(type_)
+            expected = "a column" if type_ is None else str(type_)
             raise InvalidInputError(
-                f"{self.name} answered for the rows from {first:,} on what is not {wanted}: {error}."
+                f"{self.name} answered for the rows from {first:,} on what is not {expected}: {error}."
             ) from error
         if len(column) != rows:
             raise InvalidInputError(
@@ -90,20 +90,20 @@ class BatchFunction:
         return column
 
 
-def _array(answer: Any, type_: pa.DataType | None) -> pa.Array:
+def _array(result: Any, type_: pa.DataType | None) -> pa.Array:
     """What a function may answer: an Arrow array, a batch of one column, numbers of numpy, or a list."""
     import numpy as np
     import pyarrow as pa
 
-    if isinstance(answer, pa.RecordBatch | pa.Table) and answer.num_columns == 1:
-        answer = answer.column(0)
-    if isinstance(answer, pa.ChunkedArray):
-        answer = answer.combine_chunks()
-    if isinstance(answer, np.ndarray) and answer.ndim == 2:  # vectors
-        answer = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(answer).ravel()), answer.shape[1])
-    if not isinstance(answer, pa.Array):
-        return pa.array(answer, type_)
-    return answer if type_ is None or answer.type == type_ else answer.cast(type_)
+    if isinstance(result, pa.RecordBatch | pa.Table) and result.num_columns == 1:
+        result = result.column(0)
+    if isinstance(result, pa.ChunkedArray):
+        result = result.combine_chunks()
+    if isinstance(result, np.ndarray) and result.ndim == 2:  # vectors
+        result = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(result).ravel()), result.shape[1])
+    if not isinstance(result, pa.Array):
+        return pa.array(result, type_)
+    return result if type_ is None or result.type == type_ else result.cast(type_)
 
 
 def failing_row(function: Computes, batch: pa.RecordBatch) -> int | None:
@@ -136,17 +136,17 @@ def _imported(path: str, folder: str | None) -> Computes:
     if folder is not None and folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found = importlib.import_module(module)
+        imported = importlib.import_module(module)
     except Exception as error:  # somebody else's module may raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(
             f"{path!r} cannot be imported: {reason}. It must be installed, or on PYTHONPATH."
         ) from error
-    function = getattr(found, name, None)
+    function = getattr(imported, name, None)
     if not callable(function):
         raise InvalidInputError(f"{module} has no function {name!r}.")
-    known: Computes = function
-    return known
+    computes: Computes = function
+    return computes
 
 
 # So many rows tell the type of what a function answers.
@@ -176,14 +176,14 @@ class Computer:
         try:
             fragment = opened.get_fragment(id_)
             assert fragment is not None, "a version keeps its fragments"
-            made, schema = fragment.merge_columns(computed, self.chosen(opened), self.batch_rows)
+            extended_fragment, schema = fragment.merge_columns(computed, self.columns(opened), self.batch_rows)
         except FOREIGN as error:
             if values.failure is not None:
                 raise values.failure from None
             raise translate(handle, f"Computing the column {self.column!r}", error) from error
-        return written(made, schema)
+        return encode(extended_fragment, schema)
 
-    def chosen(self, opened: lance.LanceDataset) -> Any:
+    def columns(self, opened: lance.LanceDataset) -> Any:
         """What is read: columns, or expressions by the names of columns."""
         return self.function.columns(list(opened.schema.names if self.inputs is None else self.inputs), self.column)
 
@@ -213,22 +213,22 @@ class _Values:
         return pa.RecordBatch.from_arrays([values], schema=self.schema)
 
 
-def learned(computer: Computer, opened: lance.LanceDataset, type_: pa.DataType | None) -> pa.DataType:
+def infer_type(computer: Computer, opened: lance.LanceDataset, type_: pa.DataType | None) -> pa.DataType:
     """The column's type: as asked for, or that of what the function answers for the first rows."""
     import pyarrow as pa
 
-    computer.function.found()
+    computer.function.load()
     if type_ is not None:
         return type_
     with translated(computer.table.handle(), "Reading the first rows"):
-        rows = opened.to_table(columns=computer.chosen(opened), limit=_FEW).combine_chunks().to_batches()
-    found = computer.function.values(rows[0], None, 1).type if rows else pa.null()
-    if pa.types.is_null(found):
+        rows = opened.to_table(columns=computer.columns(opened), limit=_FEW).combine_chunks().to_batches()
+    learned_type = computer.function.values(rows[0], None, 1).type if rows else pa.null()
+    if pa.types.is_null(learned_type):
         raise InvalidInputError(
             f"{computer.function.name} does not tell the type of the column {computer.column!r}: "
             f"{computer.table.name} is empty, or it answers nothing but nulls for the first rows. Give the type."
         )
-    return found
+    return learned_type
 
 
 def add_empty(computer: Computer, opened: lance.LanceDataset) -> None:
@@ -239,12 +239,12 @@ def add_empty(computer: Computer, opened: lance.LanceDataset) -> None:
         opened.add_columns(pa.field(computer.column, computer.type))
 
 
-def written(made: FragmentMetadata, schema: LanceSchema) -> dict[str, Any]:
+def encode(fragment: FragmentMetadata, schema: LanceSchema) -> dict[str, Any]:
     """The new file and the schema with it, as plain data."""
     reduced: Any = schema.__reduce__()
     metadata, *fields = reduced[1]
     return {
-        "file": made.to_json()["files"][-1],
+        "file": fragment.to_json()["files"][-1],
         "schema": [metadata, *(base64.b64encode(field).decode() for field in fields)],
     }
 
@@ -254,7 +254,7 @@ def key(note: Mapping[str, Any]) -> str:
     return f"data/{note['file']['path']}"
 
 
-def extended(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:
+def with_file(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:
     """The fragment with the new file: of its other files, and of the rows deleted from it, only it knows."""
     from lance.fragment import DataFile
 
@@ -265,5 +265,5 @@ def schema(note: Mapping[str, Any]) -> LanceSchema:
     from lance.schema import LanceSchema
 
     metadata, *fields = note["schema"]
-    found: LanceSchema = LanceSchema._from_protos(metadata, *map(base64.b64decode, fields))
-    return found
+    lance_schema: LanceSchema = LanceSchema._from_protos(metadata, *map(base64.b64decode, fields))
+    return lance_schema

@@ -69,7 +69,7 @@ def index(
     job = _Indexing(target, column, prepared, checkpoint, segments or threads, context, summary)
     if dry_run:
         return job.planned()
-    with checkpoint.held():
+    with checkpoint.locked():
         return insistently(lambda: job.attempt(request))
 
 
@@ -85,9 +85,9 @@ class _Indexing:
 
     def planned(self) -> JobSummary:
         opened = self.table.open()
-        found = job_table.fragments(opened)
-        self.summary.version, self.summary.rows = int(opened.version), sum(map(job_table.rows, found))
-        self.summary.parts = len(list(job_table.grouped(found, self.segments)))
+        present = job_table.fragments(opened)
+        self.summary.version, self.summary.rows = int(opened.version), sum(map(job_table.rows, present))
+        self.summary.parts = len(list(job_table.grouped(present, self.segments)))
         self._tell(self.summary.parts)
         return self.summary.finish()
 
@@ -143,7 +143,7 @@ class _Indexing:
         if not all(now.issuperset(segment["fragment_ids"]) for segment in done):
             raise ConcurrentModificationError(f"{self.table.name} was compacted while it was indexed. Run it again.")
         with translated(self.table.handle(), f"Committing the index {self.index.name!r}"):
-            opened.commit_existing_index_segments(self.index.name, self.column, [*map(segments.read, done)])
+            opened.commit_existing_index_segments(self.index.name, self.column, [*map(segments.decode, done)])
 
     def _tidy(self, done: list[dict[str, Any]]) -> None:
         """Remove segments over fragments that are no more, and all notes."""
@@ -184,9 +184,9 @@ def refresh_index(
     Raises TableIndexNotFoundError for a name that no index has.
     """
     context = JobContext(dry_run, progress=watch, should_stop=stop)
-    found = JobTable.of(table)
-    missing = _missing(found, found.open(), names)
-    summary = JobSummary("refresh-index", found.name, parts=len(missing), dry_run=dry_run)
+    target = JobTable.of(table)
+    missing = _missing(target, target.open(), names)
+    summary = JobSummary("refresh-index", target.name, parts=len(missing), dry_run=dry_run)
     summary.rows = sum(missing.values())
     summary.facts = {"indices": missing}
     if not dry_run:
@@ -196,26 +196,26 @@ def refresh_index(
                 break
             context.progress(JobProgress(summary.done, summary.parts, summary.rows))
             if rows or retrain:
-                insistently(partial(_refresh, found, name, retrain))
+                insistently(partial(_refresh, target, name, retrain))
                 summary.changed = True
             summary.done += 1
             summary.rows += rows
-    summary.version = int(found.open().version)
+    summary.version = int(target.open().version)
     return summary.finish(stopped=not dry_run and summary.done < summary.parts)
 
 
-def _missing(found: JobTable, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
+def _missing(table: JobTable, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
     """How many rows each index lacks."""
-    with translated(found.handle(), "Looking at the indices"):
-        known = sorted(index.name for index in opened.describe_indices())
+    with translated(table.handle(), "Looking at the indices"):
+        existing = sorted(index.name for index in opened.describe_indices())
         for name in names:
-            if name not in known:
-                has = f"It has: {', '.join(known)}." if known else "It has none."
-                raise TableIndexNotFoundError(f"{found.name} has no index {name!r}. {has}")
-        return {name: int(opened.stats.index_stats(name)["num_unindexed_rows"]) for name in names or known}
+            if name not in existing:
+                has = f"It has: {', '.join(existing)}." if existing else "It has none."
+                raise TableIndexNotFoundError(f"{table.name} has no index {name!r}. {has}")
+        return {name: int(opened.stats.index_stats(name)["num_unindexed_rows"]) for name in names or existing}
 
 
-def _refresh(found: JobTable, name: str, retrain: bool) -> None:
-    opened = found.open()
-    with translated(found.handle(), f"Refreshing the index {name!r}"):
+def _refresh(table: JobTable, name: str, retrain: bool) -> None:
+    opened = table.open()
+    with translated(table.handle(), f"Refreshing the index {name!r}"):
         opened.optimize.optimize_indices(index_names=[name], retrain=retrain)

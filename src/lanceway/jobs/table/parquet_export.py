@@ -47,19 +47,19 @@ def export(
     with. What was written is counted and compared with what the table holds.
     """
     context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
-    found, files = JobTable.of(table, reading=True), Files.at(to, storage_options)
-    asked = {"table": found.name, "columns": None if columns is None else list(columns), "where": where}
-    begun = _begun(files, {**asked, "location": found.place.location}, version)
-    opened = found.open(begun["version"] if begun else version)
-    about = {**asked, "location": found.place.location, "version": int(opened.version)}
-    summary = JobSummary("export", found.name, version=int(opened.version), dry_run=dry_run)
-    job = _Export(found, files, opened, about, context, summary)
+    target, files = JobTable.of(table, reading=True), Files.at(to, storage_options)
+    request = {"table": target.name, "columns": None if columns is None else list(columns), "where": where}
+    begun = _begun(files, {**request, "location": target.place.location}, version)
+    opened = target.open(begun["version"] if begun else version)
+    about = {**request, "location": target.place.location, "version": int(opened.version)}
+    summary = JobSummary("export", target.name, version=int(opened.version), dry_run=dry_run)
+    job = _Export(target, files, opened, about, context, summary)
     if begun and begun.get("done"):
         return job.known(begun)
     return job.run()
 
 
-def _begun(files: Files, asked: Mapping[str, Any], version: int | None) -> dict[str, Any] | None:
+def _begun(files: Files, request: Mapping[str, Any], version: int | None) -> dict[str, Any] | None:
     """What the folder says of itself. Raises InvalidInputError where it holds something else."""
     store = files.store()
     data = store.read(ABOUT)
@@ -67,14 +67,14 @@ def _begun(files: Files, asked: Mapping[str, Any], version: int | None) -> dict[
         if store.has_any():
             raise InvalidInputError(f"{files.location} is not empty, and holds no export. Choose an empty folder.")
         return None
-    found: dict[str, Any] = json.loads(data)
-    same = all(found.get(key) == value for key, value in asked.items()) and version in (None, found["version"])
+    begun: dict[str, Any] = json.loads(data)
+    same = all(begun.get(key) == value for key, value in request.items()) and version in (None, begun["version"])
     if not same:
         raise InvalidInputError(
-            f"{files.location} holds an export of version {found.get('version')} of {found.get('table')}, of other "
+            f"{files.location} holds an export of version {begun.get('version')} of {begun.get('table')}, of other "
             "rows or columns than were asked for. Choose an empty folder."
         )
-    return found
+    return begun
 
 
 @dataclass
@@ -88,21 +88,21 @@ class _Export:
 
     def run(self) -> JobSummary:
         expected = self._expected()
-        given = self._parts()
-        self.summary.parts, self.summary.facts = len(given), {"to": self.files.location, "files": 0}
+        parts = self._parts()
+        self.summary.parts, self.summary.facts = len(parts), {"to": self.files.location, "files": 0}
         if self.context.dry_run:
             self.summary.rows = expected
             return self.summary.finish()
         store = self.files.store()
         store.put(ABOUT, json.dumps(self.about).encode())
-        notes = {number: note for number in given if (note := _note(self.files, number)) is not None}
+        notes = {number: note for number in parts if (note := _note(self.files, number)) is not None}
         self._count(notes)
         work = _Exporter(self.table, self.files, self.about)
-        missing = [(number, ids) for number, ids in given.items() if number not in notes]
+        missing = [(number, ids) for number, ids in parts.items() if number not in notes]
         for (number, _), note in executor.run_parts(work, missing, self.context):
             notes[number] = note
             self._count(notes)
-        if len(notes) < len(given):
+        if len(notes) < len(parts):
             return self.summary.finish(stopped=True)
         if self.summary.rows != expected:
             raise InternalError(
@@ -111,7 +111,7 @@ class _Export:
             )
         done = {**self.about, "done": True, "rows": expected, "files": _files(notes)}
         store.put(ABOUT, json.dumps(done).encode())
-        store.delete(*(_key(number) for number in given))
+        store.delete(*(_key(number) for number in parts))
         store.remove_empty_folders(_NOTES)
         self.summary.changed = True
         return self.summary.finish()
@@ -137,9 +137,9 @@ class _Export:
 
     def _parts(self) -> dict[int, list[int]]:
         """Fragments to be exported together; the same for as long as the version is."""
-        found = job_table.fragments(self.opened)
-        wanted = max(sum(map(job_table.size, found)) // _PART, min(len(found), _FEW))
-        groups = [[fragment.id for fragment in group] for group in job_table.grouped(found, wanted)]
+        present = job_table.fragments(self.opened)
+        count = max(sum(map(job_table.size, present)) // _PART, min(len(present), _FEW))
+        groups = [[fragment.id for fragment in group] for group in job_table.grouped(present, count)]
         return dict(enumerate(groups or [[]]))
 
     def _count(self, notes: Mapping[int, Any]) -> None:
@@ -188,9 +188,9 @@ def _note(files: Files, number: int) -> list[dict[str, Any]] | None:
     data = store.read(_key(number))
     if data is None:
         return None
-    found: list[dict[str, Any]] = json.loads(data)
-    whole = all(getattr(store.head(file["key"]), "size", None) == file["bytes"] for file in found)
-    return found if whole else None
+    files_written: list[dict[str, Any]] = json.loads(data)
+    complete = all(getattr(store.head(file["key"]), "size", None) == file["bytes"] for file in files_written)
+    return files_written if complete else None
 
 
 def _files(notes: Mapping[int, list[dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -41,16 +41,16 @@ class Files:
         """
         if self.location.lower().endswith(ENDINGS):
             parent, _, name = self.location.rpartition("/")
-            found = open_store(parent or "/", self.storage_options).head(name)
-            if found is not None:
-                return [found]
-        below = [one for one in self.store().objects() if _is_data(one.key)]
+            single = open_store(parent or "/", self.storage_options).head(name)
+            if single is not None:
+                return [single]
+        below = [file for file in self.store().objects() if _is_data(file.key)]
         if not below:
             raise InvalidInputError(
                 f"There is no Parquet file at {self.location}. Name a file, or a folder of files that end in "
                 f"{' or '.join(ENDINGS)}."
             )
-        return sorted(below, key=lambda one: one.key)
+        return sorted(below, key=lambda file: file.key)
 
     def _of(self, key: str) -> tuple[str, str]:
         """Where the folder of a file is, and the file's key in it."""
@@ -75,11 +75,11 @@ class Files:
         except (pa.ArrowException, OSError) as error:
             raise InvalidInputError(f"{folder}/{name} cannot be read as Parquet: {error}.") from error
 
-    def rows(self, found: Iterable[Object]) -> int:
+    def rows(self, files: Iterable[Object]) -> int:
         """How many rows files hold, where that can be told without reading them whole: on this machine."""
         if local_path(self.location) is None:
             return 0
-        return sum(int(self.open(one.key).metadata.num_rows) for one in found)
+        return sum(int(self.open(file.key).metadata.num_rows) for file in files)
 
     def batches(self, opened: ParquetFile, key: str) -> Iterator[pa.RecordBatch]:
         """The rows of a file, in the schema that `plain` makes of its own."""

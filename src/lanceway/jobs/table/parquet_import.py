@@ -53,24 +53,24 @@ def import_(
         raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
     context = JobContext(dry_run, threads, spark, state, watch, stop)
     target, files = table_ref.target(table), Files.at(source, storage_options)
-    found = files.every()
+    sources = files.every()
     summary = JobSummary(
-        "import", target.name, parts=len(found), bytes=sum(file.size for file in found), dry_run=dry_run
+        "import", target.name, parts=len(sources), bytes=sum(file.size for file in sources), dry_run=dry_run
     )
-    summary.facts = {"source": files.location, "mode": mode, "files": len(found)}
-    schema = files.open(found[0].key).schema_arrow
+    summary.facts = {"source": files.location, "mode": mode, "files": len(sources)}
+    schema = files.open(sources[0].key).schema_arrow
     checkpoint = Checkpoint("import", target.name, files.location, mode, file=state)
-    with checkpoint.held():
+    with checkpoint.locked():
         landed = _landed(target, checkpoint)
         if landed is not None:  # a run that was killed after its commit
             checkpoint.forget()
-            summary.version, summary.done = landed, len(found)
+            summary.version, summary.done = landed, len(sources)
             return summary.finish()
         plan = _plan(target, schema, mode, dry_run)
         if plan is None:
-            summary.rows = files.rows(found)
+            summary.rows = files.rows(sources)
             return summary.finish()
-        return _Import(plan, files, found, checkpoint, context, summary).run()
+        return _Import(plan, files, sources, checkpoint, context, summary).run()
 
 
 def _landed(target: TableRef, checkpoint: Checkpoint) -> int | None:
@@ -101,43 +101,43 @@ def _plan(target: TableRef, schema: pa.Schema, mode: str, dry_run: bool) -> Writ
 class _Import:
     plan: WritePlan
     files: Files
-    found: Sequence[Object]
+    sources: Sequence[Object]
     checkpoint: Checkpoint
     context: JobContext
     summary: JobSummary
 
     def run(self) -> JobSummary:
-        made = self._believed()
-        self._count(made)
+        staged = self._believed()
+        self._count(staged)
         mark = WriteId.of_job()
-        missing = [file.key for file in self.found if file.key not in made]
+        missing = [file.key for file in self.sources if file.key not in staged]
         work = _Importer(self.plan, self.files)
         try:
             for key, fragments in executor.run_parts(work, missing, self.context):
                 self.checkpoint.keep(key, {"is": self._identity(key), "fragments": fragments})
-                made[key] = fragments
-                self._count(made)
+                staged[key] = fragments
+                self._count(staged)
         except (InvalidInputError, SchemaError):  # to run it again would not help
-            self._give_up(made, mark)
+            self._give_up(staged, mark)
             raise
-        if len(made) < len(self.found):
+        if len(staged) < len(self.sources):
             return self.summary.finish(stopped=True)
-        self._publish(made, mark)
+        self._publish(staged, mark)
         self.checkpoint.forget()
         return self.summary.finish()
 
-    def _publish(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
+    def _publish(self, staged: Mapping[str, Sequence[str]], mark: WriteId) -> None:
         self.checkpoint.keep(_COMMIT, {"job": mark.job, "after": self.plan.version})
         try:
-            commit.publish(self.plan, [one for file in self.found for one in made[file.key]], mark)
+            commit.publish(self.plan, [fragment for file in self.sources for fragment in staged[file.key]], mark)
         except (InvalidInputError, SchemaError, TableAlreadyExistsError):
-            self._give_up(made, mark)
+            self._give_up(staged, mark)
             raise
         opened = dataset.open_at(self.plan.destination.current().reading)
         self.summary.version, self.summary.changed = int(opened.version), True
 
-    def _give_up(self, made: Mapping[str, Sequence[str]], mark: WriteId) -> None:
-        commit.give_up(self.plan, [one for fragments in made.values() for one in fragments], mark)
+    def _give_up(self, staged: Mapping[str, Sequence[str]], mark: WriteId) -> None:
+        commit.give_up(self.plan, [fragment for fragments in staged.values() for fragment in fragments], mark)
         self.checkpoint.forget()
 
     def _believed(self) -> dict[str, list[str]]:
@@ -146,26 +146,26 @@ class _Import:
         What it wrote of others is removed.
         """
         store = self.plan.destination.current().table.store()
-        known = {file.key for file in self.found}
-        made: dict[str, list[str]] = {}
+        keys = {file.key for file in self.sources}
+        staged: dict[str, list[str]] = {}
         for key, note in self.checkpoint.all().items():
             if key == _COMMIT:
                 continue
-            same = key in known and note["is"] == self._identity(key)
+            same = key in keys and note["is"] == self._identity(key)
             if same and all(map(store.exists, stage.files(note["fragments"]))):
-                made[key] = note["fragments"]
+                staged[key] = note["fragments"]
             else:
                 stage.discard(self.plan.destination, note["fragments"])
-        return made
+        return staged
 
     def _identity(self, key: str) -> list[Any]:
-        file = next(file for file in self.found if file.key == key)
+        file = next(file for file in self.sources if file.key == key)
         return [file.size, file.e_tag, self.plan.kind, self.plan.destination.location, str(self.plan.schema)]
 
-    def _count(self, made: Mapping[str, Sequence[str]]) -> None:
-        self.summary.done = len(made)
-        self.summary.rows = sum(_rows(fragments) for fragments in made.values())
-        self.context.progress(JobProgress(len(made), len(self.found), self.summary.rows))
+    def _count(self, staged: Mapping[str, Sequence[str]]) -> None:
+        self.summary.done = len(staged)
+        self.summary.rows = sum(_rows(fragments) for fragments in staged.values())
+        self.context.progress(JobProgress(len(staged), len(self.sources), self.summary.rows))
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Builder:
         opened = self.table.open(self.version)
         options = {key: value for key, value in self.index.options.items() if key != "target_partition_size"}
         with translated(self.table.handle(), f"Building the index {self.index.name!r}"):
-            made = opened.create_index_uncommitted(
+            segment = opened.create_index_uncommitted(
                 self.column,
                 self.index.kind,
                 name=self.index.name,
@@ -46,7 +46,7 @@ class Builder:
                 fragment_ids=list(fragments),
                 **{**options, **self.model},
             )
-        return written(made)
+        return encode(segment)
 
 
 def train(table: JobTable, version: int, column: str, index: Prepared) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _partitions(rows: int, options: Mapping[str, Any]) -> int:
     return int(options.get("num_partitions") or max(1, -(-rows // size)))
 
 
-def written(index: Index) -> dict[str, Any]:
+def encode(index: Index) -> dict[str, Any]:
     """A segment as plain data."""
     kind, details = index.index_details or ("", b"")
     return {
@@ -107,18 +107,18 @@ def written(index: Index) -> dict[str, Any]:
     }
 
 
-def read(data: Mapping[str, Any]) -> Index:
+def decode(data: Mapping[str, Any]) -> Index:
     from lance.bitmap import Bitmap
     from lance.dataset import Index, IndexFile
 
     kind, details = data["index_details"]
-    own = {
+    parsed = {
         "fragment_ids": Bitmap(data["fragment_ids"]),
         "created_at": datetime.fromisoformat(data["created_at"]) if data["created_at"] else None,
         "files": [IndexFile(path, size) for path, size in data["files"]],
         "index_details": (kind, base64.b64decode(details)),
     }
-    return Index(**{**data, **own})
+    return Index(**{**data, **parsed})
 
 
 def keys(data: Mapping[str, Any]) -> list[str]:

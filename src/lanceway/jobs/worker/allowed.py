@@ -15,8 +15,8 @@ def check(function: str, prefixes: Sequence[str]) -> str:
     module = function.partition(":")[0]
     if any(module == prefix or module.startswith(f"{prefix}.") for prefix in prefixes):
         return function
-    told = f"Those that may be are in {', '.join(prefixes)}." if prefixes else "It was started without any."
+    allowed = f"Those that may be are in {', '.join(prefixes)}." if prefixes else "It was started without any."
     raise PermissionDeniedError(
-        f"The function {function} may not be run by this worker. {told} Whoever runs the worker can allow it: "
+        f"The function {function} may not be run by this worker. {allowed} Whoever runs the worker can allow it: "
         f"--functions {module}."
     )

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lanceway.jobs.report import JobSummary
-    from lanceway.jobs.worker.lease import Holding
+    from lanceway.jobs.worker.lease import JobLease
     from lanceway.writes.table_ref import TableRef
 
 
 def run(
     target: TableRef,
     request: Mapping[str, Any],
-    holding: Holding,
+    lease: JobLease,
     *,
     functions: Sequence[str],
     state: str | None,
@@ -43,8 +43,8 @@ def run(
         threads=request.get("concurrency") or PART_THREADS,
         state=state,
         spark=spark,
-        watch=holding.watch,
-        stop=holding.stop,
+        watch=lease.watch,
+        stop=lease.should_stop,
     )
 
 
@@ -54,7 +54,7 @@ def _function(
     table, schema = target.table(), target.open(branch=branch).schema
     if column not in schema.names:
         fields.require_top(table, schema, column, "backfill")
-    found = computed.require_definition(table, schema, column)
-    if isinstance(found, str):
-        return Expression(found), None
-    return Picked(allowed.check(found.function, functions), field=found.field), found.inputs
+    definition = computed.require_definition(table, schema, column)
+    if isinstance(definition, str):
+        return Expression(definition), None
+    return Picked(allowed.check(definition.function, functions), field=definition.field), definition.inputs

@@ -18,14 +18,14 @@ LIFETIME = 60.0  # seconds
 _ROUNDS = 6  # renewals in a lifetime
 
 
-class Holding:
-    """A job that this worker holds. `stop` says that the work on it is to end, and the other words why."""
+class JobLease:
+    """A worker's lease on a job, for as long as the context lasts."""
 
-    def __init__(self, store: LakeStore, job: JobRow, asked: Callable[[], bool], lifetime: float = LIFETIME) -> None:
-        self._store, self._job, self._asked, self._lifetime = store, job, asked, lifetime
+    def __init__(self, store: LakeStore, job: JobRow, stopped: Callable[[], bool], lifetime: float = LIFETIME) -> None:
+        self._store, self._job, self._stopped, self._lifetime = store, job, stopped, lifetime
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="lanceway-lease", daemon=True)
-        self._step: JobProgress | None = None
+        self._thread = threading.Thread(target=self._renew_on_time, name="lanceway-lease", daemon=True)
+        self._progress: JobProgress | None = None
         self.is_cancelled = self.is_lost = False
 
     def __enter__(self) -> Self:
@@ -36,21 +36,24 @@ class Holding:
         self._over.set()
         self._thread.join()
 
-    def watch(self, step: JobProgress) -> None:
-        self._step = step
+    def watch(self, progress: JobProgress) -> None:
+        """Keep how far the job is, for the next renewal to record."""
+        self._progress = progress
 
-    def stop(self) -> bool:
-        return self.is_cancelled or self.is_lost or self._asked()
+    def should_stop(self) -> bool:
+        """Return whether the work is to end: the job was cancelled or lost, or the worker is to stop."""
+        return self.is_cancelled or self.is_lost or self._stopped()
 
-    def _keep(self) -> None:
+    def _renew_on_time(self) -> None:
         while not self._over.wait(self._lifetime / _ROUNDS):
             self.renew()
 
     def renew(self) -> None:
-        step = self._step
-        progress = None if step is None else {"done": step.done, "total": step.total, "rows": step.rows}
+        """Renew the lease, record the progress, and learn whether the job was cancelled or taken by another worker."""
+        last = self._progress
+        progress = None if last is None else {"done": last.done, "total": last.total, "rows": last.rows}
         try:
-            found = self._store.run(
+            renewed = self._store.run(
                 lambda connection: jobs.renew(
                     connection, self._job, lifetime=int(self._lifetime * 1000), progress=progress
                 )
@@ -59,5 +62,5 @@ class Holding:
             # The database may be back before the lease ends; if it is not, another worker has the job.
             _log.warning("the lease on %s could not be renewed: %s", self._job.key, error)
             return
-        self.is_lost = found is None
-        self.is_cancelled = found is not None and found.cancelled_by is not None
+        self.is_lost = renewed is None
+        self.is_cancelled = renewed is not None and renewed.cancelled_by is not None

@@ -28,7 +28,7 @@ from lanceway.errors import (
 )
 from lanceway.jobs.worker import backfills, views
 from lanceway.jobs.worker.catalogs import Places
-from lanceway.jobs.worker.lease import LIFETIME, Holding
+from lanceway.jobs.worker.lease import LIFETIME, JobLease
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
 from lanceway.lake.runs.jobs import MOST_ATTEMPTS, JobRow
@@ -105,26 +105,26 @@ class Worker:
     def run_job(self, job: JobRow) -> None:
         """Run a job that this worker has claimed, and record its result."""
         _log.info("%s of %s begins: %s", job.kind, ".".join((job.catalog, *job.path)), job.key)
-        with Holding(self.places.store, job, self._stopped.is_set, self.lifetime) as holding:
+        with JobLease(self.places.store, job, self._stopped.is_set, self.lifetime) as lease:
             try:
-                result = self._work(job, holding)
+                result = self._work(job, lease)
             except LanceNamespaceError as error:
                 self._fail(job, error)
             except Exception as error:  # noqa: BLE001 - whatever a job raises, the worker goes on with the next
                 _log.exception("%s failed", job.key)
                 self._fail(job, InternalError(f"{type(error).__name__} in the worker; its log says more."))
             else:
-                self._end(job, holding, result)
+                self._end(job, lease, result)
         ended = self.places.store.read(lambda connection: jobs.find(connection, job.key))
         if ended is not None:
             self.listen(ended)
 
-    def _work(self, job: JobRow, holding: Holding) -> JobSummary | None:
+    def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
-            return backfills.run(target, job.request, holding, functions=self.functions, state=self.state, spark=spark)
+            return backfills.run(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
         if job.kind in (REFRESH, AUTO_REFRESH):
-            return views.run(self.places, job, holding, functions=self.functions, sql=self._sql, spark=self._spark())
+            return views.run(self.places, job, lease, functions=self.functions, sql=self._sql, spark=self._spark())
         raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")
 
     def _spark(self) -> SparkSession | None:
@@ -136,7 +136,7 @@ class Worker:
         return session(self.master)
 
     def _sql(self, catalogs: Mapping[str, Mapping[str, str]]) -> SparkSession | None:
-        """Return a new session for free SQL over catalogs, or None where SQL is not allowed. No two queries share it."""
+        """Return a new session for free SQL over catalogs, or None where it is not allowed. No two queries share it."""
         if not self.sql:
             return None
         from lanceway.spark.sessions import beside, session
@@ -145,9 +145,9 @@ class Worker:
 
     # -- the result --------------------------------------------------------------------------------
 
-    def _end(self, job: JobRow, holding: Holding, result: JobSummary | None) -> None:
+    def _end(self, job: JobRow, lease: JobLease, result: JobSummary | None) -> None:
         if result is not None and result.stopped:
-            if holding.is_cancelled:
+            if lease.is_cancelled:
                 self._write(jobs.end, job, CANCELLED)
             else:  # this worker is to stop, or has lost the job: then nothing is written
                 self._write(jobs.release, job)

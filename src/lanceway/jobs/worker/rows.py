@@ -42,18 +42,18 @@ def of(version: int, fragments: Sequence[FragmentMetadata], *, together: bool = 
 
 
 @dataclass
-class Room:
-    """How many rows there may still be."""
+class RowLimit:
+    """How many more rows a view may get."""
 
     rows: int
 
-    def kept(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def cut(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if self.rows <= 0:
                 return
-            kept = batch.slice(0, self.rows)
-            self.rows -= kept.num_rows
-            yield kept
+            head = batch.slice(0, self.rows)
+            self.rows -= head.num_rows
+            yield head
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,19 @@ class ViewShareWriter:
     view: View
     plan: WritePlan
     task_size: int | None = None
-    room: Room | None = None
+    limit: RowLimit | None = None
     threads: int = 1
 
     def __call__(self, share: ViewShare) -> dict[str, Any]:
         import pyarrow as pa
 
         rows = self._rows(share)
-        counted = Counted(rows if self.room is None else self.room.kept(rows))
+        counted = Counted(rows if self.limit is None else self.limit.cut(rows))
         if not counted.begin():
             return {"rows": 0, "fragments": []}
         reader = pa.RecordBatchReader.from_batches(self.plan.schema, fitted(counted, self.plan.schema))
-        made = stage.write(self.plan, reader)
-        return {"rows": counted.rows, "fragments": [stage.written(fragment) for fragment in made]}
+        fragments = stage.write(self.plan, reader)
+        return {"rows": counted.rows, "fragments": [stage.written(fragment) for fragment in fragments]}
 
     def _rows(self, share: ViewShare) -> Iterator[pa.RecordBatch]:
         dataset = self.source.open(share.version)
@@ -123,7 +123,7 @@ def expanded_rows(
     which the partitions do.
     """
     name = str(view.function)
-    function: Callable[[Any], Any] = BatchFunction(name).found()
+    function: Callable[[Any], Any] = BatchFunction(name).load()
     if view.kind == CHUNKER:
         first = 1
         for batch in rows:
@@ -134,39 +134,39 @@ def expanded_rows(
         import pyarrow as pa
 
         batches = list(rows)
-        whole = pa.Table.from_batches(batches) if batches else None
-        if whole is not None and view.partition is not None:
-            yield from _each(name, function, _partitions(view, whole), threads)
-        elif whole is not None:
-            yield from _called(name, function, whole, "")
+        table = pa.Table.from_batches(batches) if batches else None
+        if table is not None and view.partition is not None:
+            yield from _each(name, function, _partitions(view, table), threads)
+        elif table is not None:
+            yield from _called(name, function, table, "")
 
 
-def _partitions(view: View, whole: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+def _partitions(view: View, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     """The rows of each value, in the order of the source, and how the value is shown; nulls are alike."""
     import pyarrow.compute as pc
 
     assert view.partition is not None
-    values = whole[view.partition].combine_chunks().dictionary_encode(null_encoding="encode")
-    given = whole if not view.inputs or view.partition in view.inputs else whole.drop_columns([view.partition])
-    given = given.take(pc.sort_indices(values.indices))  # which is stable
+    values = rows[view.partition].combine_chunks().dictionary_encode(null_encoding="encode")
+    inputs = rows if not view.inputs or view.partition in view.inputs else rows.drop_columns([view.partition])
+    inputs = inputs.take(pc.sort_indices(values.indices))  # which is stable
     counts = sorted(values.indices.value_counts().to_pylist(), key=lambda count: int(count["values"]))
     begin = 0
     for count, value in zip(counts, values.dictionary, strict=True):
-        yield f"{view.partition} = {str(value)[:_SHOWN]}", given.slice(begin, count["counts"])
+        yield f"{view.partition} = {str(value)[:_SHOWN]}", inputs.slice(begin, count["counts"])
         begin += count["counts"]
 
 
 def _each(
     name: str, function: Callable[[Any], Any], partitions: Iterable[tuple[str, pa.Table]], threads: int
 ) -> Iterator[pa.RecordBatch]:
-    def call(one: tuple[str, pa.Table]) -> list[pa.RecordBatch]:
-        return _called(name, function, one[1], f"where {one[0]}")
+    def call(partition: tuple[str, pa.Table]) -> list[pa.RecordBatch]:
+        return _called(name, function, partition[1], f"where {partition[0]}")
 
     with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-partition") as pool:
         waiting: deque[Future[list[pa.RecordBatch]]] = deque()
         try:
-            for one in partitions:
-                waiting.append(pool.submit(call, one))
+            for partition in partitions:
+                waiting.append(pool.submit(call, partition))
                 if len(waiting) > 2 * threads:
                     yield from waiting.popleft().result()
             while waiting:
@@ -186,17 +186,17 @@ def _called(name: str, function: Callable[[Any], Any], rows: Any, where: str) ->
     import pyarrow as pa
 
     try:
-        answer = function(rows)
+        result = function(rows)
     except Exception as error:  # somebody else's code may raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(
             f"The view was not refreshed: {' '.join((name, 'failed', where)).strip()}: {reason}"
         ) from error
-    if isinstance(answer, pa.RecordBatch):
-        return [answer]
-    if isinstance(answer, pa.Table):
-        return list(answer.to_batches())
+    if isinstance(result, pa.RecordBatch):
+        return [result]
+    if isinstance(result, pa.Table):
+        return list(result.to_batches())
     try:
-        return list(pa.Table.from_pylist(list(answer)).to_batches())
+        return list(pa.Table.from_pylist(list(result)).to_batches())
     except (pa.ArrowException, TypeError, AttributeError) as error:
         raise InvalidInputError(f"{name} answered what is no table, nor a list of rows: {error}.") from error

@@ -14,8 +14,8 @@ from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.worker import allowed, write
 from lanceway.jobs.worker import rows as shares
 from lanceway.jobs.worker.catalogs import Places
-from lanceway.jobs.worker.lease import Holding
-from lanceway.jobs.worker.rows import Counted, Room, ViewShare, ViewShareWriter
+from lanceway.jobs.worker.lease import JobLease
+from lanceway.jobs.worker.rows import Counted, RowLimit, ViewShare, ViewShareWriter
 from lanceway.jobs.worker.write import Refresh, Shown, leaves_rows, states, transaction
 from lanceway.lake.runs.jobs import JobRow
 from lanceway.spark.read.filters import literal
@@ -43,45 +43,45 @@ def is_still_there(source: JobTable, opened: lance.LanceDataset, known: Shown) -
     if known.version > int(opened.version):
         return False
     try:
-        found = transaction(source, opened, known.version)
+        made_by = transaction(source, opened, known.version)
     except TableVersionNotFoundError:  # cleaned up
         return False
-    return found is not None and str(found.uuid) == known.transaction
+    return made_by is not None and str(made_by.uuid) == known.transaction
 
 
 def added(source: JobTable, opened: lance.LanceDataset, after: int) -> list[tuple[int, int]] | None:
     """The versions after another that added rows, each with how many fragments; None where rows were changed."""
-    found: list[tuple[int, int]] = []
+    additions: list[tuple[int, int]] = []
     for version in range(after + 1, int(opened.version) + 1):
         try:
             operation: Any = getattr(transaction(source, opened, version), "operation", None)
             if type(operation).__name__ == "Append":
-                found.append((version, len(list(operation.fragments))))
+                additions.append((version, len(list(operation.fragments))))
             elif not leaves_rows(source, version, operation):
                 return None
         except TableVersionNotFoundError:  # cleaned up
             return None
-    return found
+    return additions
 
 
-def shares_added(source: JobTable, found: Sequence[tuple[int, int]]) -> list[ViewShare]:
+def shares_added(source: JobTable, additions: Sequence[tuple[int, int]]) -> list[ViewShare]:
     """The rows of versions that only added some."""
-    made: list[ViewShare] = []
-    for version, count in found:
+    added_shares: list[ViewShare] = []
+    for version, count in additions:
         # The ids of fragments grow, so what was added last comes last.
         fragments = job_table.fragments(source.open(version))
-        made += shares.of(version, fragments[len(fragments) - count :]) if count else []
-    return made
+        added_shares += shares.of(version, fragments[len(fragments) - count :]) if count else []
+    return added_shares
 
 
-class Keyed:
+class KeyedChanges:
     """The changes of a view whose rows have keys."""
 
     def __init__(self, source: JobTable, view: View, old: lance.LanceDataset, new: lance.LanceDataset) -> None:
         self._source, self._view, self._new = source, view, new
         before, after = states(old), states(new)
-        self._gone = [one for one in old.get_fragments() if before[one.fragment_id] != after.get(one.fragment_id)]
-        self._come = [one for one in new.get_fragments() if after[one.fragment_id] != before.get(one.fragment_id)]
+        self._gone = [part for part in old.get_fragments() if before[part.fragment_id] != after.get(part.fragment_id)]
+        self._come = [part for part in new.get_fragments() if after[part.fragment_id] != before.get(part.fragment_id)]
         self._old = old
 
     def removed(self) -> str | None:
@@ -180,7 +180,7 @@ NOTHING, ADDED, MERGED, ANEW = "nothing new", "added", "merged", "anew"
 def run(
     places: Places,
     job: JobRow,
-    holding: Holding,
+    lease: JobLease,
     *,
     functions: Sequence[str],
     sql: Sessions,
@@ -197,8 +197,8 @@ def run(
     context = JobContext(
         threads=job.request.get("concurrency") or PART_THREADS,
         spark=spark,
-        progress=holding.watch,
-        should_stop=holding.stop,
+        progress=lease.watch,
+        should_stop=lease.should_stop,
     )
     return insistently(_ViewRefresh(table, source, view, job.request, context).attempt)
 
@@ -214,51 +214,51 @@ class _ViewRefresh:
     def attempt(self) -> JobSummary:
         view, source = self.table.open(), self.source.open(self.request.get("src_version"))
         summary = JobSummary("refresh", self.table.name, version=int(view.version))
-        known, wanted = write.shown(self.table, view), Shown.of(self.source, source)
-        summary.facts = {"source": self.source.name, "source_version": wanted.version, "refreshed": NOTHING}
-        if known == wanted:
+        shown, latest = write.shown(self.table, view), Shown.of(self.source, source)
+        summary.facts = {"source": self.source.name, "source_version": latest.version, "refreshed": NOTHING}
+        if shown == latest:
             return summary.finish()
-        refresh = Refresh(self.table, view, wanted, self.request.get("max_rows_per_fragment"))
-        if known is not None and self.view.kind != UDTF and is_still_there(self.source, source, known):
-            found = added(self.source, source, known.version)
-            if found is not None:
-                return self._write(refresh, summary, shares_added(self.source, found), anew=False)
+        refresh = Refresh(self.table, view, latest, self.request.get("max_rows_per_fragment"))
+        if shown is not None and self.view.kind != UDTF and is_still_there(self.source, source, shown):
+            additions = added(self.source, source, shown.version)
+            if additions is not None:
+                return self._write(refresh, summary, shares_added(self.source, additions), anew=False)
             if self.view.key:
-                merged = self._merge(refresh, summary, self.source.open(known.version), source)
+                merged = self._merge(refresh, summary, self.source.open(shown.version), source)
                 if merged is not None:
                     return merged
-        every = shares.of(wanted.version, fragments(source), together=self.view.kind == UDTF)
+        every = shares.of(latest.version, fragments(source), together=self.view.kind == UDTF)
         return self._write(refresh, summary, every, anew=True)
 
     # -- rows that are added, or take the place of all -------------------------------------------
 
-    def _write(self, refresh: Refresh, summary: JobSummary, found: Sequence[ViewShare], *, anew: bool) -> JobSummary:
-        made: list[FragmentMetadata] = []
+    def _write(self, refresh: Refresh, summary: JobSummary, parts: Sequence[ViewShare], *, anew: bool) -> JobSummary:
+        fragments_written: list[FragmentMetadata] = []
         rows = 0
-        limit, context = self.request.get("output_limit"), self.context
-        room = None if limit is None else Room(limit - (0 if anew else int(refresh.opened.count_rows())))
-        if room is not None:  # what one share takes of it is not left for the next
+        most, context = self.request.get("output_limit"), self.context
+        limit = None if most is None else RowLimit(most - (0 if anew else int(refresh.opened.count_rows())))
+        if limit is not None:  # what one share takes of it is not left for the next
             context = replace(context, spark=None, threads=1)
         plan = refresh.plan(replacing=anew)
         calls = context.threads if self.view.partition else 1
-        writer = ViewShareWriter(self.source, self.view, plan, self.request.get("source_task_size"), room, calls)
+        writer = ViewShareWriter(self.source, self.view, plan, self.request.get("source_task_size"), limit, calls)
         notes: dict[ViewShare, Any] = {}
-        summary.parts = len(found)
+        summary.parts = len(parts)
         try:
-            for share, note in executor.run_parts(writer, found, context):
+            for share, note in executor.run_parts(writer, parts, context):
                 notes[share] = note
-                made += stage.read(note["fragments"])
+                fragments_written += stage.read(note["fragments"])
                 rows += note["rows"]
-                context.progress(JobProgress(len(notes), len(found), rows))
+                context.progress(JobProgress(len(notes), len(parts), rows))
             if context.should_stop():
-                refresh.discard(made)
+                refresh.discard(fragments_written)
                 return summary.finish(stopped=True)
         except LanceNamespaceError:
-            refresh.discard(made)
+            refresh.discard(fragments_written)
             raise
         # In the order of the source, whichever was ready first.
-        made = [fragment for share in found for fragment in stage.read(notes[share]["fragments"])]
-        summary.version = refresh.replace(made) if anew else refresh.add(made)
+        fragments_written = [fragment for share in parts for fragment in stage.read(notes[share]["fragments"])]
+        summary.version = refresh.replace(fragments_written) if anew else refresh.add(fragments_written)
         summary.done = len(notes)
         return self._ended(summary, ANEW if anew else ADDED, rows)
 
@@ -270,7 +270,7 @@ class _ViewRefresh:
         """None where there is too much to merge, or keys cannot be compared."""
         import pyarrow as pa
 
-        keyed = Keyed(self.source, self.view, old, new)
+        keyed = KeyedChanges(self.source, self.view, old, new)
         gone = keyed.removed()
         if gone is None:
             return None

@@ -38,9 +38,9 @@ class Shown:
     transaction: str
 
     @classmethod
-    def of(cls, held: JobTable, source: lance.LanceDataset) -> Shown:
-        found = transaction(held, source, int(source.version))
-        return cls(int(source.version), "" if found is None else str(found.uuid))
+    def of(cls, table: JobTable, source: lance.LanceDataset) -> Shown:
+        made_by = transaction(table, source, int(source.version))
+        return cls(int(source.version), "" if made_by is None else str(made_by.uuid))
 
 
 @dataclass(frozen=True)
@@ -51,31 +51,31 @@ class ViewMark(WriteId):
 
     @property
     def properties(self) -> dict[str, str]:
-        told = super().properties
+        inherited = super().properties
         if self.shown is None:
-            return told
-        return {**told, _VERSION: str(self.shown.version), _TRANSACTION: self.shown.transaction}
+            return inherited
+        return {**inherited, _VERSION: str(self.shown.version), _TRANSACTION: self.shown.transaction}
 
 
-def transaction(held: JobTable, opened: lance.LanceDataset, version: int) -> Any:
+def transaction(table: JobTable, opened: lance.LanceDataset, version: int) -> Any:
     """The transaction that made a version; None where it is not known any more."""
-    with translated(held.handle(), f"Reading the transaction of version {version}"):
+    with translated(table.handle(), f"Reading the transaction of version {version}"):
         return opened.read_transaction(version)
 
 
-def leaves_rows(held: JobTable, version: int, operation: Any) -> bool:
+def leaves_rows(table: JobTable, version: int, operation: Any) -> bool:
     """Whether an operation changed no row: one that pylance does not know is told by the fragments."""
     kind = type(operation).__name__
     if kind != _UNKNOWN:
         return kind in _HARMLESS
-    return states(held.open(version - 1)) == states(held.open(version))
+    return states(table.open(version - 1)) == states(table.open(version))
 
 
 def states(dataset: lance.LanceDataset) -> dict[int, str]:
     """Each fragment with what tells whether its rows, or values in them, are still the same."""
     return {
-        one.fragment_id: json.dumps(one.metadata.to_json(), sort_keys=True, default=str)
-        for one in dataset.get_fragments()
+        fragment.fragment_id: json.dumps(fragment.metadata.to_json(), sort_keys=True, default=str)
+        for fragment in dataset.get_fragments()
     }
 
 
@@ -83,11 +83,11 @@ def shown(view: JobTable, opened: lance.LanceDataset) -> Shown | None:
     """What the view shows; None where that cannot be told, or somebody else has written to it."""
     for version in range(int(opened.version), 0, -1):
         try:
-            found = transaction(view, opened, version)
-            properties = {} if found is None else found.transaction_properties or {}
+            made_by = transaction(view, opened, version)
+            properties = {} if made_by is None else made_by.transaction_properties or {}
             if _VERSION in properties:
                 return Shown(int(properties[_VERSION]), properties[_TRANSACTION])
-            if found is None or not leaves_rows(view, version, found.operation):
+            if made_by is None or not leaves_rows(view, version, made_by.operation):
                 return None
         except TableVersionNotFoundError:  # cleaned up
             return None
@@ -164,10 +164,10 @@ class Refresh:
             ),
         )
 
-    def _committed(self, made: Sequence[FragmentMetadata], commit: Any) -> int:
+    def _committed(self, fragments: Sequence[FragmentMetadata], commit: Any) -> int:
         try:
             version: int = commit()
         except LanceNamespaceError:
-            self.discard(made)
+            self.discard(fragments)
             raise
         return version
