@@ -1,4 +1,4 @@
-"""The table that a job works on: where it lies, its fragments, and the files that a job made for nothing."""
+"""The table that a job works on, and its fragments."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobTable:
-    """A table that is there, or a branch of it. Picklable: workers open it anew."""
+    """A table with data, or a branch of it. Picklable: each worker opens it again."""
 
     place: Destination
     branch: str | None = None
 
     @classmethod
     def of(cls, name: tables.TableName, branch: str | None = None, *, reading: bool = False) -> JobTable:
-        """Raises TableNotFoundError where there is no such table, or it has no version yet.
+        """Find a table. Raises TableNotFoundError where there is no such table, or it has no version yet.
 
-        Raises InvalidTableStateError, unless it is for `reading` alone, where only a lake elsewhere may change it.
+        Raises InvalidTableStateError where only another lake may change it, unless it is for `reading` alone.
         """
         target = tables.target(name)
         place = destination.find(target)
@@ -46,30 +46,30 @@ class JobTable:
         return self.place.target.name
 
     def handle(self) -> dataset.Table:
-        """Where the table lies, with credentials of now; commits go through its catalog where that manages it."""
+        """Return the table's location with current credentials. Commits go through the catalog that manages it."""
         return self.place.current().reading
 
     def open(self, version: int | None = None) -> lance.LanceDataset:
         return dataset.open_at(self.handle(), version=version, branch=self.branch)
 
     def key(self, file: str) -> str:
-        """Where a data file lies below the table that was written for it, or for the branch."""
+        """Return the key below the table of a data file that was written for it, or for the branch."""
         return f"data/{file}" if self.branch is None else f"tree/{self.branch}/data/{file}"
 
     def discard(self, unused_fragments: Iterable[FragmentMetadata]) -> None:
-        """Remove the data files of fragments that a job made for nothing; never those that the table has."""
+        """Remove the data files of fragments that were not committed, but never those that the table has."""
         files = {str(file.path) for fragment in unused_fragments for file in fragment.files}
         if files:
             unused = files - self.files()
             commit.remove(self.handle().store(), (f"data/{file}" for file in unused))
 
     def files(self) -> set[str]:
-        """The names of the latest version's data files."""
+        """Return the names of the latest version's data files."""
         return {str(file.path) for fragment in fragments(self.open()) for file in fragment.files}
 
 
 def fragments(opened: lance.LanceDataset) -> list[FragmentMetadata]:
-    """What makes up a version, oldest first."""
+    """Return the fragments of a version, oldest first."""
     return sorted((fragment.metadata for fragment in opened.get_fragments()), key=lambda fragment: fragment.id)
 
 
@@ -82,13 +82,13 @@ def size(fragment: FragmentMetadata) -> int:
 
 
 def identity(fragment: FragmentMetadata) -> str:
-    """The same for as long as the values in a fragment's rows are: rows may be deleted from it, none may change."""
+    """Return a hash of a fragment that stays while no value changes. Rows may be deleted from it."""
     files = sorted((file.path, list(map(int, file.fields))) for file in fragment.files)
     return hashlib.sha256(json.dumps([fragment.id, files]).encode()).hexdigest()[:24]
 
 
 def grouped(present: Sequence[FragmentMetadata], parts: int) -> Iterator[list[FragmentMetadata]]:
-    """Neighbours together, in at most so many groups of about as many rows."""
+    """Group neighbours, in at most `parts` groups of about as many rows each."""
     most = max(1, -(-sum(map(rows, present)) // max(1, parts)))
     group: list[FragmentMetadata] = []
     count = 0

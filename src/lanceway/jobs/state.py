@@ -1,4 +1,4 @@
-"""A file on this machine in which jobs remember what they have done, and which keeps two runs of one from meeting."""
+"""The local file in which jobs remember what they have done, and by which two runs of one exclude each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECONDS = 30.0
 
 
 class StateFile:
-    """That of the user's cache, unless another is named. Threads may share it."""
+    """A SQLite file: the one in the user's cache, unless another is named. Threads may share it."""
 
     def __init__(self, file: str | Path | None, schema: str) -> None:
         self.path = Path(file) if file is not None else config.user_cache_folder() / "jobs.sqlite"
@@ -30,7 +30,7 @@ class StateFile:
 
     @contextmanager
     def locked(self, key: str, what: str) -> Iterator[None]:
-        """For as long as one run lasts. Raises ConcurrentModificationError while another has it.
+        """Hold the lock `key` while the context lasts. Raises ConcurrentModificationError while another process has it.
 
         `what` begins the sentence that says so, such as "This table is being filled".
         """
@@ -48,7 +48,7 @@ class StateFile:
 
     @contextmanager
     def opened(self, loss: str) -> Iterator[sqlite3.Connection]:
-        """One transaction. `loss` says what happens where the file is deleted."""
+        """Open one transaction. `loss` says what happens where the file is deleted."""
         self._make_room()
         try:
             with closing(sqlite3.connect(self.path, timeout=_SECONDS)) as connection, connection:
@@ -70,27 +70,29 @@ create table if not exists parts (job text not null, part text not null, made te
 
 
 class Checkpoint:
-    """The notes of one job: what it is called, on which table, with which settings. Threads may share it."""
+    """The finished parts of one job on one table with certain settings. Threads may share it."""
 
     def __init__(self, job: str, table: str, *settings: Any, file: str | Path | None = None) -> None:
         self._state, self._table = StateFile(file, _CHECKPOINT_SCHEMA), table
         self._job = hashlib.sha256(json.dumps([job, table, settings], default=str).encode()).hexdigest()[:24]
 
     def locked(self) -> AbstractContextManager[None]:
-        """For as long as one run lasts. Raises ConcurrentModificationError while another does the same."""
+        """Hold the job's lock. Raises ConcurrentModificationError while another run does the same."""
         return self._state.locked(self._job, f"The same job is being done to {self._table}")
 
     def all(self) -> dict[str, Any]:
+        """Return the note of each finished part."""
         with self._opened() as connection:
             rows = connection.execute("select part, made from parts where job = ?", (self._job,)).fetchall()
         return {part: json.loads(note) for part, note in rows}
 
     def keep(self, part: str, note: Any) -> None:
+        """Write down what was made of a part."""
         with self._opened() as connection:
             connection.execute("insert or replace into parts values (?, ?, ?)", (self._job, part, json.dumps(note)))
 
     def forget(self) -> None:
-        """After the commit, or where nothing of it can be used."""
+        """Delete all notes: after the commit, or where none can be used."""
         with self._opened() as connection:
             connection.execute("delete from parts where job = ?", (self._job,))
 
@@ -117,24 +119,24 @@ class JournalEntry:
 
 
 class Journal:
-    """The entries of one pair of catalogs, in a file. Threads may share it."""
+    """The copies between one pair of catalogs, in a file. Threads may share it."""
 
     def __init__(self, source: str, target: str, file: str | Path | None = None) -> None:
         self._state = StateFile(file, _JOURNAL_SCHEMA)
         self._pair = hashlib.sha256(json.dumps([source, target]).encode()).hexdigest()[:24]
 
     def locked(self) -> AbstractContextManager[None]:
-        """For as long as one run lasts. Raises ConcurrentModificationError while another has it."""
+        """Hold the lock of the pair. Raises ConcurrentModificationError while another run has it."""
         return self._state.locked(self._pair, "These two catalogs are being migrated")
 
     def get(self, table: Identifier) -> JournalEntry | None:
-        question = "select target, location, version, marked from copies where pair = ? and source = ?"
+        query = "select target, location, version, marked from copies where pair = ? and source = ?"
         with self._opened() as connection:
-            row = connection.execute(question, (self._pair, json.dumps(table))).fetchone()
+            row = connection.execute(query, (self._pair, json.dumps(table))).fetchone()
         return row and JournalEntry(Identifier(json.loads(row[0])), row[1], row[2], bool(row[3]))
 
     def begin(self, table: Identifier, target: Identifier) -> None:
-        """Before anything is made: what is found of it later is ours."""
+        """Record a copy before anything is made, so that what is found of it later is known as ours."""
         with self._opened() as connection:
             connection.execute(
                 "insert or replace into copies (pair, source, target, marked) values (?, ?, ?, 1)",

@@ -166,7 +166,7 @@ def test_nested_names_are_refused_or_joined_where_the_target_is_flat(
     assert {problem.table: problem.reason for problem in report.problems} == {
         "events": "events cannot be a table in the target, which keeps tables 2 levels deep. Name the namespace "
         "that the tables go into, as in NAME:namespace.",
-        "team.sales.orders": "team.sales.orders cannot be a table in the target, whose tables lie at most 2 levels "
+        "team.sales.orders": "team.sales.orders cannot be a table in the target, whose tables are at most 2 levels "
         "deep. With --flatten _ it becomes team_sales.orders; or choose a target with nested namespaces.",
     }
     assert states(jobs.sync(source, unity, flatten="_", only=["team.*"])) == {"new": 1}

@@ -1,4 +1,4 @@
-"""The rows of one version of a table, whichever catalog has it."""
+"""Read the rows of one version of a table, whichever catalog has it, and add them up to a checksum."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _READ_AHEAD = 64 * 2**20
 
 @dataclass(frozen=True)
 class VersionRows:
-    """One version of a table: what is written meanwhile is not seen."""
+    """The rows of one version of a table; what is written later is not seen."""
 
     table: Identifier
     location: str
@@ -51,7 +51,7 @@ class VersionRows:
 
 
 def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBatch]:
-    """The same batches, until the job is to stop: what a catalog has begun to write then is taken back."""
+    """Yield the batches. Raises InternalError where the job is to stop, so that the catalog undoes what it began."""
     for batch in batches:
         if stop():
             raise InternalError(f"The job was stopped while {table} was read. Run it again to go on.")
@@ -59,7 +59,7 @@ def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBa
 
 
 def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) -> VersionRows:
-    """The latest version of a table, or the one that is named."""
+    """Return the rows of the latest version of a table, or of `version`."""
     inner, _ = limits.opened(catalog)
     if getattr(inner, "TYPE", None) == "rest":
         return _through(catalog, table, version)
@@ -89,12 +89,12 @@ def _scanned(handle: Table, dataset: lance.LanceDataset) -> pa.RecordBatchReader
 
 
 def _as_blob(field: pa.Field) -> pa.Field:
-    """A column of bytes that are to be stored as blobs again."""
+    """Return a field of bytes that are to be stored as blobs again."""
     return field.with_metadata({**(field.metadata or {}), blobs.ENCODING: b"true"})
 
 
 def _through(catalog: LanceNamespace, table: Identifier, version: int | None) -> VersionRows:
-    """Rows that a server reads, since what lies behind it may not be ours to reach."""
+    """Return rows that a server reads, since its storage may be out of reach from here."""
     request = DescribeTableRequest(id=list(table), version=version, load_detailed_metadata=True)
     described = catalog.describe_table(request)
     pinned = described.version if version is None else version
@@ -125,7 +125,7 @@ _NULL, _SECOND = np.uint64(0x8C2F9E3B5D71A640), np.uint64(0xD1B54A32D192ED03)
 
 
 class Checksum:
-    """Rows added up, batch by batch."""
+    """A sum over rows that does not depend on their order, added up batch by batch."""
 
     def __init__(self) -> None:
         self.rows, self.bytes = 0, 0
@@ -152,7 +152,7 @@ def _rows(batch: pa.RecordBatch) -> Numbers:
 
 
 def _numbers(array: pa.Array) -> Numbers:
-    """A number for each value, null included."""
+    """Return a number for each value, null included."""
     import pyarrow as pa
 
     while isinstance(array, pa.ExtensionArray | pa.DictionaryArray):
@@ -224,12 +224,12 @@ def _short_texts(array: Any, lengths: npt.NDArray[np.int64]) -> Numbers:
     if data is None or limits[0] == limits[-1]:
         return _joined(np.zeros(0, np.uint64), np.zeros_like(lengths))
     letters = np.frombuffer(data, np.uint8)[limits[0] : limits[-1]].astype(np.uint64) + np.uint64(1)
-    # A null may have letters of its own behind it; nobody looks at what they add up to.
+    # A null may have letters of its own behind it; their sum is replaced by the caller.
     return _joined(letters, np.diff(limits))
 
 
 def _joined(elements: Numbers, lengths: npt.NDArray[np.int64]) -> Numbers:
-    """A number for each list of elements, by their places in it."""
+    """Return a number for each list of elements, which depends on their order in it."""
     ends = np.cumsum(lengths)
     starts = ends - lengths
     places = np.arange(len(elements), dtype=np.int64) - np.repeat(starts, lengths)
@@ -239,7 +239,7 @@ def _joined(elements: Numbers, lengths: npt.NDArray[np.int64]) -> Numbers:
 
 
 def _mixed(numbers: Numbers) -> Numbers:
-    """Every bit of the answer depends on every bit of the number (the finalizer of SplitMix64)."""
+    """Hash each number, so that every bit depends on every other (the finalizer of SplitMix64)."""
     mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""Registering the Lance tables that lie somewhere in a bucket or a folder."""
+"""Crawl a bucket or a folder for Lance tables, and register them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 @dataclass(frozen=True, slots=True)
 class CrawledTable:
-    """A Lance table, where it lies, and the name that its path gives it."""
+    """A Lance table, its location, and the name that its path gives it."""
 
     path: str
     location: str
@@ -54,7 +54,7 @@ def crawl(
     """Register every Lance table below `root` that the target does not have.
 
     `root` is a folder or a URI. The path of a table below it is its name: `team/sales/orders.lance` becomes
-    `team.sales.orders`. What the target knows already is left as it is. With `dry_run` nothing is changed.
+    `team.sales.orders`. Tables that the target knows already are left as they are. With `dry_run` nothing is changed.
     """
     context = JobContext(dry_run, threads, should_stop=stop)
     names, registrar = Naming(target, flatten), Registrar(target)
@@ -98,10 +98,10 @@ def _registered(
 def datasets(
     root: str, storage_options: Mapping[str, str] | None, context: JobContext
 ) -> Iterator[CrawledTable | TableOutcome]:
-    """The Lance tables at and below a location, as they are found; what lies inside of a table is not looked at.
+    """Yield the Lance tables at and below a location, as they are found, without a look inside of a table.
 
-    A folder that cannot be looked into is told as an outcome, and the others are gone on with. Several folders are
-    listed at a time. What is kept is the names of folders that wait.
+    A folder that cannot be listed is yielded as a failed outcome, and the walk goes on. Several folders are listed at
+    a time. Only the names of folders that wait are held in memory.
     """
     walk = _Walk(root, dict(storage_options or {}))
     if not walk.has_any():
@@ -145,19 +145,19 @@ class _Walk:
             return _Level((executor.failure(folder or self._root, None, error),))
 
     def _look(self, folder: str) -> _Level:
-        """What a folder is: a table, a directory catalog with its own names, or a place where others may lie."""
+        """Return what a folder is: a table, a directory catalog with its own names, or a folder of others."""
         folders, files = self._store.level(folder)
         if VERSIONS in folders:
             return _Level(() if DEREGISTERED in files else (self._table(folder),))
         if MANIFEST in folders:
             return _Level(tuple(self._catalog_tables(folder)))
         if folder.count("/") >= _DEEPEST:
-            raise InvalidInputError(f"{self._root}/{folder} lies more than {_DEEPEST} folders deep. Crawl a part.")
+            raise InvalidInputError(f"{self._root}/{folder} is more than {_DEEPEST} folders deep. Crawl a part.")
         below = (f"{folder}/{name}".lstrip("/") for name in sorted(folders, reverse=True) if not _is_hidden(name))
         return _Level((), tuple(path for path in below if not self._is_link(path)))
 
     def _is_link(self, folder: str) -> bool:
-        """Whether a local folder leads elsewhere: what lies there is found where it lies, or not below the root."""
+        """Return whether a local folder is a link: its target is found by its own path, or is not below the root."""
         return self._path is not None and os.path.islink(f"{self._root}/{folder}")
 
     def _table(self, folder: str) -> CrawledTable:
@@ -171,7 +171,7 @@ class _Walk:
         return f"{self._root}/{below}" if folder else self._root
 
     def _catalog_tables(self, folder: str) -> Iterator[CrawledTable]:
-        """The tables of a folder that has a manifest, which knows their names better than their folders do."""
+        """Yield the tables of a folder that has a manifest, which knows their names better than their folders do."""
         from lanceway.catalogs.directory.catalog import DirectoryCatalog
 
         options = {f"storage.{key}": value for key, value in self._options.items()}

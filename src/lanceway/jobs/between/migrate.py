@@ -1,4 +1,4 @@
-"""A table's rows copied from one catalog into another, and compared on both sides."""
+"""Migrate tables from one catalog into another: their rows are copied and compared, or registered where they are."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Flow = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A table whose rows are to be looked at: copied, or compared with what is there. It may travel to a worker."""
+    """A table whose rows are to be copied, or compared with those in the target. Picklable, for Spark's workers."""
 
     table: Identifier
     target: Identifier
@@ -54,14 +54,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Copier:
-    """Copies between two catalogs. Threads may share it, and it may travel to other processes as they may."""
+    """Copies between two catalogs. Threads may share it, and it is picklable if they are."""
 
     source: LanceNamespace
     target: LanceNamespace
     replaces: bool = False
 
     def decide(self, table: Identifier, name: Identifier, entry: JournalEntry | None) -> Task | TableOutcome:
-        """What is to be done for a table, by metadata alone."""
+        """Return what is to be done for a table, by metadata alone."""
         version = pin(self.source, table).version
         described = find(self.target, name, check_declared=True)
         if described is None:
@@ -71,7 +71,7 @@ class Copier:
         if described.is_only_declared:
             if ours:
                 return Task(table, name, version, there=True, ours=True, unfinished=True)
-            reason = f"{name} is declared in the target, by somebody else. Drop it there, or leave this table out."
+            reason = f"{name} is declared in the target, by another program. Drop it there, or leave this table out."
             return TableOutcome(COLLISION, str(table), str(name), described.location, reason)
         if ours and entry and entry.version == version and is_same_place(entry.location, described.location):
             return TableOutcome(KNOWN, str(table), str(name), described.location)
@@ -80,7 +80,7 @@ class Copier:
     def _is_ours(
         self, table: Identifier, name: Identifier, mark: Provenance | None, entry: JournalEntry | None
     ) -> bool:
-        """By its mark; where the target keeps no properties, by what the journal says."""
+        """Return whether the copy is ours: by its mark, or by the journal where the target keeps no properties."""
         if mark is not None or entry is None or entry.target != name:
             return mark == Provenance.of(self.source, table)
         return entry.version is None or not entry.marked
@@ -142,7 +142,7 @@ class Copier:
         return _outcome(state, task, written.location, read), entry
 
     def _take_back(self, task: Task, state: str) -> None:
-        """A new table that does not hold what it should goes; a replaced one has its earlier versions."""
+        """Drop a new table whose rows are wrong. A replaced one keeps its earlier versions."""
         if state == NEW:
             self.target.drop_table(DropTableRequest(id=list(task.target)))
 
@@ -195,7 +195,7 @@ def spark_copies(
 
 
 def _worker(copier: bytes):  # type: ignore[no-untyped-def]
-    """What a worker runs. It opens the catalogs anew, once for each of Spark's tasks."""
+    """Return what a worker of Spark runs. It opens the catalogs once for each of Spark's tasks."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -228,12 +228,12 @@ def migrate(
     flow: Flow | None = None,
     stop: Stop = never_stop,
 ) -> JobReport:
-    """Bring tables into the target: `data="copy"` copies their rows, `data="keep"` registers them where they lie.
+    """Bring tables into the target: `data="copy"` copies their rows, `data="keep"` registers them where they are.
 
     Safe to run again, also after a kill: what is there and verified is passed over. A table whose source has changed
     since it was copied is reported; `replace` copies it again. `state` is the file in which verified copies are
-    remembered, that of the user's cache if it is not set. With `spark`, its workers copy. `listen` is told of each
-    table, `flow` of the rows and bytes that pass through this process on their way.
+    remembered, that of the user's cache if it is not set. With `spark`, its workers copy. `listen` is called with the
+    outcome of each table, `flow` with the rows and bytes of each batch that passes through this process.
     """
     context = JobContext(dry_run, threads, spark, state, should_stop=stop)
     refuse_itself(source, target)
@@ -258,7 +258,7 @@ class _Keeping:
         self.registrar = Registrar(target)
 
     def keep(self, table: Identifier) -> TableOutcome | None:
-        """Register a table where it lies, and see that it has the same rows there."""
+        """Register a table where it is, and check that both catalogs count the same rows."""
         name: Identifier | None = None
         try:
             name = self._names.target(table)
@@ -269,7 +269,7 @@ class _Keeping:
     def _keep(self, table: Identifier, name: Identifier) -> TableOutcome | None:
         described = find(self._source, table, check_declared=True)
         if described is None or described.is_only_declared:
-            return None  # dropped meanwhile, or yet to be written
+            return None  # just dropped, or yet to be written
         location, existing = location_of(table, described), find(self._target, name)
         if existing is not None:
             if is_same_place(existing.location, location):
@@ -294,7 +294,7 @@ class _Keeping:
         if counts[0] != counts[1]:
             raise InternalError(
                 f"{table} has {counts[0]:,} rows in the source, and {name} has {counts[1]:,} in the target, at the "
-                "same location. Somebody is writing to it; compare them again."
+                "same location. Another program is writing to it; compare them again."
             )
         return counts[0]
 
@@ -323,7 +323,7 @@ class _Copying:
             yield outcome if task is None else self.remember(task, outcome, entry)
 
     def prepare(self, table: Identifier) -> Task | TableOutcome | None:
-        """What is to be done for a table, with room made for it; or why nothing is. None for one without data."""
+        """Return the task for a table, with its namespaces made, or the outcome if there is none; None without data."""
         name: Identifier | None = None
         try:
             name = self._names.target(table)

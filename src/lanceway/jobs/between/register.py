@@ -1,4 +1,4 @@
-"""Which name a table gets in the target: its own, or one with fewer levels where that is asked for."""
+"""Register tables of one catalog in another: list them, name them, mark where they come from."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Naming:
         self._lock = threading.Lock()
 
     def target(self, table: Identifier) -> Identifier:
-        """The table's name in the target.
+        """Return the table's name in the target.
 
-        Raises InvalidInputError, with what would do, where the target cannot hold it, and TableAlreadyExistsError
+        Raises InvalidInputError, with an alternative, where the target cannot hold it, and TableAlreadyExistsError
         where another table of this job has the name.
         """
         name = self._fitted(table)
@@ -84,7 +84,7 @@ class Naming:
         flat = self._flattened(table, most, self._flatten or "_")
         if self._flatten is None:
             raise InvalidInputError(
-                f"{table} cannot be a table in the target, whose tables lie at most {most} "
+                f"{table} cannot be a table in the target, whose tables are at most {most} "
                 f"{'level' if most == 1 else 'levels'} deep. With --flatten _ it becomes {flat}; or choose a target "
                 "with nested namespaces."
             )
@@ -92,7 +92,7 @@ class Naming:
 
     @staticmethod
     def _flattened(table: Identifier, most: int, separator: str) -> Identifier:
-        """`team.sales.orders` as `team_sales.orders` for two levels: the table keeps its name as long as it can."""
+        """Join levels: `team.sales.orders` becomes `team_sales.orders` for two. The table keeps its name if it can."""
         if most == 1:
             return Identifier((separator.join(table),))
         joined = table.depth - most + 1
@@ -100,24 +100,24 @@ class Naming:
 
 
 def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifier = ROOT) -> Iterator[Identifier]:
-    """The tables below a namespace, depth first, those that are only declared too: not every list knows them.
+    """Yield the tables below a namespace, depth first, also those that are only declared.
 
-    Namespaces are walked one by one, since `list_all_tables` joins names and so cannot tell every name.
+    Namespaces are walked one by one, since `list_all_tables` joins names and so cannot express every one.
     """
     names = driver.names(catalog, "list_tables", list(below), include_declared=True)
     yield from (below.child(name) for name in names if is_wanted(below.child(name), only))
     for name in driver.names(catalog, "list_namespaces", list(below)):
-        with suppress(NamespaceNotFoundError):  # dropped meanwhile
+        with suppress(NamespaceNotFoundError):  # just dropped
             yield from tables(catalog, only=only, below=below.child(name))
 
 
 def is_wanted(table: Identifier, only: Sequence[str]) -> bool:
-    """Whether a pattern such as `team.sales.*` matches the identifier; without any, all are wanted."""
+    """Return whether a pattern such as `team.sales.*` matches the identifier, or there is no pattern."""
     return not only or any(fnmatchcase(".".join(table), pattern) for pattern in only)
 
 
 def everything(catalog: LanceNamespace) -> Iterator[Identifier]:
-    """Every table of a target. One whose root is yet to be made has none."""
+    """Yield every table of a target, and nothing if its root is yet to be made."""
     with suppress(NamespaceNotFoundError):
         yield from tables(catalog)
 
@@ -147,11 +147,11 @@ class Provenance:
 
     @classmethod
     def read(cls, properties: Mapping[str, str] | None) -> Provenance | None:
-        """The mark among a table's properties, None if there is none that could be read."""
+        """Return the mark among a table's properties, or None if there is no readable one."""
         try:
             mark = json.loads((properties or {}).get(SOURCE, ""))
             return cls(str(mark["catalog"]), Identifier(mark["id"]))
-        except (ValueError, TypeError, KeyError):  # somebody else's property of that name
+        except (ValueError, TypeError, KeyError):  # another program's property of that name
             return None
 
     def write(self) -> dict[str, str]:
@@ -159,24 +159,24 @@ class Provenance:
 
 
 def carried(properties: Mapping[str, str] | None) -> dict[str, str]:
-    """The properties that go with a table into another catalog."""
+    """Return the properties that go with a table into another catalog."""
     return {key: value for key, value in (properties or {}).items() if key not in _NOT_CARRIED}
 
 
 def digest(location: str, properties: Mapping[str, str]) -> str:
-    """Tells whether what a source says of a table has changed."""
+    """Return a hash that changes with a table's location or properties in the source."""
     text = json.dumps([location, sorted(properties.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class SeenIdentifiers:
-    """Identifiers that were met, at some hundred bytes each."""
+    """A set of identifiers, at some hundred bytes each."""
 
     def __init__(self, tables: Iterable[Identifier] = ()) -> None:
         self._keys = {_key(table) for table in tables}
 
     def add(self, table: Identifier) -> bool:
-        """Whether it is met for the first time."""
+        """Add an identifier, and return whether it is new."""
         before = len(self._keys)
         self._keys.add(_key(table))
         return len(self._keys) > before
@@ -192,7 +192,7 @@ def _key(table: Identifier) -> bytes:
 def find(
     catalog: LanceNamespace, table: Identifier, *, check_declared: bool | None = None
 ) -> DescribeTableResponse | None:
-    """What a catalog knows of a table, None if it has none of this name."""
+    """Return what a catalog knows of a table, or None if it has no such table."""
     try:
         return catalog.describe_table(DescribeTableRequest(id=list(table), check_declared=check_declared))
     except (TableNotFoundError, NamespaceNotFoundError):
@@ -200,14 +200,14 @@ def find(
 
 
 def is_declared(catalog: LanceNamespace, table: Identifier) -> bool:
-    """Whether a table is gone, or has no data yet, so that there is nothing to bring over."""
+    """Return whether a table has no data yet, or is gone, so that there is nothing to bring over."""
     described = find(catalog, table, check_declared=True)
     return described is None or bool(described.is_only_declared)
 
 
 def location_of(table: Identifier, described: DescribeTableResponse) -> str:
     if not described.location:
-        raise InternalError(f"The catalog does not say where {table} lies.")
+        raise InternalError(f"The catalog does not give the location of {table}.")
     return described.location
 
 
@@ -220,7 +220,7 @@ def _canonical(location: str) -> str:
 
 
 class Registrar:
-    """Makes names in a target. Threads may share it; at its end, namespaces that it made for nothing are gone."""
+    """Registers tables in a target. Threads may share it; at its end, namespaces that it made in vain are dropped."""
 
     def __init__(self, target: LanceNamespace) -> None:
         self._target = target
@@ -233,15 +233,15 @@ class Registrar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for namespace in reversed(self._made):  # what lies inside first
+        for namespace in reversed(self._made):  # the innermost first
             if namespace not in self._filled:
-                with suppress(LanceNamespaceError):  # somebody else may use it by now, and it is empty at worst
+                with suppress(LanceNamespaceError):  # others may use it by now, and at worst it stays, empty
                     self._target.drop_namespace(DropNamespaceRequest(id=list(namespace)))
 
     def register(
         self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool = False
     ) -> bool:
-        """Give a name to a table; whether its versions are left to those who keep them, since a lake elsewhere does."""
+        """Register a table, and return whether another lake keeps its versions, so that this target must not."""
         try:
             self._register(table, location, properties, replace)
             follows = False
@@ -267,7 +267,7 @@ class Registrar:
             self._target.register_table(request)
 
     def filled(self, table: Identifier) -> None:
-        """A table is there, and so the namespaces above it stay."""
+        """Note that a table is there, so that the namespaces above it stay."""
         for depth in range(1, table.depth):
             self._filled.add(Identifier(table[:depth]))
 
@@ -289,7 +289,7 @@ class Registrar:
                 self._known.add(namespace)
 
     def _make_root(self) -> None:
-        """Make the namespace that is the root here, if it is one inside of a catalog and not there yet."""
+        """Make the namespace that is the root here, if it is inside of a catalog and missing."""
         if ROOT in self._known:
             return
         inner, at = limits.opened(self._target)

@@ -1,4 +1,4 @@
-"""One catalog's tables made known in another: what is new, what has changed, what is gone. No data moves."""
+"""Sync one catalog's tables into another: register what is new or changed, deregister what is gone. No data moves."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sync(
 ) -> JobReport:
     """Register the source's tables in the target, at the locations that they have.
 
-    A table whose location or properties have changed in the source is registered anew. One that is gone from the
+    A table whose location or properties have changed in the source is registered again. One that is gone from the
     source is deregistered if `delete` is set and if it was a sync from this source that registered it; its data
     stays. Whatever else the target holds is never touched. With `dry_run` nothing is changed.
     """
@@ -79,7 +79,7 @@ class _Sync:
             name = self._names.target(table)
             self._matched.add(name)
             described = find(self._source, table)
-            return None if described is None else self._bring(table, name, described)  # dropped meanwhile
+            return None if described is None else self._bring(table, name, described)  # just dropped
         except LanceNamespaceError as error:
             return executor.failure(str(table), name, error)
 
@@ -90,7 +90,7 @@ class _Sync:
         reason = note(described)
         if existing is not None:
             if Provenance.read(existing.properties) != mark:
-                return _of_somebody_else(table, name, location, existing)
+                return _not_ours(table, name, location, existing)
             if (
                 is_same_place(existing.location, location)
                 and (existing.properties or {}).get(register.DIGEST) == digest
@@ -108,7 +108,7 @@ class _Sync:
         return TableOutcome(NEW if existing is None else CHANGED, str(table), str(name), location, reason)
 
     def unmatched(self) -> Iterator[Identifier]:
-        """The tables of the target that no table of the source has become."""
+        """Yield the tables of the target that no table of the source has become."""
         return (table for table in register.everything(self._target) if table not in self._matched)
 
     def take_away(self, name: Identifier) -> TableOutcome | None:
@@ -130,9 +130,7 @@ class _Sync:
             return executor.failure(str(name), name, error)
 
 
-def _of_somebody_else(
-    table: Identifier, name: Identifier, location: str, existing: DescribeTableResponse
-) -> TableOutcome:
+def _not_ours(table: Identifier, name: Identifier, location: str, existing: DescribeTableResponse) -> TableOutcome:
     if is_same_place(existing.location, location):
         return TableOutcome(KNOWN, str(table), str(name), location)
     reason = f"{name} is in the target already, at {existing.location}, and was not made by a sync from this source."
@@ -146,5 +144,5 @@ def _change(existing: DescribeTableResponse, location: str) -> str:
 
 
 def note(described: DescribeTableResponse) -> str | None:
-    """What is to be said of a table whose source manages its versions."""
+    """Return the remark on a table whose source manages its versions."""
     return "its versions are the source's to keep: write to it there" if described.managed_versioning else None

@@ -1,9 +1,8 @@
-"""What fills a column that is there, besides a function of one's own: SQL, or one of a function's several columns."""
+"""Backfill a column with what a function computes: a new one, or the rows of an existing one that have no value."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,59 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True)
-class Expression(BatchFunction):
-    """An SQL expression of Lance, which Lance itself evaluates while it reads."""
-
-    @property
-    def name(self) -> str:
-        return f"the expression {self.reference}"
-
-    def fingerprint(self) -> str:
-        return hashlib.sha256(f"SQL\n{self.reference}".encode()).hexdigest()[:24]
-
-    def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
-        return {column: str(self.reference)}
-
-    def load(self) -> Computes:
-        return _first
-
-
-def _first(batch: pa.RecordBatch) -> Any:
-    return batch.column(0)
-
-
-@dataclass(frozen=True)
-class Picked(BatchFunction):
-    """A function that answers several columns, of which one is taken; or that one alone."""
-
-    field: str = ""
-
-    def fingerprint(self) -> str:
-        return f"{BatchFunction(self.reference, self.folder).fingerprint()}:{self.field}"
-
-    def load(self) -> Computes:
-        return _Picking(super().load(), self.field)
-
-
-@dataclass(frozen=True)
-class _Picking:
-    function: Computes
-    field: str
-
-    def __call__(self, batch: pa.RecordBatch) -> Any:
-        import pyarrow as pa
-
-        result = self.function(batch)
-        if isinstance(result, pa.RecordBatch | pa.Table) and self.field in result.schema.names:
-            return result.column(self.field)
-        if isinstance(result, pa.StructArray):
-            return result.field(self.field)
-        return result[self.field] if isinstance(result, dict) else result
-
-
 BATCH_ROWS = 1024
-# The note under which the commit to come is kept.
+# The checkpoint's note about the commit to come.
 _COMMIT = "commit"
 
 
@@ -109,14 +57,13 @@ def backfill(
 ) -> JobSummary:
     """Add a column whose values a function computes from the columns `inputs`, or from all.
 
-    The function is given record batches of at most `batch_rows` rows, and answers a value for each row: an Arrow
-    array, a list, or an array of numpy, of which one with two dimensions holds vectors. It is named by its import
-    path, `package.module:function`, where `folder` is searched as well, or given itself. `data_type` is the column's;
-    without it, that of what the function answers for the first rows.
+    The function is called with record batches of at most `batch_rows` rows, and returns a value for each row: an Arrow
+    array, a list, or an array of numpy, of which one with two dimensions holds vectors. It is passed as such, or named
+    by its import path, `package.module:function`, for which `folder` is searched as well. `data_type` is the column's;
+    without it, the type of what the function returns for the first rows.
 
-    With `update` the column is there, and the rows in which it is null get a value, or those for which `where` holds:
-    a condition in the SQL of Lance. So rows that came later are filled. `branch` is filled then rather than the main
-    one.
+    With `update` the column exists, and the rows in which it is null get a value, or those for which `where` holds, a
+    condition in the SQL of Lance. So rows that came later are filled, in `branch` if it is set.
 
     Safe to run again after a kill: what was computed is remembered in the file `state`, and not computed twice, unless
     the function's source has changed.
@@ -331,7 +278,7 @@ class _Update(_Filling):
 
 
 def _with_files(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:
-    """The fragment as it is now, of which others may have deleted rows, with the files that were made."""
+    """Return the fragment as it is now, of which others may have deleted rows, with the files that were made."""
     from lance.fragment import DataFile
 
     return replace(fragment, files=[DataFile(**file) for file in note["files"]])

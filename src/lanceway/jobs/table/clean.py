@@ -1,4 +1,4 @@
-"""Old versions of a table taken away, and the files that only they need. Tagged versions stay, and so do branches."""
+"""Remove old versions of a table and the files that only they need. Tagged versions stay, and so do branches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def clean(
 
     The latest version stays, and so does every tagged one with the files that it needs. Files that no version has
     may belong to a write under way, and are left alone for seven days; with `uncommitted` they go at once, which is
-    only for those who know that nobody writes.
+    safe only while no other program writes.
     """
     if keep is not None and keep < 1:
         raise InvalidInputError(f"keep is {keep}, but the latest version always stays: at least 1.")
@@ -74,7 +74,7 @@ def _versions(files: Sequence[Any]) -> Iterator[int]:
 
 
 def _forget(table: JobTable, versions: Sequence[int]) -> None:
-    """Let a catalog that manages the table forget the versions, too."""
+    """Delete the versions from a catalog that manages the table, too."""
     if not table.place.managed or not versions:
         return
     ranges = [VersionRange(start_version=version, end_version=version + 1) for version in versions]

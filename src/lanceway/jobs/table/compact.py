@@ -1,4 +1,4 @@
-"""Small fragments rewritten as large ones, and deleted rows left out: the same rows in fewer files.
+"""Compact a table: rewrite small fragments as large ones, and leave deleted rows out.
 
 Rounds follow each other: each plans on the latest version, rewrites some groups of fragments side by side, and
 commits them at once. So a job that is killed has done what it had committed, and the next run goes on from there.
@@ -42,9 +42,9 @@ def compact(
 ) -> JobSummary:
     """Rewrite fragments with fewer than `target_rows` rows, and those of which the share `deleted` is deleted.
 
-    Rows and indices stay what they are. Others may write meanwhile: a group that somebody changed is planned anew.
+    Rows and indices stay what they are. Others may write at the same time: a group that they change is planned again.
 
-    Raises ConcurrentModificationError where others always are faster; what was committed before stays.
+    Raises ConcurrentModificationError where others change every group first; what was committed before stays.
     """
     context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
     if target_rows < 1:
@@ -115,7 +115,7 @@ class _Compaction:
         self._count(committed)
 
     def _commit(self, version: int, results: list[RewriteResult]) -> list[RewriteResult]:
-        """Commit what nobody has changed meanwhile, and discard the rest."""
+        """Commit the groups that no other writer has changed, and discard the others."""
         from lance.optimize import Compaction
 
         while results:
@@ -125,7 +125,7 @@ class _Compaction:
                     Compaction.commit(opened, results, self.options)  # type: ignore[arg-type]
                 return results
             except ConcurrentModificationError:
-                if self._landed(results):  # an answer that was lost on its way is no failure
+                if self._landed(results):  # a response that was lost on its way is no failure
                     return results
                 unchanged = self._unchanged(results)
                 self._discard([result for result in results if result not in unchanged])
@@ -137,7 +137,7 @@ class _Compaction:
         return bool(new & self.table.files())
 
     def _unchanged(self, results: list[RewriteResult]) -> list[RewriteResult]:
-        """Those whose fragments are still what they were. If all are, something else is in the way: none."""
+        """Return the groups whose fragments have not changed. If none has, the conflict is another one: return none."""
         now = {fragment.id: fragment.to_json() for fragment in job_table.fragments(self.table.open())}
         unchanged = [result for result in results if all(now.get(old.id) == old.to_json() for old in _old(result))]
         return unchanged if len(unchanged) < len(results) else []

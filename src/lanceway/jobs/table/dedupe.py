@@ -1,4 +1,4 @@
-"""Rows that have the same keys as another: which of them are to go, found in this process or by Spark."""
+"""Delete rows that have the same keys as another, found in this process or by Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBER = "_lanceway_number"
 
 @dataclass(frozen=True)
 class Keys:
-    """Which rows are the same, and which of them stays: the first or the last by `order`, and then by its place."""
+    """The columns by which rows are the same, and which of those stays: first or last by `order`, then by place."""
 
     on: tuple[str, ...]
     order: str | None
@@ -66,7 +66,7 @@ class Keys:
 
 
 def here(table: JobTable, opened: lance.LanceDataset, keys: Keys) -> Mapping[int, bytes]:
-    """The rows that go, as offsets in their fragments. The columns of the keys are held in memory."""
+    """Find the rows to delete, as offsets by fragment. The columns of the keys are held in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -92,7 +92,7 @@ def here(table: JobTable, opened: lance.LanceDataset, keys: Keys) -> Mapping[int
 
 
 def by_spark(spark: SparkSession, base: BaseVersion, keys: Keys) -> Mapping[int, bytes]:
-    """The same, where keys are more than fit into one process."""
+    """Find the rows to delete, as offsets by fragment, with Spark: for more keys than fit into one process."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -109,7 +109,7 @@ def by_spark(spark: SparkSession, base: BaseVersion, keys: Keys) -> Mapping[int,
 
 
 def _ordering(rows: DataFrame, name: str) -> Column:
-    """What is no number comes after all numbers, as nulls do."""
+    """Return the column to order by, with null for NaN, so that it comes after all numbers."""
     from pyspark.sql import functions as f
 
     column = rows[quoted(name)]

@@ -1,4 +1,4 @@
-"""A Python function that computes a column: named by its import path, called with batches, its failures explained."""
+"""Functions that compute a column: named by an import path, called with batches, their failures explained."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import hashlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError
 from lanceway.jobs.job_table import JobTable
 from lanceway.tables.errors import FOREIGN, translate, translated
 
@@ -27,7 +27,7 @@ Computes = Callable[["pa.RecordBatch"], Any]
 
 @dataclass(frozen=True)
 class BatchFunction:
-    """What is called with a batch of rows and answers a value for each. Picklable where it is an import path.
+    """A function of a batch of rows that returns a value for each. Picklable where it is an import path.
 
     `folder` is searched for modules, too, wherever it is called.
     """
@@ -42,7 +42,7 @@ class BatchFunction:
         return str(getattr(self.reference, "__qualname__", type(self.reference).__qualname__))
 
     def fingerprint(self) -> str:
-        """Another one where its source is, as far as that can be told: what it computed before is then of no use."""
+        """Return a hash of the function's name and source: what another source computed is of no use."""
         function = self.load()
         try:
             source = inspect.getsource(function if inspect.isroutine(function) else type(function))
@@ -51,22 +51,22 @@ class BatchFunction:
         return hashlib.sha256(f"{self.name}\n{source}".encode()).hexdigest()[:24]
 
     def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
-        """What is read for it of the columns `names`, to compute `column`."""
+        """Return what is read of the columns `names` to compute `column`."""
         return names
 
     def load(self) -> Computes:
-        """Raises InvalidInputError where there is no such function."""
+        """Import the function. Raises InvalidInputError where there is no such function."""
         return _imported(self.reference, self.folder) if isinstance(self.reference, str) else self.reference
 
     def values(self, batch: pa.RecordBatch, type_: pa.DataType | None, first: int) -> pa.Array:
-        """The values for a batch whose first row is row `first` of its table.
+        """Return the values for a batch whose first row is row `first` of its table.
 
-        Raises InvalidInputError, naming the row, where the function fails or answers what is no column.
+        Raises InvalidInputError, naming the row, where the function fails or does not return a column.
         """
         function = self.load()
         try:
             result = function(batch)
-        except Exception as error:  # somebody else's code may raise anything
+        except Exception as error:  # a user's code may raise anything
             at = first + (failing_row(function, batch) or 0)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InvalidInputError(f"{self.name} failed at row {at:,}: {reason}") from error
@@ -91,7 +91,7 @@ class BatchFunction:
 
 
 def _array(result: Any, type_: pa.DataType | None) -> pa.Array:
-    """What a function may answer: an Arrow array, a batch of one column, numbers of numpy, or a list."""
+    """Convert what a function returned: an Arrow array, a batch of one column, numbers of numpy, or a list."""
     import numpy as np
     import pyarrow as pa
 
@@ -107,7 +107,7 @@ def _array(result: Any, type_: pa.DataType | None) -> pa.Array:
 
 
 def failing_row(function: Computes, batch: pa.RecordBatch) -> int | None:
-    """The first row for which the function fails, by halves; None where it is no single row's fault."""
+    """Return the first row for which the function fails, by halves; None where it is no single row's fault."""
     begin, rows = 0, batch
     while rows.num_rows > 1:
         half = rows.num_rows // 2
@@ -137,7 +137,7 @@ def _imported(path: str, folder: str | None) -> Computes:
         sys.path.insert(0, folder)
     try:
         imported = importlib.import_module(module)
-    except Exception as error:  # somebody else's module may raise anything
+    except Exception as error:  # a user's module may raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(
             f"{path!r} cannot be imported: {reason}. It must be installed, or on PYTHONPATH."
@@ -147,6 +147,72 @@ def _imported(path: str, folder: str | None) -> Computes:
         raise InvalidInputError(f"{module} has no function {name!r}.")
     computes: Computes = function
     return computes
+
+
+def require_allowed(function: str, modules: Sequence[str]) -> str:
+    """Return the import path of a function, if it is in one of the modules. Raises PermissionDeniedError.
+
+    For workers: a user who may alter a table can name any function that is installed where the worker runs.
+    """
+    module = function.partition(":")[0]
+    if any(module == allowed or module.startswith(f"{allowed}.") for allowed in modules):
+        return function
+    hint = f"Those that may be are in {', '.join(modules)}." if modules else "It was started without any."
+    raise PermissionDeniedError(
+        f"The function {function} may not be run by this worker. {hint} Its operator can allow it: "
+        f"--functions {module}."
+    )
+
+
+@dataclass(frozen=True)
+class Expression(BatchFunction):
+    """An SQL expression, which Lance itself evaluates while it reads."""
+
+    @property
+    def name(self) -> str:
+        return f"the expression {self.reference}"
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"SQL\n{self.reference}".encode()).hexdigest()[:24]
+
+    def columns(self, names: list[str], column: str) -> list[str] | dict[str, str]:
+        return {column: str(self.reference)}
+
+    def load(self) -> Computes:
+        return _first
+
+
+def _first(batch: pa.RecordBatch) -> Any:
+    return batch.column(0)
+
+
+@dataclass(frozen=True)
+class Picked(BatchFunction):
+    """A function that returns several columns, of which one is taken, or that one alone."""
+
+    field: str = ""
+
+    def fingerprint(self) -> str:
+        return f"{BatchFunction(self.reference, self.folder).fingerprint()}:{self.field}"
+
+    def load(self) -> Computes:
+        return _Picking(super().load(), self.field)
+
+
+@dataclass(frozen=True)
+class _Picking:
+    function: Computes
+    field: str
+
+    def __call__(self, batch: pa.RecordBatch) -> Any:
+        import pyarrow as pa
+
+        result = self.function(batch)
+        if isinstance(result, pa.RecordBatch | pa.Table) and self.field in result.schema.names:
+            return result.column(self.field)
+        if isinstance(result, pa.StructArray):
+            return result.field(self.field)
+        return result[self.field] if isinstance(result, dict) else result
 
 
 # So many rows tell the type of what a function answers.
@@ -166,7 +232,7 @@ class Computer:
     version: int = 0
 
     def __call__(self, part: tuple[int, int]) -> dict[str, Any]:
-        """`part` is the fragment's id, and the number that its first row has in the table."""
+        """Compute the column for a fragment: `part` is its id, and the number that its first row has in the table."""
         from lance.udf import BatchUDF
 
         id_, first = part
@@ -184,12 +250,12 @@ class Computer:
         return encode(extended_fragment, schema)
 
     def columns(self, opened: lance.LanceDataset) -> Any:
-        """What is read: columns, or expressions by the names of columns."""
+        """Return what is read: columns, or expressions by the names of columns."""
         return self.function.columns(list(opened.schema.names if self.inputs is None else self.inputs), self.column)
 
 
 class _Values:
-    """The function, called with batch after batch. pylance tells of its failure only as a sentence of its own."""
+    """The function, called with batch after batch. It keeps its failure, of which pylance passes on the text alone."""
 
     def __init__(self, computer: Computer, first: int) -> None:
         import pyarrow as pa
@@ -214,7 +280,7 @@ class _Values:
 
 
 def infer_type(computer: Computer, opened: lance.LanceDataset, type_: pa.DataType | None) -> pa.DataType:
-    """The column's type: as asked for, or that of what the function answers for the first rows."""
+    """Return the column's type: `type_`, or the type of what the function returns for the first rows."""
     import pyarrow as pa
 
     computer.function.load()
@@ -232,7 +298,7 @@ def infer_type(computer: Computer, opened: lance.LanceDataset, type_: pa.DataTyp
 
 
 def add_empty(computer: Computer, opened: lance.LanceDataset) -> None:
-    """The column in a table without rows."""
+    """Add the column to a table without rows."""
     import pyarrow as pa
 
     with translated(computer.table.handle(), f"Adding the column {computer.column!r}"):
@@ -240,7 +306,7 @@ def add_empty(computer: Computer, opened: lance.LanceDataset) -> None:
 
 
 def encode(fragment: FragmentMetadata, schema: LanceSchema) -> dict[str, Any]:
-    """The new file and the schema with it, as plain data."""
+    """Return the new file and the schema with it, as plain data."""
     reduced: Any = schema.__reduce__()
     metadata, *fields = reduced[1]
     return {
@@ -250,12 +316,12 @@ def encode(fragment: FragmentMetadata, schema: LanceSchema) -> dict[str, Any]:
 
 
 def key(note: Mapping[str, Any]) -> str:
-    """Where the file lies below the table."""
+    """Return the key of the new file below the table."""
     return f"data/{note['file']['path']}"
 
 
 def with_file(fragment: FragmentMetadata, note: Mapping[str, Any]) -> FragmentMetadata:
-    """The fragment with the new file: of its other files, and of the rows deleted from it, only it knows."""
+    """Return the fragment with the new file added to those that it has now."""
     from lance.fragment import DataFile
 
     return replace(fragment, files=[*fragment.files, DataFile(**note["file"])])

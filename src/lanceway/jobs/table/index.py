@@ -1,4 +1,4 @@
-"""An index built from segments: workers index some fragments each, and one commit makes it theirs all."""
+"""Index a column from segments: workers index some fragments each, and one commit joins them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def index(
 
     So many `segments` are built side by side, as many as `threads` if it is not set; a search looks into each of
     them. Those that were built before a kill are used again: `state` is the file in which they are remembered.
-    Others may write meanwhile: their rows are found without the index until it is refreshed.
+    Others may write at the same time: their rows are found without the index until it is refreshed.
 
     Raises TableIndexAlreadyExistsError where the name is taken and `replace` is not set.
     """
@@ -106,7 +106,7 @@ class _Indexing:
         return self._ended(done, rows=sum(map(job_table.rows, present.values())))
 
     def _believed(self, present: Mapping[int, FragmentMetadata]) -> list[dict[str, Any]]:
-        """The segments that an earlier attempt built of fragments that are still what they were."""
+        """Return the segments that an earlier attempt built over fragments that have not changed."""
         now = {str(id_): job_table.identity(fragment) for id_, fragment in present.items()}
         store = self.table.handle().store()
         return [
@@ -116,7 +116,7 @@ class _Indexing:
         ]
 
     def _build(self, version: int, present: Mapping[int, FragmentMetadata], done: list[dict[str, Any]]) -> bool:
-        """Build what is missing, and add it to `done`. False where the job was stopped before all was there."""
+        """Build what is missing, and add it to `done`. Return False where the job was stopped before all was there."""
         covered = {id_ for segment in done for id_ in segment["fragment_ids"]}
         missing = [fragment for id_, fragment in present.items() if id_ not in covered]
         groups = list(job_table.grouped(missing, max(1, self.segments - len(done))))
@@ -146,7 +146,7 @@ class _Indexing:
             opened.commit_existing_index_segments(self.index.name, self.column, [*map(segments.decode, done)])
 
     def _tidy(self, done: list[dict[str, Any]]) -> None:
-        """Remove segments over fragments that are no more, and all notes."""
+        """Remove segments over fragments that are gone, and all notes."""
         built = {key for note in self.checkpoint.all().values() for key in segments.keys(note["segment"])}
         used = {key for segment in done for key in segments.keys(segment)}
         self.table.handle().store().delete(*(built - used))
@@ -179,7 +179,7 @@ def refresh_index(
 ) -> JobSummary:
     """Add rows that are in no index yet to the indices of these names, or to all. One version is made for each.
 
-    With `retrain` an index is made anew over all rows, for vectors that have drifted from what it was trained with.
+    With `retrain` an index is rebuilt over all rows, for vectors that have drifted from what it was trained with.
 
     Raises TableIndexNotFoundError for a name that no index has.
     """
@@ -205,7 +205,7 @@ def refresh_index(
 
 
 def _missing(table: JobTable, opened: lance.LanceDataset, names: Sequence[str]) -> Mapping[str, int]:
-    """How many rows each index lacks."""
+    """Return how many rows each index lacks."""
     with translated(table.handle(), "Looking at the indices"):
         existing = sorted(index.name for index in opened.describe_indices())
         for name in names:

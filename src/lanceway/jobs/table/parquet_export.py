@@ -1,4 +1,4 @@
-"""One version of a table as Parquet files. A folder tells itself what was exported to it, and how far."""
+"""Export one version of a table as Parquet files. A note in the folder says what is exported to it, and how far."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def export(
     summary = JobSummary("export", target.name, version=int(opened.version), dry_run=dry_run)
     job = _Export(target, files, opened, about, context, summary)
     if begun and begun.get("done"):
-        return job.known(begun)
+        return job.check(begun)
     return job.run()
 
 
 def _begun(files: Files, request: Mapping[str, Any], version: int | None) -> dict[str, Any] | None:
-    """What the folder says of itself. Raises InvalidInputError where it holds something else."""
+    """Return the folder's own note about its export. Raises InvalidInputError where it holds something else."""
     store = files.store()
     data = store.read(ABOUT)
     if data is None:
@@ -116,8 +116,8 @@ class _Export:
         self.summary.changed = True
         return self.summary.finish()
 
-    def known(self, begun: Mapping[str, Any]) -> JobSummary:
-        """An export that is whole: its files are looked for, and nothing is written."""
+    def check(self, begun: Mapping[str, Any]) -> JobSummary:
+        """Check the files of a complete export, and write nothing."""
         store = self.files.store()
         gone = [
             file["key"] for file in begun["files"] if getattr(store.head(file["key"]), "size", None) != file["bytes"]
@@ -136,7 +136,7 @@ class _Export:
             return int(self.opened.count_rows(self.about["where"]))
 
     def _parts(self) -> dict[int, list[int]]:
-        """Fragments to be exported together; the same for as long as the version is."""
+        """Group the fragments that are exported together, the same way for the same version."""
         present = job_table.fragments(self.opened)
         count = max(sum(map(job_table.size, present)) // _PART, min(len(present), _FEW))
         groups = [[fragment.id for fragment in group] for group in job_table.grouped(present, count)]
@@ -183,7 +183,7 @@ def _key(number: int) -> str:
 
 
 def _note(files: Files, number: int) -> list[dict[str, Any]] | None:
-    """What an earlier run wrote of a part, if all of it is there."""
+    """Return what an earlier run wrote of a part, if all of it is there."""
     store = files.store()
     data = store.read(_key(number))
     if data is None:

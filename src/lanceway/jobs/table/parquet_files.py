@@ -1,4 +1,4 @@
-"""Parquet files in a folder or below a prefix of a bucket: listed, opened and written."""
+"""List, open and write Parquet files in a folder or below a prefix of a bucket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = 128 * 2**20
 
 @dataclass(frozen=True)
 class Files:
-    """A place for Parquet files. Picklable: workers open it anew."""
+    """A folder of Parquet files, or a single file. Picklable: each worker opens it again."""
 
     location: str
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
@@ -35,9 +35,9 @@ class Files:
         return open_store(self.location, self.storage_options)
 
     def every(self) -> list[Object]:
-        """The files in the order of their names; those that begin with an underscore or a dot are somebody's notes.
+        """Return the files in the order of their names, but for hidden ones, which begin with an underscore or a dot.
 
-        Raises InvalidInputError where there is none.
+        Raises InvalidInputError where there is no file.
         """
         if self.location.lower().endswith(ENDINGS):
             parent, _, name = self.location.rpartition("/")
@@ -53,13 +53,13 @@ class Files:
         return sorted(below, key=lambda file: file.key)
 
     def _of(self, key: str) -> tuple[str, str]:
-        """Where the folder of a file is, and the file's key in it."""
+        """Return a file's folder, and its key there."""
         parent, _, name = self.location.rpartition("/")
         alone = name == key and self.location.lower().endswith(ENDINGS)
         return (parent or "/", name) if alone else (self.location, key)
 
     def open(self, key: str) -> ParquetFile:
-        """One file; its bytes are read as they are needed where it lies on this machine, and at once elsewhere."""
+        """Open one file. A local one is read as it is needed, another one at once."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
 
@@ -76,13 +76,13 @@ class Files:
             raise InvalidInputError(f"{folder}/{name} cannot be read as Parquet: {error}.") from error
 
     def rows(self, files: Iterable[Object]) -> int:
-        """How many rows files hold, where that can be told without reading them whole: on this machine."""
+        """Count the rows of local files. Others would have to be read to their end, so the count is 0."""
         if local_path(self.location) is None:
             return 0
         return sum(int(self.open(file.key).metadata.num_rows) for file in files)
 
     def batches(self, opened: ParquetFile, key: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a file, in the schema that `plain` makes of its own."""
+        """Yield the rows of a file, in the schema that `plain` makes of its own."""
         import pyarrow as pa
 
         try:
@@ -94,7 +94,7 @@ class Files:
     def write(
         self, name: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], largest: int = _LARGEST
     ) -> list[dict[str, Any]]:
-        """Write rows to files `name-0.parquet` and so on, each whole or not at all. What is in each comes back."""
+        """Write rows to files `name-0.parquet` and so on, each whole or not at all, and return what is in each."""
         import pyarrow as pa
 
         written: list[dict[str, Any]] = []
@@ -138,7 +138,7 @@ def _is_data(key: str) -> bool:
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """Values instead of what dictionaries have for them: each batch may bring another dictionary."""
+    """Return the schema with values instead of dictionaries, of which each batch may bring another."""
     import pyarrow as pa
 
     fields = [

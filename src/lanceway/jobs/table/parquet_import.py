@@ -1,4 +1,4 @@
-"""Parquet files brought into a table: each written by itself, all of them in one commit."""
+"""Import Parquet files into a table: each is written by itself, all of them in one commit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def import_(
     watch: Watcher = no_progress,
     stop: Stop = never_stop,
 ) -> JobSummary:
-    """Add the rows of Parquet files to a table, which is made if there is none: `source` is a file, a folder or a URI.
+    """Add the rows of Parquet files to a table, which is made if it is missing; `source` is a file, folder or URI.
 
     With mode `create` the table must not be there, with `overwrite` its rows are replaced. Rows are counted, and the
     job ends in one version or none. Safe to run again after a kill: what was written is remembered in the file
@@ -81,7 +81,7 @@ def _landed(target: TableRef, checkpoint: Checkpoint) -> int | None:
 
 
 def _plan(target: TableRef, schema: pa.Schema, mode: str, dry_run: bool) -> WritePlan | None:
-    """What the import will do; None for a dry run, for which nothing is declared."""
+    """Plan the import. Return None for a dry run, for which nothing is declared."""
     place = destination.find(target)
     if place is None or not place.has_data():
         if dry_run:
@@ -141,10 +141,7 @@ class _Import:
         self.checkpoint.forget()
 
     def _believed(self) -> dict[str, list[str]]:
-        """What an earlier run wrote of files that are still what they were, for a table that still is.
-
-        What it wrote of others is removed.
-        """
+        """Return what an earlier run wrote of files that have not changed, for the same table, and remove the rest."""
         store = self.plan.destination.current().table.store()
         keys = {file.key for file in self.sources}
         staged: dict[str, list[str]] = {}

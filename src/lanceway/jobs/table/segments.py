@@ -1,4 +1,4 @@
-"""Segments of an index: each covers some fragments of a table, is built by itself, and is nobody's until a commit."""
+"""Segments of an index: each covers some fragments of a table, is built by itself, and unused until a commit."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Builder:
 
 
 def train(table: JobTable, version: int, column: str, index: Prepared) -> dict[str, Any]:
-    """The centres, and the codes of a product quantizer, found once from a sample of the whole table.
+    """Train the centres, and the codes of a product quantizer, once on a sample of the table.
 
-    Nothing for an index that is not over vectors, or over those inside of other columns: these find their own.
+    Return nothing for an index that is not over vectors, or over those inside of other columns, which train their own.
     """
     opened = table.open(version)
     if not index.is_vector or column not in opened.schema.names:
@@ -90,7 +90,7 @@ def _partitions(rows: int, options: Mapping[str, Any]) -> int:
 
 
 def encode(index: Index) -> dict[str, Any]:
-    """A segment as plain data."""
+    """Return a segment as plain data."""
     kind, details = index.index_details or ("", b"")
     return {
         "uuid": index.uuid,
@@ -122,5 +122,5 @@ def decode(data: Mapping[str, Any]) -> Index:
 
 
 def keys(data: Mapping[str, Any]) -> list[str]:
-    """Where a segment's files lie below the table."""
+    """Return the keys of a segment's files below the table."""
     return [f"{FOLDER}/{data['uuid']}/{path}" for path, _ in data["files"]]

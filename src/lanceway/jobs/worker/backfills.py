@@ -1,4 +1,4 @@
-"""A computed or virtual column, filled where it has no value."""
+"""Fill a computed or virtual column where it has no value."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lanceway.jobs.context import PART_THREADS
-from lanceway.jobs.table.backfill import BATCH_ROWS, Expression, Picked, backfill
-from lanceway.jobs.table.functions import BatchFunction
-from lanceway.jobs.worker import allowed
+from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
+from lanceway.jobs.table.functions import BatchFunction, Expression, Picked, require_allowed
 from lanceway.tables.schema import computed, fields
 
 if TYPE_CHECKING:
@@ -57,4 +56,4 @@ def _function(
     definition = computed.require_definition(table, schema, column)
     if isinstance(definition, str):
         return Expression(definition), None
-    return Picked(allowed.check(definition.function, functions), field=definition.field), definition.inputs
+    return Picked(require_allowed(definition.function, functions), field=definition.field), definition.inputs

@@ -1,4 +1,4 @@
-"""The lease on a job: renewed from a thread while the job runs, with how far it is."""
+"""The lease on a job: renewed from a thread while the job runs, with its progress."""
 
 from __future__ import annotations
 

@@ -52,8 +52,8 @@ Listener = Callable[[JobRow], None]
 class Worker:
     """Takes the jobs of a metalake. Several may do so at once, on any machine.
 
-    `functions` are the modules whose functions may be run. `master` lets Spark work, of which `sql` also allows views
-    by free SQL. `refresh_every` is how many seconds lie between two looks at a view that is kept fresh.
+    `functions` are the modules whose functions may be run. `master` lets Spark work, and `sql` allows views by free SQL
+    there. `refresh_every` is how many seconds pass between two looks at a view that is kept fresh.
     """
 
     places: Places

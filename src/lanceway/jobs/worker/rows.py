@@ -1,4 +1,4 @@
-"""A view's rows in shares: each is made of a few fragments of the source, wherever it is worked on."""
+"""Compute a view's rows in shares, each from a few fragments of the source."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ViewShare:
 
 
 def of(version: int, fragments: Sequence[FragmentMetadata], *, together: bool = False) -> list[ViewShare]:
-    """All of the fragments, neighbours together; or all of them in one share."""
+    """Group the fragments, neighbours in one share, or with `together` all of them."""
     rows = sum(map(job_table.rows, fragments))
     groups = job_table.grouped(list(fragments), 1 if together else max(1, rows // _ROWS))
     return [ViewShare(version, tuple(fragment.id for fragment in group)) for group in groups]
@@ -90,7 +90,7 @@ class ViewShareWriter:
 
 
 class Counted:
-    """Batches on their way, counted."""
+    """Batches that are counted as they pass."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._batches = iter(batches)
@@ -98,7 +98,7 @@ class Counted:
         self.rows = 0
 
     def begin(self) -> bool:
-        """Whether there is any row at all."""
+        """Read up to the first row, and return whether there is one."""
         self._first = next((batch for batch in self._batches if batch.num_rows), None)
         return self._first is not None
 
@@ -117,10 +117,10 @@ _SHOWN = 60  # characters of a value
 def expanded_rows(
     view: View, rows: Iterable[pa.RecordBatch], task_size: int | None, threads: int
 ) -> Iterator[pa.RecordBatch]:
-    """What a view's function makes of rows: a chunker of batch after batch, a table function of all of them.
+    """Yield what a view's function makes of rows: a chunker of batch after batch, a table function of all of them.
 
-    One that is given its rows by partitions is called by several threads, and what it answers comes in the order in
-    which the partitions do.
+    A function that gets its rows by partitions is called by several threads. Its rows come in the order of the
+    partitions.
     """
     name = str(view.function)
     function: Callable[[Any], Any] = BatchFunction(name).load()
@@ -142,7 +142,7 @@ def expanded_rows(
 
 
 def _partitions(view: View, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each value, in the order of the source, and how the value is shown; nulls are alike."""
+    """Yield each value, as text, with its rows in the order of the source. Nulls are alike."""
     import pyarrow.compute as pc
 
     assert view.partition is not None
@@ -171,7 +171,7 @@ def _each(
                     yield from waiting.popleft().result()
             while waiting:
                 yield from waiting.popleft().result()
-        finally:  # where one failed, or nobody wants more, none is begun any more
+        finally:  # where one failed, or no more rows are read, no other is begun
             for future in waiting:
                 future.cancel()
 
@@ -187,7 +187,7 @@ def _called(name: str, function: Callable[[Any], Any], rows: Any, where: str) ->
 
     try:
         result = function(rows)
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(
             f"The view was not refreshed: {' '.join((name, 'failed', where)).strip()}: {reason}"

@@ -1,4 +1,4 @@
-"""What became of a source's rows between two versions: some were only added, or keys came, changed and went."""
+"""Refresh a materialized view: add new rows of its source, merge changed ones by their keys, or replace all."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from lanceway.jobs import executor, job_table
 from lanceway.jobs.context import PART_THREADS, JobContext
 from lanceway.jobs.job_table import JobTable, fragments
 from lanceway.jobs.report import JobProgress, JobSummary
-from lanceway.jobs.worker import allowed, write
+from lanceway.jobs.table.functions import require_allowed
 from lanceway.jobs.worker import rows as shares
+from lanceway.jobs.worker import write
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import JobLease
 from lanceway.jobs.worker.rows import Counted, RowLimit, ViewShare, ViewShareWriter
@@ -39,7 +40,7 @@ _MOST_GONE = 10_000
 
 
 def is_still_there(source: JobTable, opened: lance.LanceDataset, known: Shown) -> bool:
-    """Whether a version of the source is the one that it was: a table may have been made anew."""
+    """Return whether a version of the source is the one that the view shows: the table may have been replaced."""
     if known.version > int(opened.version):
         return False
     try:
@@ -50,7 +51,7 @@ def is_still_there(source: JobTable, opened: lance.LanceDataset, known: Shown) -
 
 
 def added(source: JobTable, opened: lance.LanceDataset, after: int) -> list[tuple[int, int]] | None:
-    """The versions after another that added rows, each with how many fragments; None where rows were changed."""
+    """Return the versions after `after` that added rows, each with its fragments' count; None if rows were changed."""
     additions: list[tuple[int, int]] = []
     for version in range(after + 1, int(opened.version) + 1):
         try:
@@ -65,7 +66,7 @@ def added(source: JobTable, opened: lance.LanceDataset, after: int) -> list[tupl
 
 
 def shares_added(source: JobTable, additions: Sequence[tuple[int, int]]) -> list[ViewShare]:
-    """The rows of versions that only added some."""
+    """Return the shares of versions that only added rows."""
     added_shares: list[ViewShare] = []
     for version, count in additions:
         # The ids of fragments grow, so what was added last comes last.
@@ -75,7 +76,7 @@ def shares_added(source: JobTable, additions: Sequence[tuple[int, int]]) -> list
 
 
 class KeyedChanges:
-    """The changes of a view whose rows have keys."""
+    """What has changed between two versions of the source of a view with keys."""
 
     def __init__(self, source: JobTable, view: View, old: lance.LanceDataset, new: lance.LanceDataset) -> None:
         self._source, self._view, self._new = source, view, new
@@ -85,7 +86,7 @@ class KeyedChanges:
         self._old = old
 
     def removed(self) -> str | None:
-        """A condition for the view's rows that go; empty where none do. None where it is better made anew."""
+        """Return a condition for the view's rows to delete, empty without any; None where all should be replaced."""
         before = self._keys(self._old, self._gone, where=False)
         after = self._keys(self._new, self._come, where=True)
         if any(column.null_count for table in (before, after) for column in table.columns):
@@ -96,7 +97,7 @@ class KeyedChanges:
         return _condition(gone)
 
     def rows(self) -> Iterable[pa.RecordBatch]:
-        """The rows that came or may have changed, as the view takes them."""
+        """Yield the rows that came or may have changed, as the view takes them."""
         if not self._come:
             return
         with translated(self._source.handle(), "Reading what has changed"):
@@ -126,22 +127,22 @@ def _condition(keys: pa.Table) -> str | None:
 
 
 def _literal(value: object, type_: pa.DataType) -> str | None:
-    # A view with keys of another type is made anew.
+    # The rows of a view with keys of another type are all replaced.
     return literal(value, type_) if isinstance(value, int | str) else None
 
 
-# A session of one's own over catalogs of these names; None where free SQL is not allowed.
+# Opens a new session over catalogs by their names; None where free SQL is not allowed.
 Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
 
 
 def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessions: Sessions) -> JobSummary:
-    """Raises PermissionDeniedError where this worker may not run SQL."""
+    """Refresh a view by free SQL. Raises PermissionDeniedError where this worker may not run SQL."""
     type_, settings = places.catalog(job)
     spark = sessions({job.catalog: {**settings, "type": type_}})
     if spark is None:
         raise PermissionDeniedError(
             "A view by free SQL may not be refreshed by this worker, since SQL can read whatever the worker can. "
-            "Whoever runs the worker can allow it: --sql."
+            "Its operator can allow it: --sql."
         )
     summary = JobSummary("refresh", table.name)
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
@@ -155,7 +156,7 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
 
 
 def _frame(spark: SparkSession, sql: str, table: JobTable) -> DataFrame:
-    """The rows, if they fit the view: an overwrite would change its columns otherwise."""
+    """Return the rows of the SQL. Raises InvalidInputError where they do not fit the view."""
     from pyspark.errors import AnalysisException, ParseException
 
     schema = table.open().schema
@@ -186,13 +187,13 @@ def run(
     sql: Sessions,
     spark: SparkSession | None,
 ) -> JobSummary:
-    """Refresh the view of a job. Raises what its source does, and InvalidTableStateError where it is no view."""
+    """Refresh the view of a job. Raises what its source raises, and InvalidTableStateError where it is not a view."""
     table = JobTable.of(places.table(job))
     view = View.of(table.handle(), table.open().schema)
     if view.sql is not None:
         return run_sql_view(places, job, table, view, sql)
     if view.function is not None:
-        allowed.check(view.function, functions)
+        require_allowed(view.function, functions)
     source = JobTable.of(places.beside(job, view.source), reading=True)
     context = JobContext(
         threads=job.request.get("concurrency") or PART_THREADS,
@@ -267,7 +268,7 @@ class _ViewRefresh:
     def _merge(
         self, refresh: Refresh, summary: JobSummary, old: lance.LanceDataset, new: lance.LanceDataset
     ) -> JobSummary | None:
-        """None where there is too much to merge, or keys cannot be compared."""
+        """Merge changed rows. Return None where there are too many, or keys cannot be compared."""
         import pyarrow as pa
 
         keyed = KeyedChanges(self.source, self.view, old, new)

@@ -1,6 +1,6 @@
-"""Rows written to a view, in one version that says which version of the source it shows.
+"""Write rows to a view, in one version that says which version of the source it shows.
 
-The two are one commit, so that a refresh which is killed, or done twice, repeats nothing.
+Both are one commit, so that a refresh which is killed, or done twice, repeats nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNKNOWN = "BaseOperation"
 
 @dataclass(frozen=True)
 class Shown:
-    """A version of the source, by its number and by the transaction that made it: a table may be made anew."""
+    """A version of the source, by its number and by the transaction that made it, since a table may be replaced."""
 
     version: int
     transaction: str
@@ -45,7 +45,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class ViewMark(WriteId):
-    """Tells the commit of a refresh by what it shows."""
+    """Identifies the commit of a refresh, and says what the view shows after it."""
 
     shown: Shown | None = None
 
@@ -58,13 +58,13 @@ class ViewMark(WriteId):
 
 
 def transaction(table: JobTable, opened: lance.LanceDataset, version: int) -> Any:
-    """The transaction that made a version; None where it is not known any more."""
+    """Return the transaction that made a version, or None where it is not known any more."""
     with translated(table.handle(), f"Reading the transaction of version {version}"):
         return opened.read_transaction(version)
 
 
 def leaves_rows(table: JobTable, version: int, operation: Any) -> bool:
-    """Whether an operation changed no row: one that pylance does not know is told by the fragments."""
+    """Return whether an operation changed no row. For one that pylance does not know, compare the fragments."""
     kind = type(operation).__name__
     if kind != _UNKNOWN:
         return kind in _HARMLESS
@@ -72,7 +72,7 @@ def leaves_rows(table: JobTable, version: int, operation: Any) -> bool:
 
 
 def states(dataset: lance.LanceDataset) -> dict[int, str]:
-    """Each fragment with what tells whether its rows, or values in them, are still the same."""
+    """Return each fragment's metadata as text, which is the same as long as no row and no value has changed."""
     return {
         fragment.fragment_id: json.dumps(fragment.metadata.to_json(), sort_keys=True, default=str)
         for fragment in dataset.get_fragments()
@@ -80,7 +80,7 @@ def states(dataset: lance.LanceDataset) -> dict[int, str]:
 
 
 def shown(view: JobTable, opened: lance.LanceDataset) -> Shown | None:
-    """What the view shows; None where that cannot be told, or somebody else has written to it."""
+    """Return what the view shows, or None where that is not known, or others have written to it."""
     for version in range(int(opened.version), 0, -1):
         try:
             made_by = transaction(view, opened, version)
@@ -95,7 +95,7 @@ def shown(view: JobTable, opened: lance.LanceDataset) -> Shown | None:
 
 
 def fitted(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Batches with a view's columns, in its order and of its types. Raises InvalidInputError."""
+    """Cast batches to a view's columns, in its order and of its types. Raises InvalidInputError."""
     import pyarrow as pa
 
     for batch in batches:
@@ -122,7 +122,7 @@ class Refresh:
         self._files = {} if rows_per_file is None else {"max_rows_per_file": rows_per_file}
 
     def plan(self, *, replacing: bool) -> WritePlan:
-        """How rows for it are written, that are nobody's until the commit."""
+        """Return how rows for it are written, which the view does not have until the commit."""
         return self._plan(OVERWRITE if replacing else APPEND)
 
     def _plan(self, kind: str) -> WritePlan:
@@ -132,7 +132,7 @@ class Refresh:
         self.view.discard(fragments)
 
     def replace(self, fragments: Sequence[FragmentMetadata]) -> int:
-        """Put these rows in the place of all that there are."""
+        """Replace all rows by these."""
         import lance
 
         operation = lance.LanceOperation.Overwrite(self.opened.schema, list(fragments))
@@ -141,7 +141,7 @@ class Refresh:
         )
 
     def add(self, fragments: Sequence[FragmentMetadata]) -> int:
-        """Add these rows; none where there are none, so that what the view shows is known."""
+        """Add these rows. Without any, commit all the same what the view shows."""
         import lance
 
         plan = self._plan(APPEND)
