@@ -86,7 +86,7 @@ def create(
         auto_refresh=auto_refresh,
     )
     if response.get("job_id"):
-        background.recorded(session, response, f"Made {view}", wait=wait)
+        background.show_recorded(session, response, f"Made {view}", wait=wait)
     else:
         session.output.done(f"Made {view}, which is empty until it is refreshed.", response)
 
@@ -102,7 +102,7 @@ def refresh(
 ) -> None:
     """Bring a view to what its source is now."""
     response = session.ask("refresh_materialized_view", session.id(view), src_version=source_version)
-    background.recorded(session, response, f"Refresh of {view}", wait=wait)
+    background.show_recorded(session, response, f"Refresh of {view}", wait=wait)
 
 
 def _columns(texts: list[str] | None) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""`lanceway jobs list | show | cancel | wait`: background jobs, which a worker carries out."""
+"""`lanceway jobs list | show | cancel | wait`: background jobs, which a worker runs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 app = group("Background jobs")
 
 _Id = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, such as job-0123456789abcdef0123.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, and say what it came to.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, and show its result.")]
 _COLUMNS = {
     "id": "job",
     "kind": "kind",
     "table": "table",
     "state": "state",
-    "requested_by": "asked for by",
-    "created_at": "asked for",
+    "requested_by": "requested by",
+    "created_at": "requested",
     "ended_at": "ended",
 }
 _PAGE = 1_000
@@ -56,7 +56,7 @@ def list_(
 
 @command(app, "show")
 def show(session: Session, job: _Id) -> None:
-    """Show a background job: its state, how far it is, and what it came to."""
+    """Show a background job: its state, its progress and its result."""
     session.output.record(_shown(session, session.catalog.describe_job(job)))
 
 
@@ -78,7 +78,7 @@ def wait(
 
 
 def follow(session: Session, job: str, timeout: float | None = None) -> None:
-    """Wait for a job, and end the run as it ended."""
+    """Wait for a job, show its result, and exit with 1 if it did not end well."""
     ended = session.catalog.wait_for_job(job, timeout)
     reason = f": {ended.error}" if ended.error else ""
     session.output.done(f"The job {job} is {ended.state}{reason}.".replace("..", "."), _shown(session, ended))
@@ -86,8 +86,8 @@ def follow(session: Session, job: str, timeout: float | None = None) -> None:
         raise typer.Exit(FAILED)
 
 
-def recorded(session: Session, response: dict[str, Any], what: str, *, wait: bool) -> None:
-    """Say which job was recorded, or what it came to."""
+def show_recorded(session: Session, response: dict[str, Any], what: str, *, wait: bool) -> None:
+    """Show which job was recorded, or with `wait` its result."""
     if wait:
         follow(session, response["job_id"])
     else:
@@ -95,7 +95,7 @@ def recorded(session: Session, response: dict[str, Any], what: str, *, wait: boo
 
 
 def _every(session: Session, filters: dict[str, Any]) -> Iterator[Job]:
-    """Every page, each asked for when the one before has been read."""
+    """Yield the jobs of every page, each requested when the one before has been read."""
     token = None
     while True:
         page, token = session.catalog.list_jobs(limit=_PAGE, page_token=token, **filters)

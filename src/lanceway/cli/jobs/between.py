@@ -92,7 +92,7 @@ def sync(
     dry_run: DryRun = False,
     threads: Threads = 8,
 ) -> None:
-    """Make one catalog's tables known in another, where they lie: new, changed, gone."""
+    """Register one catalog's tables in another, without their data: new, changed, gone."""
     from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
     from lanceway import jobs
 

@@ -31,7 +31,7 @@ def is_folder(text: str) -> bool:
 
 
 def opened(session: Session, text: str) -> LanceNamespace:
-    """The catalog that is meant."""
+    """Open the catalog that a SOURCE or TARGET names."""
     from lanceway import config
 
     config.quiet_lance()
@@ -45,7 +45,7 @@ def opened(session: Session, text: str) -> LanceNamespace:
 
 
 def storage(session: Session, text: str) -> tuple[str, dict[str, str]]:
-    """A folder or URI to crawl and the options of its storage: as given, or of a `dir` of the configuration file."""
+    """Return the folder or URI to crawl and its storage options: as given, or of a `dir` of the configuration file."""
     from lanceway import config
 
     if is_folder(text):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lanceway.jobs import JobSummary
     from lanceway.writes.table_ref import TableRef
 
-app = group("Jobs on how a table is stored.")
+app = group("Jobs on one table.")
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -68,7 +68,9 @@ def clean(
     keep: Annotated[int | None, typer.Option("--keep", min=1, help="Never the last so many versions.")] = None,
     uncommitted: Annotated[
         bool,
-        typer.Option("--uncommitted", help="Files of writes that never ended, too: only where nobody is writing."),
+        typer.Option(
+            "--uncommitted", help="Files of writes that never ended, too: only while no other program writes."
+        ),
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -125,7 +127,7 @@ def refresh_index(
         list[str] | None,
         typer.Argument(metavar="[INDEX]...", help="Which indices; all if left out.", show_default=False),
     ] = None,
-    retrain: Annotated[bool, typer.Option("--retrain", help="Make them anew over all rows.")] = False,
+    retrain: Annotated[bool, typer.Option("--retrain", help="Rebuild them over all rows.")] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Add the rows that came after an index to it."""
@@ -207,7 +209,10 @@ def backfill(
     ] = None,
     type_: Annotated[
         str | None,
-        typer.Option("--type", help="The column's type, as int64, float32[384] or JSON; told by the function else."),
+        typer.Option(
+            "--type",
+            help="The column's type, as int64, float32[384] or JSON; that of the function's result if left out.",
+        ),
     ] = None,
     update: Annotated[
         bool, typer.Option("--update", help="Fill a column that is there, in the rows where it is null.")

@@ -60,7 +60,7 @@ def _index(summary: JobSummary) -> str:
 def _refresh(summary: JobSummary) -> str:
     missing = {name: rows for name, rows in summary.facts["indices"].items() if rows}
     if not missing:
-        return f"{'trained anew' if summary.changed else 'nothing to add to'} the indices of {summary.table}"
+        return f"{'retrained' if summary.changed else 'nothing to add to'} the indices of {summary.table}"
     which = ", ".join(f"{many(rows, 'row')} to {name}" for name, rows in missing.items())
     return f"{'add' if summary.dry_run else 'added'} {which} of {summary.table}"
 

@@ -54,7 +54,7 @@ def worker(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do, and end.")] = False,
 ) -> None:
-    """Carry background jobs out, one at a time, until Ctrl-C or SIGTERM; any number of workers may run.
+    """Run background jobs, one at a time, until Ctrl-C or SIGTERM; any number of workers may run.
 
     The database is the server's, as lanceway up would find it, or that of a lake by --uri or --in. Of a namespace
     with the setting jobs, chosen by --in, it is the one that jobs names, and the worker takes the jobs of that

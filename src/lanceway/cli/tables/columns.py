@@ -58,7 +58,7 @@ def backfill(
 ) -> None:
     """Let a worker fill a computed or virtual column in the rows that have no value yet."""
     answer = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where, branch=branch)
-    background.recorded(session, answer, f"Backfill of {column}", wait=wait)
+    background.show_recorded(session, answer, f"Backfill of {column}", wait=wait)
 
 
 @command(app, "alter")

@@ -50,7 +50,7 @@ def compact(
     if target_rows < 1:
         raise InvalidInputError(f"target_rows is {target_rows}, but a fragment needs at least 1 row.")
     if not 0 <= deleted <= 1:
-        raise InvalidInputError(f"deleted is {deleted}, but a share lies between 0 and 1.")
+        raise InvalidInputError(f"deleted is {deleted}, but a share is between 0 and 1.")
     target = JobTable.of(table)
     options = {"target_rows_per_fragment": target_rows, "materialize_deletions_threshold": deleted}
     return _Compaction(target, options, context, JobSummary("compact", target.name, dry_run=dry_run)).run()

@@ -1,4 +1,4 @@
-"""The worker process of a server: started when there is a job, and gone again when there is none.
+"""The worker process of a server: started when a job is due, and ended when none is left.
 
 Nothing is started before that: a server without jobs costs one small query to its database each second.
 """

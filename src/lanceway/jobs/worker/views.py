@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
     from pyspark.sql import DataFrame, SparkSession
 
+# How a refresh came about.
+NOTHING, ADDED, MERGED, REPLACED = "nothing new", "added", "merged", "anew"
 # More keys than these are not worth a condition that names each.
 _MOST_GONE = 10_000
 
@@ -151,7 +153,7 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     frame.write.format("lance").mode("overwrite").options(**table.place.target.to_options(), job=job.key).save()
     opened = table.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
-    summary.facts = {"refreshed": "anew"}
+    summary.facts = {"refreshed": REPLACED}
     return summary.finish()
 
 
@@ -172,10 +174,6 @@ def _frame(spark: SparkSession, sql: str, table: JobTable) -> DataFrame:
         )
     require_fit(table.place.target, arrow_schema(frame.schema.toNullable()), schema)
     return frame.select(*(quoted(name) for name in schema.names))
-
-
-# How a refresh came about.
-NOTHING, ADDED, MERGED, ANEW = "nothing new", "added", "merged", "anew"
 
 
 def run(
@@ -223,24 +221,26 @@ class _ViewRefresh:
         if shown is not None and self.view.kind != UDTF and is_still_there(self.source, source, shown):
             additions = added(self.source, source, shown.version)
             if additions is not None:
-                return self._write(refresh, summary, shares_added(self.source, additions), anew=False)
+                return self._write(refresh, summary, shares_added(self.source, additions), replacing=False)
             if self.view.key:
                 merged = self._merge(refresh, summary, self.source.open(shown.version), source)
                 if merged is not None:
                     return merged
         every = shares.of(latest.version, fragments(source), together=self.view.kind == UDTF)
-        return self._write(refresh, summary, every, anew=True)
+        return self._write(refresh, summary, every, replacing=True)
 
     # -- rows that are added, or take the place of all -------------------------------------------
 
-    def _write(self, refresh: Refresh, summary: JobSummary, parts: Sequence[ViewShare], *, anew: bool) -> JobSummary:
+    def _write(
+        self, refresh: Refresh, summary: JobSummary, parts: Sequence[ViewShare], *, replacing: bool
+    ) -> JobSummary:
         fragments_written: list[FragmentMetadata] = []
         rows = 0
         most, context = self.request.get("output_limit"), self.context
-        limit = None if most is None else RowLimit(most - (0 if anew else int(refresh.opened.count_rows())))
+        limit = None if most is None else RowLimit(most - (0 if replacing else int(refresh.opened.count_rows())))
         if limit is not None:  # what one share takes of it is not left for the next
             context = replace(context, spark=None, threads=1)
-        plan = refresh.plan(replacing=anew)
+        plan = refresh.plan(replacing=replacing)
         calls = context.threads if self.view.partition else 1
         writer = ViewShareWriter(self.source, self.view, plan, self.request.get("source_task_size"), limit, calls)
         notes: dict[ViewShare, Any] = {}
@@ -259,9 +259,9 @@ class _ViewRefresh:
             raise
         # In the order of the source, whichever was ready first.
         fragments_written = [fragment for share in parts for fragment in stage.read(notes[share]["fragments"])]
-        summary.version = refresh.replace(fragments_written) if anew else refresh.add(fragments_written)
+        summary.version = refresh.replace(fragments_written) if replacing else refresh.add(fragments_written)
         summary.done = len(notes)
-        return self._ended(summary, ANEW if anew else ADDED, rows)
+        return self._ended(summary, REPLACED if replacing else ADDED, rows)
 
     # -- rows that have changed ------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ def fitted(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
         missing = [name for name in schema.names if name not in batch.schema.names]
         if missing:
             raise InvalidInputError(
-                f"The view has the column {missing[0]!r}, and there is none among {', '.join(batch.schema.names)}."
+                f"The view has the column {missing[0]!r}, but the rows have {', '.join(batch.schema.names)}."
             )
         try:
             columns = [batch.column(field.name).cast(field.type) for field in schema]
