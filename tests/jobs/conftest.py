@@ -26,10 +26,10 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[DirectoryCatalog]:
     """A folder with two tables, one of them two levels deep."""
-    with moves.folder(tmp_path / "source") as made:
-        moves.make(made, "team.sales.orders", properties={"owner": "red"})
-        moves.make(made, "events", moves.numbers(4, 5))
-        yield made
+    with moves.folder(tmp_path / "source") as catalog:
+        moves.make(catalog, "team.sales.orders", properties={"owner": "red"})
+        moves.make(catalog, "events", moves.numbers(4, 5))
+        yield catalog
 
 
 @pytest.fixture(scope="session")

@@ -84,8 +84,8 @@ def count(catalog: LanceNamespace, name: str) -> int | None:
 
 
 def versions(catalog: LanceNamespace, name: str) -> list[int]:
-    found = catalog.list_table_versions({"id": name.split(".")}).versions  # type: ignore[arg-type]
-    return sorted(version.version for version in found)
+    listed = catalog.list_table_versions({"id": name.split(".")}).versions  # type: ignore[arg-type]
+    return sorted(version.version for version in listed)
 
 
 def names(catalog: LanceNamespace) -> set[str]:

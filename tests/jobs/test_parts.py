@@ -27,8 +27,8 @@ def test_so_many_are_under_way_at_a_time_and_no_more() -> None:
         under_way.release()
         return part * part
 
-    found = dict(executor.run_parts(work, range(9), JobContext(threads=3)))
-    assert found == {number: number * number for number in range(9)}
+    results = dict(executor.run_parts(work, range(9), JobContext(threads=3)))
+    assert results == {number: number * number for number in range(9)}
 
 
 def test_after_a_failure_no_part_is_begun_and_those_under_way_are_told() -> None:
@@ -42,25 +42,25 @@ def test_after_a_failure_no_part_is_begun_and_those_under_way_are_told() -> None
         failed.wait(timeout=30)
         return part
 
-    told: list[int] = []
+    results: list[int] = []
     with pytest.raises(InvalidInputError, match="the second"):
-        told.extend(done for _, done in executor.run_parts(work, range(100), JobContext(threads=2)))
-    assert 0 in told or 0 in begun
-    assert set(told) == set(begun) - {1}
+        results.extend(done for _, done in executor.run_parts(work, range(100), JobContext(threads=2)))
+    assert 0 in results or 0 in begun
+    assert set(results) == set(begun) - {1}
     assert len(begun) < 100
 
 
 def test_parts_are_taken_as_they_are_needed_and_not_after_a_stop() -> None:
-    taken: list[int] = []
+    begun: list[int] = []
 
-    def given() -> Iterator[int]:
+    def parts() -> Iterator[int]:
         for number in range(100):
-            taken.append(number)
+            begun.append(number)
             yield number
 
-    context = JobContext(threads=1, should_stop=lambda: len(taken) >= 3)
-    done = [part for part, _ in executor.run_parts(str, given(), context)]
-    assert done == taken == [0, 1, 2]
+    context = JobContext(threads=1, should_stop=lambda: len(begun) >= 3)
+    done = [part for part, _ in executor.run_parts(str, parts(), context)]
+    assert done == begun == [0, 1, 2]
 
 
 def test_spark_carries_parts_out_side_by_side(spark: SparkSession, tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ def test_short_parts_share_a_job_of_spark_and_after_a_failure_all_that_were_made
 
     tracker = spark.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup())
-    told: list[int] = []
+    results: list[int] = []
     with pytest.raises(InvalidInputError, match="the fiftieth"):
-        told.extend(done for _, done in executor.run_parts(work, range(60), JobContext(threads=2, spark=spark)))
+        results.extend(done for _, done in executor.run_parts(work, range(60), JobContext(threads=2, spark=spark)))
     begun = {int(file.name) for file in tmp_path.iterdir()}
-    assert sorted(told) == sorted(begun - {50})
+    assert sorted(results) == sorted(begun - {50})
     assert len(set(tracker.getJobIdsForGroup()) - before) < 40
 
 

@@ -60,13 +60,13 @@ class Kept:
 
     @property
     def handle(self) -> dataset.Table:
-        found = moves.describe(self.catalog, self.name)
-        assert found.managed_versioning
-        return dataset.Table(self.name, found.location, None, self.catalog, (self.name,))
+        described = moves.describe(self.catalog, self.name)
+        assert described.managed_versioning
+        return dataset.Table(self.name, described.location, None, self.catalog, (self.name,))
 
     def ids(self) -> list[int]:
-        found: list[int] = self.open().to_table(columns=["id"])["id"].to_pylist()
-        return sorted(found)
+        values: list[int] = self.open().to_table(columns=["id"])["id"].to_pylist()
+        return sorted(values)
 
     @property
     def version(self) -> int:
@@ -94,11 +94,11 @@ def lake(folder: Path) -> LakeCatalog:
 
 def make(folder: Path, fragments: int = 6, each: int = 50) -> Kept:
     """A new table whose ids count from 0."""
-    made = Kept(lake(folder))
-    moves.make(made.catalog, made.name, rows(0, each))
+    table = Kept(lake(folder))
+    moves.make(table.catalog, table.name, rows(0, each))
     for number in range(1, fragments):
-        made.append(number * each, each)
-    return made
+        table.append(number * each, each)
+    return table
 
 
 class Watched(list[JobProgress]):
@@ -115,5 +115,5 @@ class Watched(list[JobProgress]):
 
 def stopping(after: int) -> Any:
     """Asked to stop after so many questions."""
-    asked = iter([False] * after)
-    return lambda: next(asked, True)
+    replies = iter([False] * after)
+    return lambda: next(replies, True)

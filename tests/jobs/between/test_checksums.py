@@ -12,11 +12,11 @@ from tests.jobs.move_helpers import motley
 
 
 def checksum(table: pa.Table, batch: int | None = None) -> str:
-    found = Checksum()
+    total = Checksum()
     for part in table.to_batches(batch):
-        found.add(part)
-    assert found.rows == table.num_rows
-    return found.hex
+        total.add(part)
+    assert total.rows == table.num_rows
+    return total.hex
 
 
 def column(values: Any, kind: pa.DataType | None = None) -> pa.Table:

@@ -134,8 +134,8 @@ def test_a_copy_that_does_not_hold_what_was_read_is_taken_back(source: Directory
         """A fake of a storage that loses rows, which no real one does when it is asked to."""
 
         def create_table_stream(self, request: Any, data: pa.RecordBatchReader) -> Any:
-            whole = data.read_all()
-            return super().create_table_stream(request, whole.slice(1).to_reader())
+            rows = data.read_all()
+            return super().create_table_stream(request, rows.slice(1).to_reader())
 
     target = Losing(uri=f"sqlite:///{tmp_path}/losing.db", root=str(tmp_path / "losing"))
     report = jobs.migrate(source, target, only=["events"])
@@ -247,8 +247,8 @@ def _run_and_kill(source: DirectoryCatalog, target: Any, after: int) -> list[str
     arguments = [str(source._settings["path"]), str(target._settings["uri"]), str(target._settings["root"])]
     with subprocess.Popen([sys.executable, "-c", _KILLED, *arguments], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = [process.stdout.readline() for _ in range(after)]
+        lines = [process.stdout.readline() for _ in range(after)]
         time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-        told += process.stdout  # before the kill arrived
-    return [table for state, table in map(str.split, told) if state == "new"]
+        lines += process.stdout  # before the kill arrived
+    return [table for state, table in map(str.split, lines) if state == "new"]

@@ -38,10 +38,10 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LanceName
 @pytest.fixture
 def team(tmp_path: Path) -> DirectoryCatalog:
     """A folder with tables two levels deep, which every type of catalog can hold."""
-    made = moves.folder(tmp_path / "source")
-    moves.make(made, "team.orders", properties={"owner": "red"})
-    moves.make(made, "team.events", moves.numbers(4, 5))
-    return made
+    catalog = moves.folder(tmp_path / "source")
+    moves.make(catalog, "team.orders", properties={"owner": "red"})
+    moves.make(catalog, "team.events", moves.numbers(4, 5))
+    return catalog
 
 
 def tables_of(target: LanceNamespace) -> set[str]:

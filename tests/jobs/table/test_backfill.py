@@ -43,8 +43,8 @@ class Doubling:
 
 
 def columns(table: Kept, *names: str) -> list[tuple[Any, ...]]:
-    found = table.open().to_table(columns=list(names))
-    return sorted(zip(*(found[name].to_pylist() for name in names), strict=True), key=lambda row: row[0])
+    rows = table.open().to_table(columns=list(names))
+    return sorted(zip(*(rows[name].to_pylist() for name in names), strict=True), key=lambda row: row[0])
 
 
 def test_every_row_has_its_value_and_deleted_ones_have_none(table: Kept) -> None:
@@ -272,14 +272,14 @@ def _run(table: Kept, kill_after: int | None) -> list[int]:
     process = WARM.Process(target=_fill, args=(table.options, os.environ["XDG_CACHE_HOME"], theirs))
     process.start()
     theirs.close()
-    seen: list[int] = []
+    computed: list[int] = []
     for number in itertools.count():
         ids = ours.recv()
         if ids is None or number == kill_after:
             break
-        seen += ids
+        computed += ids
         ours.send("go on")
     if kill_after is not None:
         process.kill()
     process.join()
-    return seen
+    return computed

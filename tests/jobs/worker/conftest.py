@@ -44,8 +44,8 @@ class Bench:
 
     def rows(self, name: str, *columns: str, **query: Any) -> list[tuple[Any, ...]]:
         request = {"id": [name], "vector": {}, "k": 10_000, "columns": {"column_names": list(columns)}, **query}
-        found = ipc.read(self.lake.query_table(request).data).read_all()
-        return sorted(zip(*(found[column].to_pylist() for column in columns), strict=True), key=repr)
+        table = ipc.read(self.lake.query_table(request).data).read_all()
+        return sorted(zip(*(table[column].to_pylist() for column in columns), strict=True), key=repr)
 
     def version(self, name: str) -> int:
         return int(self.lake.describe_table({"id": [name], "load_detailed_metadata": True}).version or 0)
@@ -54,18 +54,18 @@ class Bench:
         """The job, after the worker has done all that there is to do."""
         assert job_id is not None
         self.worker.run(once=True)
-        found: Job = self.lake.describe_job(job_id)
-        return found
+        job: Job = self.lake.describe_job(job_id)
+        return job
 
     def backfill(self, name: str, column: str, **fields: Any) -> Job:
-        answer = self.lake.alter_table_backfill_columns({"id": [name], "column": column, **fields})
-        return self.done(answer.job_id)
+        response = self.lake.alter_table_backfill_columns({"id": [name], "column": column, **fields})
+        return self.done(response.job_id)
 
     def view(self, name: str, schema: pa.Schema, query: dict[str, Any] | str, **fields: Any) -> Job | None:
         """Make a view and fill it, unless told otherwise."""
         request = view_request([name], schema, query, **fields)
-        answer = self.lake.create_materialized_view(request)
-        return None if answer.job_id is None else self.done(answer.job_id)
+        response = self.lake.create_materialized_view(request)
+        return None if response.job_id is None else self.done(response.job_id)
 
     def refresh(self, name: str, **fields: Any) -> Job:
         return self.done(self.lake.refresh_materialized_view({"id": [name], **fields}).job_id)

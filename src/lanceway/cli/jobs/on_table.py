@@ -68,9 +68,7 @@ def clean(
     keep: Annotated[int | None, typer.Option("--keep", min=1, help="Never the last so many versions.")] = None,
     uncommitted: Annotated[
         bool,
-        typer.Option(
-            "--uncommitted", help="Files of writes that never ended, too: only while no other program writes."
-        ),
+        typer.Option("--uncommitted", help="Files of writes that never ended, too: only while no other one runs."),
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -211,7 +209,7 @@ def backfill(
         str | None,
         typer.Option(
             "--type",
-            help="The column's type, as int64, float32[384] or JSON; that of the function's result if left out.",
+            help="The column's type, as int64, float32[384] or JSON; the function's if left out.",
         ),
     ] = None,
     update: Annotated[

@@ -323,7 +323,7 @@ class _Copying:
             yield outcome if task is None else self.remember(task, outcome, entry)
 
     def prepare(self, table: Identifier) -> Task | TableOutcome | None:
-        """Return the task for a table, with its namespaces made, or the outcome if nothing is to do; None without data."""
+        """Return the task for a table, or the outcome if nothing is to be done; None for a table without data."""
         name: Identifier | None = None
         try:
             name = self._names.target(table)
