@@ -65,7 +65,7 @@ def schemas() -> dict[str, Any]:
     """Bodies and answers, by name."""
     given = [NewLease, HeldLease, NewRecord, Listed, LineageEdge, Read, File]
     _, found = msgspec.json.schema_components(given, ref_template=_REF)
-    edges = _list("Edge")
+    edges = _list("LineageEdge")
     return {
         **found,
         "RunSummary": _SUMMARY,
