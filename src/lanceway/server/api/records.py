@@ -5,40 +5,34 @@
     POST /lanceway/v1/leases/release        {pipeline, key}
     POST /lanceway/v1/runs/{key}/records    {pipeline, lease, record}: one step of a run, in one transaction
 
-Each may be asked again where an answer was lost. Whoever holds no longer what it held records nothing.
+Each may be sent again where an answer was lost. A client that has lost its lease records nothing.
 """
 
 from __future__ import annotations
 
 import uuid
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from sqlalchemy import Connection
-from starlette.requests import Request
-from starlette.responses import Response
 
-from lanceway.access.principal import Principal
 from lanceway.errors import InvalidInputError
 from lanceway.lake.runs import leases, recorder
 from lanceway.lake.runs.events import Record
 from lanceway.lake.runs.limits import Key
 from lanceway.lake.runs.recorder import Recorded
-from lanceway.lake.store.database import LakeStore
-from lanceway.server.api.requests import answer, body, read
-from lanceway.server.http.errors import RouteNotFoundError
-from lanceway.server.threads import CatalogThreads
+from lanceway.server.api.endpoints import Call, RunKey, endpoint
 
 _LARGEST_RECORD = 64 * 2**20  # bytes: a source may have many files
 
-# Nobody is to guess the key of another.
+# Long enough that no one can guess the key of another.
 LeaseKey = Annotated[str, Meta(min_length=32, max_length=300, pattern=r"^[\x21-\x7e]+$")]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
 class NewLease(Struct):
-    """A pipeline is to be held. `ended` is the process of a holder that the sender knows to be no more."""
+    """A pipeline to hold. `ended` is the process of a holder that the sender knows to have ended."""
 
     pipeline: Key
     key: LeaseKey
@@ -56,64 +50,77 @@ class HeldLease(Struct):
 
 
 class NewRecord(Struct):
-    """What a run has to say, with the lease on its pipeline."""
+    """An event of a run, with the lease on its pipeline."""
 
     pipeline: Key
     lease: LeaseKey
     record: Record
 
 
-class Records:
-    """What is written down of runs."""
+class Lease(Struct):
+    """Whether the sender holds the pipeline now."""
 
-    def __init__(self, store: LakeStore, work: CatalogThreads) -> None:
-        self._store, self._work = store, work
+    held: bool
 
-    async def take(self, request: Request, who: Principal, _: str) -> Response:
-        wanted = read(await body(request), NewLease, "request for a lease")
-        take = partial(
-            recorder.take,
-            name=wanted.pipeline,
-            key=wanted.key,
-            by=f"{who.name}{f', {wanted.by}' if wanted.by else ''}",
-            lifetime=int(wanted.seconds * 1000),
-            ended=wanted.ended,
-            user=None if who.admin else who.name,
-        )
-        await self._work.run(None, self._store.run, take)
-        return answer({"held": True})
 
-    async def change(self, request: Request, who: Principal, verb: str) -> Response:
-        if verb not in ("renew", "release"):
-            raise RouteNotFoundError("There is nothing at this path. A lease takes `renew` and `release`.")
-        wanted = read(await body(request), HeldLease, "lease")
+@endpoint("POST", "/leases", Lease)
+async def take_lease(call: Call, body: NewLease) -> Lease:
+    """Hold a pipeline."""
+    take = partial(
+        recorder.take,
+        name=body.pipeline,
+        key=body.key,
+        by=f"{call.principal.name}{f', {body.by}' if body.by else ''}",
+        lifetime=int(body.seconds * 1000),
+        ended=body.ended,
+        user=call.owner,
+    )
+    await call.run(call.store.run, take)
+    return Lease(held=True)
 
-        def work(connection: Connection) -> bool:
-            found = leases.find(connection, wanted.pipeline)
-            if found is None:
-                return False
-            if verb == "renew":
-                return leases.renew(connection, found.id, wanted.key, lifetime=int(wanted.seconds * 1000))
-            leases.release(connection, found.id, wanted.key)
-            return False
 
-        return answer({"held": await self._work.run(None, self._store.run, work)})
+@endpoint("POST", "/leases/renew", Lease)
+async def renew_lease(call: Call, body: HeldLease) -> Lease:
+    """Hold a pipeline for longer, if it is still held."""
 
-    async def record(self, request: Request, who: Principal, path: str) -> Response:
-        key, _, part = path.partition("/")
-        if part != "records":
-            raise RouteNotFoundError("There is nothing at this path. A run takes `records`.")
-        run = _checked(key)
-        sent = read(await body(request, _LARGEST_RECORD), NewRecord, "record of a run")
+    def renew(connection: Connection) -> bool:
+        pipeline = leases.find(connection, body.pipeline)
+        lifetime = int(body.seconds * 1000)
+        return pipeline is not None and leases.renew(connection, pipeline.id, body.key, lifetime=lifetime)
 
-        def work(connection: Connection) -> Recorded:
-            return recorder.record(connection, sent.pipeline, sent.lease, run, sent.record, by=who.name)
+    return Lease(await call.run(call.store.run, renew))
 
-        return answer(await self._work.run(None, self._store.run, work))
+
+@endpoint("POST", "/leases/release", Lease)
+async def release_lease(call: Call, body: HeldLease) -> Lease:
+    """Give a pipeline back."""
+
+    def release(connection: Connection) -> None:
+        pipeline = leases.find(connection, body.pipeline)
+        if pipeline is not None:
+            leases.release(connection, pipeline.id, body.key)
+
+    await call.run(call.store.run, release)
+    return Lease(held=False)
+
+
+# A union of several dataclasses, which OpenAPI from msgspec cannot describe.
+@endpoint("POST", "/runs/{key}/records", Any, largest_body=_LARGEST_RECORD)
+async def record_run(call: Call, key: RunKey, body: NewRecord) -> Recorded:
+    """Record an event of a run, and return what is known then: the run, the step, all steps, or null."""
+    run = _checked(key)
+
+    def record(connection: Connection) -> Recorded:
+        return recorder.record(connection, body.pipeline, body.lease, run, body.record, by=call.principal.name)
+
+    return await call.run(call.store.run, record)
 
 
 def _checked(key: str) -> str:
     try:
         return str(uuid.UUID(key))
     except ValueError:
-        raise InvalidInputError("The key of a run is a UUID that its beginner has chosen.") from None
+        raise InvalidInputError("The key of a run must be a UUID, chosen by the client that begins it.") from None
+
+
+ENDPOINTS = (take_lease, renew_lease, release_lease, record_run)

@@ -1,0 +1,201 @@
+"""One operation of `/lanceway/v1`: its handler, its Starlette route, and the types that OpenAPI is made from.
+
+A handler is a function that `@endpoint` turns into an `Endpoint`. Its parameters say what it needs, by their names:
+
+    call      who asks, and where to work
+    query     the query string, as this msgspec Struct
+    body      the body, as this msgspec Struct
+    others    parts of the path, such as `key` of `/runs/{key}`
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from types import NoneType
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lanceway.access.principal import ANONYMOUS, Principal
+from lanceway.errors import InvalidInputError, UnauthenticatedError
+from lanceway.lake.store.database import LakeStore
+from lanceway.server.http import request_context
+from lanceway.server.http.auth import principal_of
+from lanceway.server.http.errors import BodyTooLargeError
+from lanceway.server.threads import CatalogThreads
+from lanceway.wire.lance import JSON
+
+Result = TypeVar("Result")
+Handler = Callable[..., Awaitable[object]]
+
+BASE = "/lanceway/v1"
+PAGE, LARGEST_PAGE = 100, 1_000
+LARGEST_NUMBER = 999_999_999
+_LARGEST_BODY = 64 * 2**10  # bytes
+
+PathPart = Annotated[str, Meta(min_length=1)]
+RunKey = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+
+
+class PageQuery(Struct):
+    """The parameters of every list."""
+
+    limit: Annotated[
+        int, Meta(ge=1, le=LARGEST_NUMBER, description=f"The most items on a page; never more than {LARGEST_PAGE}.")
+    ] = PAGE
+    page_token: Annotated[str, Meta(description="Where the page begins: `page_token` of the page before.")] | None = (
+        None
+    )
+
+    @property
+    def size(self) -> int:
+        return min(self.limit, LARGEST_PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: who asks, and where its handler works."""
+
+    request: Request
+    principal: Principal
+    store: LakeStore
+    threads: CatalogThreads
+
+    @property
+    def owner(self) -> str | None:
+        """Whose records the caller may see: an admin everybody's (None)."""
+        return None if self.principal.admin else self.principal.name
+
+    async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call a blocking function on the lake's threads."""
+        return await self.threads.run(None, function, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An operation: its handler, and what a client must know to ask for it."""
+
+    method: str
+    path: str
+    answer: Any
+    handler: Handler
+    status: int
+    largest_body: int
+    anonymous: bool
+    other_media: tuple[str, ...]
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """The types of the handler's parameters, by name."""
+        hints = get_type_hints(self.handler, include_extras=True)
+        return {name: type_ for name, type_ in hints.items() if name not in ("call", "return")}
+
+    def route(self, store: LakeStore, threads: CatalogThreads) -> Route:
+        types = self.types
+        route = Route(f"{BASE}{self.path}", partial(self._serve, types, store, threads), methods=[self.method])
+        route.methods = {self.method}  # Starlette adds HEAD to GET
+        return route
+
+    async def _serve(
+        self, types: dict[str, Any], store: LakeStore, threads: CatalogThreads, request: Request
+    ) -> Response:
+        if request_context.KEY in request.scope:
+            noun = self.path.split("/")[1]
+            request_context.of(request.scope).operation = f"{self.method.lower()}_{noun}"
+        call = Call(request, principal_of(request.scope), store, threads)
+        if call.principal == ANONYMOUS and not self.anonymous:
+            raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")
+        arguments: dict[str, Any] = dict(request.path_params)
+        if "query" in types:
+            arguments["query"] = _read_query(request, types["query"])
+        if "body" in types:
+            arguments["body"] = _read_body(await _receive_body(request, self.largest_body), types["body"])
+        answer = await self.handler(call, **arguments)
+        if isinstance(answer, Response):
+            return answer
+        return Response(msgspec.json.encode(answer), self.status, media_type=JSON)
+
+
+def endpoint(
+    method: str,
+    path: str,
+    answer: Any,
+    *,
+    status: int = 200,
+    largest_body: int = _LARGEST_BODY,
+    anonymous: bool = True,
+    other_media: tuple[str, ...] = (),
+) -> Callable[[Handler], Endpoint]:
+    """Make an operation of a handler, which returns what is sent as JSON, or a whole response.
+
+    `answer` is the type that describes the JSON. Without `anonymous` only users are served.
+    """
+
+    def decorate(handler: Handler) -> Endpoint:
+        return Endpoint(method, path, answer, handler, status, largest_body, anonymous, other_media)
+
+    return decorate
+
+
+def _read_query(request: Request, type_: type[Result]) -> Result:
+    try:
+        return msgspec.convert(dict(request.query_params), type_, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(
+            f"The query cannot be read: {error}. /openapi-lanceway.json describes its parameters."
+        ) from error
+
+
+async def _receive_body(request: Request, largest: int) -> bytes:
+    content = bytearray()
+    try:
+        async for part in request.stream():
+            content += part
+            if len(content) > largest:
+                raise BodyTooLargeError(f"The body has more than {largest:,} bytes. Send less.")
+    except ClientDisconnect as error:
+        raise InvalidInputError("The client closed the connection before the end of its body.") from error
+    return bytes(content)
+
+
+def _read_body(content: bytes, type_: type[Result]) -> Result:
+    """Read a body; an empty one is `null`, which is right where a handler takes None."""
+    try:
+        return msgspec.json.decode(content.strip() or b"null", type=type_)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"The body cannot be read: {error}.") from error
+    except RecursionError as error:
+        raise InvalidInputError("The body cannot be read: it is nested too deeply.") from error
+
+
+# -- types of answers ----------------------------------------------------------------------------
+
+
+def derive(
+    name: str, model: type, text: str, *, without: tuple[str, ...] = (), sparse: bool = False, **more: Any
+) -> type[Struct]:
+    """Describe an answer that has the fields of a dataclass, so that they are stated once.
+
+    Fields in `without` are left out, those in `more` are added by name and type. A `sparse` answer leaves out what is
+    None.
+    """
+    hints = get_type_hints(model, include_extras=True)
+    types = {field.name: hints[field.name] for field in dataclasses.fields(model) if field.name not in without} | more
+    fields = [
+        (field, type_, None if sparse and NoneType in get_args(type_) else msgspec.NODEFAULT)
+        for field, type_ in types.items()
+    ]
+    return msgspec.defstruct(name, fields, kw_only=True, namespace={"__doc__": text})
+
+
+def page_type(name: str, items: str, type_: Any) -> type[Struct]:
+    """Describe a page of a list."""
+    token = Annotated[str | None, Meta(description="The `page_token` of the next page; null on the last one.")]
+    return msgspec.defstruct(name, [(items, list[type_]), ("page_token", token)])
