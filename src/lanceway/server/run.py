@@ -1,4 +1,4 @@
-"""Running: one process or several on one socket, until they are told to stop."""
+"""Run the server: one process or several on one socket, until a signal stops them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.server.http import log
 from lanceway.server.http.limits import GRACE_SECONDS
-from lanceway.server.http.protocol import Protocol
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs
@@ -33,7 +32,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True)
 class Factory:
-    """Makes the application, in each process anew. The settings travel to it by a pipe, not on its command line."""
+    """Make the application, once in each process. The settings travel through a pipe, not on a command line."""
 
     settings: ServerSettings
 
@@ -47,45 +46,45 @@ class Factory:
 
 
 def serve(settings: ServerSettings, started: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what was begun. `started` is told the address once it is served."""
-    with _listening(settings) as taken, _shared_metrics(settings):
-        config_, where = _config(settings), address(settings, taken)
+    """Serve until SIGINT or SIGTERM, then finish what was begun. `started` gets the address once it is served."""
+    with _listening(settings) as listener, _shared_metrics(settings):
+        config_, where = _config(settings), address(settings, listener)
         if settings.workers > 1:
-            Several(config_, [taken], lambda: started(where)).run()
+            Several(config_, [listener], lambda: started(where)).run()
             return
         server = Single(config_, lambda: started(where))
         with _quietly_stopped(server):
-            server.run(sockets=[taken])
+            server.run(sockets=[listener])
 
 
 class Single(uvicorn.Server):
-    """One process. It says when it serves."""
+    """A server in one process, which reports when it serves."""
 
     def __init__(self, config_: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config_)
-        self._tell = started
+        self._report = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._tell()
+        self._report()
 
 
 class Several(Multiprocess):
-    """Several processes. It says when all of them serve."""
+    """A server in several processes, which reports when all of them serve."""
 
     def __init__(self, config_: uvicorn.Config, sockets: list[socket.socket], started: Callable[[], None]) -> None:
         super().__init__(config_, sockets)
-        self._tell = started
+        self._report = started
 
     def init_processes(self) -> None:
         super().init_processes()
         if all(process.wait_until_ready(_START_SECONDS) for process in self.processes):
-            self._tell()
+            self._report()
 
 
-def address(settings: ServerSettings, taken: socket.socket) -> str:
-    """Where clients find the server."""
-    host, port = taken.getsockname()[:2]
+def address(settings: ServerSettings, listener: socket.socket) -> str:
+    """Return the address at which clients find the server."""
+    host, port = listener.getsockname()[:2]
     scheme = "https" if settings.tls_cert else "http"
     shown = f"[{host}]" if ":" in host else host
     return f"{scheme}://{shown}:{port}{settings.root_path}"
@@ -95,7 +94,7 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         Factory(settings),
         factory=True,
-        http=Protocol,
+        http="httptools",
         ws="none",
         lifespan="on",
         workers=settings.workers,
@@ -116,20 +115,20 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
 def _listening(settings: ServerSettings) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        taken = socket.create_server((settings.host.strip("[]"), settings.port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((settings.host.strip("[]"), settings.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise InvalidInputError(
             f"The server cannot listen on {settings.host} port {settings.port}: {error.strerror or error}. Choose "
             "another address with --host and --port; port 0 takes a free one."
         ) from error
-    with taken:
-        taken.set_inheritable(True)
-        yield taken
+    with listener:
+        listener.set_inheritable(True)
+        yield listener
 
 
 @contextmanager
 def _shared_metrics(settings: ServerSettings) -> Iterator[None]:
-    """A folder for the numbers of several processes, gone when they are."""
+    """Make a folder for the metrics of several processes, and remove it when they end."""
     if settings.workers == 1:
         yield
         return
@@ -140,13 +139,13 @@ def _shared_metrics(settings: ServerSettings) -> Iterator[None]:
 
 @contextmanager
 def _quietly_stopped(server: uvicorn.Server) -> Iterator[None]:
-    """uvicorn raises the signal that stopped it once more when all is done; then it has been heard already."""
+    """Ignore the signal that uvicorn raises once more when it has stopped because of it."""
 
-    def heard(number: int, frame: FrameType | None) -> None:
-        if not server.should_exit:  # uvicorn does not listen yet
+    def ignore(number: int, frame: FrameType | None) -> None:
+        if not server.should_exit:  # uvicorn has not installed its own handler yet
             raise SystemExit(0)
 
-    before = {number: signal.signal(number, heard) for number in _SIGNALS}
+    before = {number: signal.signal(number, ignore) for number in _SIGNALS}
     try:
         yield
     finally:
@@ -155,7 +154,7 @@ def _quietly_stopped(server: uvicorn.Server) -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """One of several processes stops when the one that started it is gone, even if that was killed."""
+    """Stop this process when the one that started it ends, even if that was killed."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -30,17 +30,6 @@ def whole(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def test_a_short_answer_is_one_packet(server: Lanceway, connection: socket.socket) -> None:
-    """Its head does not travel alone, which would cost both sides a second packet."""
-    where = f"/lance/v1/{path('table', created(server, 1), 'describe')}"
-    with connection:
-        for _ in range(5):
-            connection.sendall(asked(server, where, "Content-Length: 0"))
-            head, _, body = connection.recv(2**16).partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200 ")
-            assert f"content-length: {len(body)}".encode() in head
-
-
 def test_answers_to_requests_that_did_not_wait_come_in_order(server: Lanceway, connection: socket.socket) -> None:
     here, there = (f"/lance/v1/{path('namespace', id_, 'exists')}" for id_ in (space(server), ["lake", "nowhere"]))
     with connection:

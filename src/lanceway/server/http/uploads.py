@@ -1,4 +1,4 @@
-"""Bodies that arrive: JSON held whole, Arrow handed on to a thread as it comes."""
+"""Bodies of requests: JSON is read as a whole, Arrow is handed to a thread as it arrives."""
 
 from __future__ import annotations
 
@@ -6,37 +6,35 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from lanceway.errors import InvalidInputError
-from lanceway.server.http import timeouts
 from lanceway.server.http.errors import BodyTooLargeError, SilentClientError
-from lanceway.server.http.limits import INFLOW_BYTES, JSON_BODY_BYTES, SILENCE_SECONDS
+from lanceway.server.http.limits import JSON_BODY_BYTES, SILENCE_SECONDS, UPLOAD_BUFFER_BYTES
 
 
 class ClientGoneError(InvalidInputError):
-    """The client closed its connection in the middle of its body; nobody is left to read the answer."""
+    """The client closed its connection in the middle of its body; the answer is never read."""
 
     status = 499
 
 
 def check_length(headers: Iterable[tuple[bytes, bytes]], most: int) -> None:
-    """Refuse a body that says by itself that it is too large, before any of it is read."""
+    """Refuse a body whose Content-Length is too large, before any of it is read."""
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and int(value) > most:
             raise _too_large(most)
 
 
 async def read_json(receive: Receive, most: int) -> object:
-    """The body as JSON; None where there is no body at all."""
+    """Read the body as JSON; None where there is no body at all."""
     most = min(most, JSON_BODY_BYTES)
     message = await _next(receive)
     body: bytes = message.get("body", b"")
     if message.get("more_body"):
-        body = await _rest(receive, body, most)
+        body = await _read_remaining(receive, body, most)
     if len(body) > most:
         raise _too_large(most)
     return parse_json(body) if body else None
@@ -44,16 +42,16 @@ async def read_json(receive: Receive, most: int) -> object:
 
 def parse_json(body: bytes) -> object:
     try:
-        found: object = msgspec.json.decode(body)
+        value: object = msgspec.json.decode(body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        # What the body holds stays out: it may be a credential.
+        # The message leaves the body out: it may hold a credential.
         raise InvalidInputError(
-            "The body is no valid JSON in UTF-8. Send one JSON object, or no body at all."
+            "The body is not valid JSON in UTF-8. Send one JSON object, or no body at all."
         ) from error
-    return found
+    return value
 
 
-async def _rest(receive: Receive, first: bytes, most: int) -> bytes:
+async def _read_remaining(receive: Receive, first: bytes, most: int) -> bytes:
     parts, length, more = [first], len(first), True
     while more:
         message = await _next(receive)
@@ -66,10 +64,11 @@ async def _rest(receive: Receive, first: bytes, most: int) -> bytes:
     return b"".join(parts)
 
 
-async def _next(receive: Receive) -> Any:
-    """The next part of a body. A client that is silent or gone ends it."""
+async def _next(receive: Receive) -> Message:
+    """Return the next part of a body. Raises SilentClientError or ClientGoneError."""
     try:
-        message: Any = await timeouts.within(SILENCE_SECONDS, receive())  # type: ignore[arg-type]
+        async with asyncio.timeout(SILENCE_SECONDS):
+            message = await receive()
     except TimeoutError as error:
         raise SilentClientError(
             f"The client sent nothing for {SILENCE_SECONDS:g} seconds in the middle of its body. Nothing was changed."
@@ -88,8 +87,8 @@ def _too_large(most: int) -> BodyTooLargeError:
 class UploadStream:
     """A body between the event loop, which fills it, and a thread, which reads it like a file.
 
-    It holds a bounded number of bytes: whoever fills it waits until some have been read. An error that
-    ends the filling is raised from `read`, so that whoever consumes the data takes back what it began.
+    It holds a bounded number of bytes: `fill` waits until some have been read. An error that ends the filling
+    is raised from `read`, so that the reader takes back what it began.
     """
 
     closed = False
@@ -98,7 +97,7 @@ class UploadStream:
         self._loop = asyncio.get_running_loop()
         self._changed = threading.Condition()
         self._parts: deque[bytes] = deque()
-        self._held = 0
+        self._buffered = 0
         self._ended = False
         self._failure: BaseException | None = None
         self._room: asyncio.Event = asyncio.Event()
@@ -106,14 +105,14 @@ class UploadStream:
     # -- in the event loop -----------------------------------------------------------------------
 
     async def fill(self, receive: Receive, most: int) -> None:
-        """Take the whole body in. Whatever ends it early is kept for the reader."""
-        taken, more = 0, True
+        """Receive the whole body. An error that ends it early is raised in the reader."""
+        received, more = 0, True
         try:
             while more:
                 message = await _next(receive)
                 body = message.get("body", b"")
-                taken += len(body)
-                if taken > most:
+                received += len(body)
+                if received > most:
                     raise _too_large(most)
                 if body:
                     await self._put(body)
@@ -126,8 +125,8 @@ class UploadStream:
     async def _put(self, part: bytes) -> None:
         with self._changed:
             self._parts.append(part)
-            self._held += len(part)
-            is_full = self._held > INFLOW_BYTES
+            self._buffered += len(part)
+            is_full = self._buffered > UPLOAD_BUFFER_BYTES
             if is_full:
                 self._room.clear()
             self._changed.notify()
@@ -135,7 +134,7 @@ class UploadStream:
             await self._room.wait()
 
     def end(self, failure: BaseException | None = None) -> None:
-        """There is no more; with a failure, what there is is not all. The first word counts."""
+        """End the stream, with a failure if it is incomplete. Only the first call counts."""
         with self._changed:
             if not self._ended:
                 self._ended, self._failure = True, failure
@@ -144,20 +143,20 @@ class UploadStream:
     # -- in the thread ---------------------------------------------------------------------------
 
     def read(self, size: int = -1) -> bytes:
-        """The next `size` bytes, fewer only at the end."""
-        taken: list[bytes] = []
+        """Return the next `size` bytes, fewer only at the end."""
+        parts: list[bytes] = []
         missing = size if size >= 0 else -1
         while missing:
             part = self._take(missing)
             if not part:
                 break
-            taken.append(part)
+            parts.append(part)
             if missing > 0:
                 missing -= len(part)
-        return taken[0] if len(taken) == 1 else b"".join(taken)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _take(self, most: int) -> bytes:
-        """What is there next, at most so many bytes; nothing at the end."""
+        """Wait for the next part, and return at most so many bytes of it; nothing at the end."""
         with self._changed:
             while not self._parts and not self._ended:
                 self._changed.wait()
@@ -169,9 +168,9 @@ class UploadStream:
             if 0 <= most < len(part):
                 self._parts.appendleft(part[most:])
                 part = part[:most]
-            was_full = self._held > INFLOW_BYTES
-            self._held -= len(part)
-            has_room = was_full and self._held <= INFLOW_BYTES
+            was_full = self._buffered > UPLOAD_BUFFER_BYTES
+            self._buffered -= len(part)
+            has_room = was_full and self._buffered <= UPLOAD_BUFFER_BYTES
         if has_room:
             self._loop.call_soon_threadsafe(self._room.set)
         return part
@@ -180,4 +179,4 @@ class UploadStream:
         return True
 
     def close(self) -> None:
-        """The rest is not wanted; the event loop drops it."""
+        """Do nothing: the event loop drops what was not read."""
