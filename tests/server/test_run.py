@@ -235,7 +235,7 @@ def test_what_keeps_it_from_starting_is_one_line(tmp_path: Path) -> None:
     assert "there is no file" in refusal(*home, "--tls-cert", "no.pem", "--tls-key", "no.pem").lower()
     assert "anonymous" in refusal(*home, "--anonymous", "--host", "0.0.0.0").lower()
     (tmp_path / "file").write_text("")
-    assert "cannot be made" in refusal("--home", str(tmp_path / "file"))
+    assert "cannot be created" in refusal("--home", str(tmp_path / "file"))
     assert "catalogs.lake" in refusal(
         *home, environment={"LANCEWAY_CATALOGS__LAKE__TYPE": "dir", "LANCEWAY_CATALOGS__LAKE__PATH": "x"}
     )

@@ -1,4 +1,4 @@
-"""Lanes: bounded, with a deadline, and of no concern to each other."""
+"""Threads of catalogs: bounded, with a deadline, and of no concern to each other."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
-from lanceway.server.threads import CatalogThreads, ThreadLane
+from lanceway.server.threads import CatalogThreads, ThreadLimits
 
 
 def run(test: Callable[[CatalogThreads], Awaitable[None]], threads: int = 2, deadline: float = 30.0) -> None:
     async def all_of_it() -> None:
-        work = CatalogThreads(ThreadLane("lake", threads, deadline), {"slow": ThreadLane("slow", threads, deadline)})
+        work = CatalogThreads(
+            ThreadLimits("lake", threads, deadline), {"slow": ThreadLimits("slow", threads, deadline)}
+        )
         try:
             await test(work)
         finally:

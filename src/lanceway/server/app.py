@@ -1,4 +1,4 @@
-"""The application: everything that is served, put together from its settings."""
+"""The application: everything that is served, built from the settings."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from lanceway.server.http.metrics import Metrics
 from lanceway.server.http.middleware import RequestMiddleware
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
-from lanceway.server.threads import CatalogThreads, ThreadLane
+from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"
 
 
 def create_app(settings: ServerSettings) -> ASGIApp:
-    """The server as an ASGI application. It opens its home at once, and closes it when it is shut down."""
+    """Build the server as an ASGI application, which opens its home at once and closes it at shutdown."""
     home = Home.of(settings)
     settings = home.complete(settings)
     metrics = Metrics(shared=settings.workers > 1)
     tree = FederatedCatalog.from_settings(settings, home.store)
-    work = _work(settings)
+    threads = _catalog_threads(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
-    lance = Authentication(LanceDialect(tree, work, settings.max_body_bytes, allowed), authenticator)
-    own = Authentication(LancewayApi(home.store, work), authenticator)
+    lance = Authentication(LanceDialect(tree, threads, settings.max_body_bytes, allowed), authenticator)
+    api = Authentication(LancewayApi(home.store, threads), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
@@ -50,30 +50,30 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             closing.callback(home.close)
             closing.callback(tree.close)
             closing.push_async_callback(health.close)
-            closing.push_async_callback(own.close, 0)
+            closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)
-            closing.push_async_callback(work.close, GRACE_SECONDS)
+            closing.push_async_callback(threads.close, GRACE_SECONDS)
             health.load()
             yield
 
-    dialects = {LANCE: hosts.guarded(lance, settings)}
-    others = {LANCEWAY: hosts.guarded(own, settings)}
+    dialects = {LANCE: hosts.check_host(lance, settings)}
+    others = {LANCEWAY: hosts.check_host(api, settings)}
     paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
     return _across_origins(RequestMiddleware(paths, metrics), settings.cors_origins)
 
 
 class Paths:
-    """Which application serves which path. A proxy's prefix may have been cut off or not."""
+    """Hand each request to the application that serves its path. A proxy may have cut its prefix off or not."""
 
     def __init__(
         self,
         dialects: Mapping[str, ASGIApp],
         others: Mapping[str, ASGIApp],
-        rest: ASGIApp,
-        life: ASGIApp,
+        fallback: ASGIApp,
+        lifespan: ASGIApp,
         root_path: str,
     ) -> None:
-        self._rest, self._life, self._prefix = rest, life, root_path
+        self._fallback, self._lifespan, self._prefix = fallback, lifespan, root_path
         # A dialect sees its paths from its own base, as if it were alone.
         self._bases = [(f"{base}/".encode(), base, app) for base, app in dialects.items()]
         self._bases += [(f"{base}/".encode(), "", app) for base, app in others.items()]
@@ -81,7 +81,7 @@ class Paths:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._life(scope, receive, send)
+            await self._lifespan(scope, receive, send)
             return
         raw: bytes = scope["raw_path"]
         root = self._prefix if self._prefix and raw.startswith(self._inside) else ""
@@ -91,25 +91,26 @@ class Paths:
                 scope["root_path"] = root + base
                 await app(scope, receive, send)
                 return
-        await self._rest(scope, receive, send)
+        await self._fallback(scope, receive, send)
 
 
 def _descriptions(root_path: str) -> dict[str, bytes]:
-    """The documents that describe what is served, by their pages."""
+    """Return the OpenAPI documents by their paths."""
     return {
         "/openapi.json": openapi.document(root_path),
         "/openapi-lanceway.json": openapi_lanceway.document(root_path),
     }
 
 
-def _work(settings: ServerSettings) -> CatalogThreads:
-    shared = ThreadLane("lake", settings.threads, settings.request_timeout)
-    lanes = (ThreadLane(canonical(name), mount.threads, mount.deadline) for name, mount in settings.catalogs.items())
-    return CatalogThreads(shared, {lane.name: lane for lane in lanes})
+def _catalog_threads(settings: ServerSettings) -> CatalogThreads:
+    shared = ThreadLimits("lake", settings.threads, settings.request_timeout)
+    mounts = {canonical(name): mount for name, mount in settings.catalogs.items()}
+    limits = {name: ThreadLimits(name, mount.threads, mount.deadline) for name, mount in mounts.items()}
+    return CatalogThreads(shared, limits)
 
 
 def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
-    """Let web pages of other origins ask, where they are named; outermost, so that they can read errors too."""
+    """Let web pages of the named origins send requests; outermost, so that they can read errors too."""
     if not origins:
         return app
     return CORSMiddleware(

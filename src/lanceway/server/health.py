@@ -1,4 +1,4 @@
-"""What looks after a server: is it alive, can it serve, what are its numbers, what does it offer."""
+"""Pages for those who operate a server: health, readiness, metrics and the OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from lanceway.server.http import request_context
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.limits import READY_SECONDS
 from lanceway.server.http.metrics import CONTENT_TYPE, Metrics
-from lanceway.server.threads import CatalogThreads, ThreadLane
+from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import JSON
 
 _ONE = text("SELECT 1")
-# So that the answer does not depend on how busy the catalogs are.
-_LANE = ThreadLane("of the lake's database", threads=2, deadline=READY_SECONDS)
+# Its own threads, so that the answer does not depend on how busy the catalogs are.
+_LIMITS = ThreadLimits("of the lake's database", threads=2, deadline=READY_SECONDS)
 _METHODS = ("GET", "HEAD")
 
 
 class Health:
-    """Pages that need no credentials, and tell of no table."""
+    """An ASGI application for pages that need no credentials and name no table."""
 
     def __init__(self, store: LakeStore, metrics: Metrics, descriptions: Mapping[str, bytes]) -> None:
         self._store, self._metrics = store, metrics
-        self._work = CatalogThreads(_LANE, {})
+        self._threads = CatalogThreads(_LIMITS, {})
         self._loading: asyncio.Future[None] | None = None
         self._pages: Mapping[str, Callable[[], Awaitable[Response]]] = {
             "/health": self._health,
             "/ready": self._ready,
-            "/metrics": self._numbers,
+            "/metrics": self._metrics_page,
             **{page: partial(_description, document) for page, document in descriptions.items()},
         }
 
@@ -53,32 +53,32 @@ class Health:
         await response(scope, receive, send)
 
     def load(self) -> asyncio.Future[None]:
-        """Begin to import what takes seconds, so that no client's first query does; what runs goes on meanwhile."""
+        """Start importing pylance in the background: it takes seconds, which no client's first query should wait."""
         if self._loading is None:
             self._loading = asyncio.get_running_loop().run_in_executor(None, _import_lance)
         return self._loading
 
     async def close(self) -> None:
-        await self._work.close(0)
+        await self._threads.close(0)
 
     async def _health(self) -> Response:
         return _json({"status": "ok", "version": __version__})
 
     async def _ready(self) -> Response:
-        """Whether all is loaded and the database answers; ServiceUnavailableError (503) if not, in a few seconds."""
+        """Check that all is loaded and the database answers. Raises ServiceUnavailableError (503) within seconds."""
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await asyncio.shield(self.load())
         except TimeoutError as error:
             raise ServiceUnavailableError("The server is still starting. Try again later.") from error
         try:
-            await self._work.run(None, self._store.read, _ask)
+            await self._threads.run(None, self._store.read, _ask)
         except ServiceUnavailableError as error:
-            # Why is none of the business of somebody who is not known.
+            # The reason may hold names of hosts, and this page needs no credentials.
             raise ServiceUnavailableError("The lake's database cannot be reached. Try again later.") from error
         return _json({"status": "ready"})
 
-    async def _numbers(self) -> Response:
+    async def _metrics_page(self) -> Response:
         page = await asyncio.get_running_loop().run_in_executor(None, self._metrics.page)
         return Response(page, media_type=CONTENT_TYPE)
 

@@ -1,4 +1,4 @@
-"""The home: the folder where a server keeps its state, made when it is first opened.
+"""The home: the folder where a server keeps its state, created when it is first opened.
 
     ~/.lanceway/           mode 0700
       lake.db              the lake, unless the database is elsewhere
@@ -39,7 +39,7 @@ _DATABASE, _WAREHOUSE, _TOKEN = "lake.db", "warehouse", "admin-token"
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """An opened home. `first_token` is the admin's, if it was made just now."""
+    """An opened home. `first_token` is the admin's if this call created it."""
 
     path: Path
     database: str = field(repr=False)  # may hold a password
@@ -53,14 +53,14 @@ class Home:
 
     @classmethod
     def open(cls, path: Path, *, database: str | None = None, warehouse: str | None = None) -> Self:
-        """Open the home at `path`, and make what is missing of it. Any number of processes may do so at once."""
+        """Open the home at `path` and create what is missing. Any number of processes may do so at once."""
         path = path.expanduser().absolute()
         _make(path)
         database = database or _sqlite(path / _DATABASE)
         warehouse = _absolute(warehouse) if warehouse else str(path / _WAREHOUSE)
-        told = config.lake()
+        names = config.lake()
         with ExitStack() as undo:
-            store = open_store(database, separator=told.get("separator"), policy=told.get("policy"))
+            store = open_store(database, separator=names.get("separator"), policy=names.get("policy"))
             undo.callback(store.close)
             _ensure(store, partial(_create, location=canonical(f"{warehouse.rstrip('/')}/{CATALOG}")))
             first_token = tokens.ensure_admin(store, path / _TOKEN)
@@ -72,7 +72,7 @@ class Home:
         return cls.open(settings.home, database=settings.database, warehouse=settings.warehouse)
 
     def complete(self, settings: ServerSettings) -> ServerSettings:
-        """The settings, with what the home decides where they say nothing."""
+        """Fill in what the settings leave to the home."""
         return replace(settings, home=self.path, database=self.database, warehouse=self.warehouse)
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ def _make(path: Path) -> None:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(
-            f"The home {path} cannot be made: {error.strerror}. Choose another one with --home."
+            f"The home {path} cannot be created: {error.strerror}. Choose another one with --home."
         ) from error
 
 
@@ -98,11 +98,11 @@ def _absolute(warehouse: str) -> str:
 
 
 def _ensure(store: LakeStore, create: Callable[[Connection], None]) -> None:
-    """Make the metalake and its first catalog in a database that has none."""
+    """Create the metalake and its first catalog in a database that has none."""
     try:
         store.read(partial(metalakes.load, name=METALAKE))
     except NamespaceNotFoundError:
-        # Somebody else may be making it too; and whoever dropped the catalog later meant it.
+        # Another process may create it at the same moment. A catalog that was dropped later stays dropped.
         with suppress(NamespaceAlreadyExistsError):
             store.run(create)
 
@@ -113,10 +113,10 @@ def _create(connection: Connection, *, location: str) -> None:
 
 
 def prepare(settings: ServerSettings) -> Home:
-    """The server's home, made if it is new and closed again. Raises what would keep the server from starting."""
+    """Create the server's home if it is new, and close it again. Raises what would keep the server from starting."""
     for file in (settings.tls_cert, settings.tls_key):
         if file is not None and not file.is_file():
-            raise InvalidInputError(f"There is no file {file}, which HTTPS needs. Mend tls_cert and tls_key.")
+            raise InvalidInputError(f"There is no file {file}, which HTTPS needs. Correct tls_cert and tls_key.")
     Oidc.from_settings(settings)
     home = Home.of(settings)
     with ExitStack() as closing:

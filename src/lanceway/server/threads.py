@@ -1,11 +1,12 @@
-"""Where synchronous catalogs work: threads for each mounted one, so that none can make another wait.
+"""Threads for synchronous catalogs, separate for each mounted one, so that none can make another wait.
 
-The event loop hands a call over and goes on. A lane has as many threads as its catalog is allowed; behind
-them a bounded number of calls waits. What comes beyond that, or takes longer than the deadline, is
-answered with ServiceUnavailableError (17) that names the catalog, while other lanes are not touched.
+The event loop hands a call over and goes on. A catalog has as many threads as its limits allow; behind them a
+bounded number of calls waits. A call beyond that, or one that takes longer than the deadline, is answered with
+ServiceUnavailableError (17) that names the catalog, while other catalogs are not affected.
 
 Python cannot end a thread, so a call that outlives its deadline keeps its thread until it returns.
-The threads are daemons: a catalog that never answers does not keep the process from ending.
+The threads are daemons: a catalog that never answers does not keep the process from ending. What this pool gains
+over `concurrent.futures` is in docs/decisions/020.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from lanceway.errors import ServiceUnavailableError
 
 Answer = TypeVar("Answer")
 
-# Calls that may wait for each thread of a lane.
+# Calls that may wait for each thread of a catalog.
 _WAITING_FOR_EACH = 16
-# Threads that take a call at once, and how long another call waits for one of them (seconds).
-_EAGER = 2
-_PATIENCE = 0.002
+# So many threads take calls at once; more are woken for calls that have waited this long (seconds).
+_ALWAYS_AWAKE = 2
+_WAKE_SECONDS = 0.002
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadLane:
-    """How much of the server one catalog may take."""
+class ThreadLimits:
+    """How much of the server one catalog may use."""
 
     name: str
     threads: int
@@ -39,128 +40,127 @@ class ThreadLane:
 
 
 class CatalogThreads:
-    """The lanes of all mounted catalogs. What has no lane of its own shares the one called None.
+    """The threads of all mounted catalogs. Calls for any other, and for None, share those of the lake.
 
-    Used from one event loop. Uploads have threads of their own in each lane: a client that sends slowly holds
+    Used from one event loop. Uploads have separate threads in each catalog: a client that sends slowly occupies
     one all the while, and must not keep others from asking.
     """
 
-    def __init__(self, shared: ThreadLane, mounts: Mapping[str, ThreadLane]) -> None:
-        lanes: list[tuple[str | None, ThreadLane]] = [(None, shared), *mounts.items()]
-        self._calls = {name: _Threads(lane) for name, lane in lanes}
-        self._uploads = {name: _Threads(lane) for name, lane in lanes}
+    def __init__(self, shared: ThreadLimits, mounts: Mapping[str, ThreadLimits]) -> None:
+        limits: list[tuple[str | None, ThreadLimits]] = [(None, shared), *mounts.items()]
+        self._calls = {name: _Pool(limit) for name, limit in limits}
+        self._uploads = {name: _Pool(limit) for name, limit in limits}
 
     def deadline(self, mount: str | None) -> float:
-        return self._of(self._calls, mount).lane.deadline
+        return self._of(self._calls, mount).limits.deadline
 
     async def run(self, mount: str | None, function: Callable[..., Answer], *arguments: Any) -> Answer:
-        """What `function` answers, on a thread of the mount's and before its deadline."""
-        threads = self._of(self._calls, mount)
-        job = threads.submit(function, arguments)
-        return await threads.wait(job)  # type: ignore[no-any-return]
+        """Call a function on a thread of the mount, and return the result. Raises ServiceUnavailableError if late."""
+        pool = self._of(self._calls, mount)
+        return await pool.wait(pool.submit(function, arguments))  # type: ignore[no-any-return]
 
     def upload(self, mount: str | None, function: Callable[..., Answer], *arguments: Any) -> asyncio.Future[Answer]:
-        """The same for a call that reads what a client sends. The caller watches its time."""
-        return self._of(self._uploads, mount).submit(function, arguments).answer
+        """Call a function that reads what a client sends. The caller watches the deadline."""
+        return self._of(self._uploads, mount).submit(function, arguments).future
 
-    def late(self, mount: str | None) -> ServiceUnavailableError:
-        return self._of(self._calls, mount).late()
+    def late_error(self, mount: str | None) -> ServiceUnavailableError:
+        return self._of(self._calls, mount).late_error()
 
     async def close(self, seconds: float) -> None:
-        """Wait for the calls that run, but not longer than that."""
-        everything = [*self._calls.values(), *self._uploads.values()]
+        """Wait for running calls, but not longer than that."""
+        pools = [*self._calls.values(), *self._uploads.values()]
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(threads.taken for threads in everything):
+                while any(pool.pending for pool in pools):
                     await asyncio.sleep(0.02)
-        for threads in everything:
-            threads.close()
+        for pool in pools:
+            pool.close()
 
     @staticmethod
-    def _of(threads: dict[str | None, _Threads], mount: str | None) -> _Threads:
-        return threads.get(mount) or threads[None]
+    def _of(pools: dict[str | None, _Pool], mount: str | None) -> _Pool:
+        return pools.get(mount) or pools[None]
 
 
-class _Job:
-    __slots__ = ("abandoned", "answer", "arguments", "error", "function", "result")
+class _Call:
+    __slots__ = ("abandoned", "arguments", "error", "function", "future", "result")
 
-    def __init__(self, answer: asyncio.Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self.answer, self.function, self.arguments = answer, function, arguments
+    def __init__(self, future: asyncio.Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.future, self.function, self.arguments = future, function, arguments
         self.abandoned = False
         self.result: Any = None
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """On a thread."""
+        """Call the function, on a thread, and keep its result or error for `deliver`."""
         if self.abandoned:
             return
         try:
             self.result = self.function(*self.arguments)
-        except Exception as failure:  # noqa: BLE001 - it belongs to whoever asked, who is on another thread
+        except Exception as failure:  # noqa: BLE001 - the caller, on another thread, gets it
             self.error = failure
         except BaseException as failure:  # noqa: BLE001 - a panic in Rust, which must end neither thread nor loop
             self.error = RuntimeError(f"{type(failure).__name__} in a catalog")
             self.error.__cause__ = failure
 
     def deliver(self) -> None:
-        """In the event loop."""
-        if self.answer.done():  # whoever asked has given up
+        """Pass the result or the error to the caller, in the event loop."""
+        if self.future.done():  # the caller has given up
             return
         if self.error is None:
-            self.answer.set_result(self.result)
+            self.future.set_result(self.result)
         else:
-            self.answer.set_exception(self.error)
+            self.future.set_exception(self.error)
 
 
-class _Threads:
-    """A few threads and what they have to do.
+class _Pool:
+    """Threads and their queue of calls.
 
-    Short calls are best done by few threads: more of them only take the interpreter's lock from each other. So a
-    call first waits a moment for the eager ones; another thread is woken only for what still waits then.
-    All but `_serve` runs in the event loop. What both sides touch are queues, whose steps are atomic.
+    Short calls are best done by few threads: more of them only compete for the interpreter's lock. So a call first
+    waits a moment for the threads that are awake; another one is woken only for calls that still wait then.
+    All but `_serve` runs in the event loop. Both sides share only deques, whose operations are atomic, and flags.
     """
 
-    def __init__(self, lane: ThreadLane) -> None:
-        self.lane = lane
-        self.taken = 0  # calls that wait or run
-        self._most = lane.threads * (1 + _WAITING_FOR_EACH)
+    def __init__(self, limits: ThreadLimits) -> None:
+        self.limits = limits
+        self.pending = 0  # calls that wait or run
+        self._most = limits.threads * (1 + _WAITING_FOR_EACH)
         self._started = 0
-        self._jobs: deque[_Job] = deque()
-        self._done: deque[_Job] = deque()
+        self._queue: deque[_Call] = deque()
+        self._done: deque[_Call] = deque()
         self._asleep: deque[threading.Semaphore] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_told = False  # the event loop knows that something is done
-        self._is_watched = False  # somebody looks after calls that wait
+        self._is_delivery_due = False  # the event loop is about to call `_deliver`
+        self._is_watched = False  # `_watch` is scheduled
         self._is_closed = False
 
-    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Job:
-        if self.taken >= self._most:
+    def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Call:
+        if self.pending >= self._most:
             raise ServiceUnavailableError(
-                f"The catalog {self.lane.name} is busy: {self.taken} requests are ahead. Try again later."
+                f"The catalog {self.limits.name} is busy: {self.pending} requests are ahead. Try again later."
             )
         loop = self._loop = asyncio.get_running_loop()
-        job = _Job(loop.create_future(), function, arguments)
-        self.taken += 1
-        self._jobs.append(job)
-        if self._started - len(self._asleep) < _EAGER:
-            self._engage()
+        call = _Call(loop.create_future(), function, arguments)
+        self.pending += 1
+        self._queue.append(call)
+        if self._started - len(self._asleep) < _ALWAYS_AWAKE:
+            self._wake()
         elif not self._is_watched:
             self._is_watched = True
-            loop.call_later(_PATIENCE, self._watch, len(self._jobs))
-        return job
+            loop.call_later(_WAKE_SECONDS, self._watch, len(self._queue))
+        return call
 
-    async def wait(self, job: _Job) -> Any:
-        timer = job.answer.get_loop().call_later(self.lane.deadline, self._give_up, job)
+    async def wait(self, call: _Call) -> Any:
+        timer = call.future.get_loop().call_later(self.limits.deadline, self._give_up, call)
         try:
-            return await job.answer
+            return await call.future
         finally:
             timer.cancel()
-            job.abandoned = True
+            call.abandoned = True
 
-    def late(self) -> ServiceUnavailableError:
+    def late_error(self) -> ServiceUnavailableError:
         return ServiceUnavailableError(
-            f"The catalog {self.lane.name} did not answer within {self.lane.deadline:g} seconds. If something was to "
-            "be changed, it may still happen: look before you ask again."
+            f"The catalog {self.limits.name} did not answer within {self.limits.deadline:g} seconds. If something was "
+            "to be changed, it may still happen: look before you ask again."
         )
 
     def close(self) -> None:
@@ -168,32 +168,32 @@ class _Threads:
         while self._asleep:
             self._asleep.pop().release()
 
-    def _engage(self) -> None:
-        """Have one more thread at work, if there may be one more."""
+    def _wake(self) -> None:
+        """Wake a sleeping thread, or start one if the limit allows."""
         if self._asleep:
             self._asleep.pop().release()
-        elif self._started < self.lane.threads:
+        elif self._started < self.limits.threads:
             self._started += 1
-            threading.Thread(target=self._serve, name=f"lanceway-{self.lane.name}", daemon=True).start()
+            threading.Thread(target=self._serve, name=f"lanceway-{self.limits.name}", daemon=True).start()
 
     def _watch(self, before: int) -> None:
-        """Look after what still waits, as long as anything does: a thread for each call that nobody has taken."""
-        self._is_watched = bool(self._jobs)
+        """Wake a thread for each call that still waits, and look again while any does."""
+        self._is_watched = bool(self._queue)
         if self._is_watched:
-            for _ in range(min(before, len(self._jobs))):
-                self._engage()
+            for _ in range(min(before, len(self._queue))):
+                self._wake()
             assert self._loop is not None
-            self._loop.call_later(_PATIENCE, self._watch, len(self._jobs))
+            self._loop.call_later(_WAKE_SECONDS, self._watch, len(self._queue))
 
-    def _give_up(self, job: _Job) -> None:
-        job.abandoned = True
-        if not job.answer.done():
-            job.answer.set_exception(self.late())
+    def _give_up(self, call: _Call) -> None:
+        call.abandoned = True
+        if not call.future.done():
+            call.future.set_exception(self.late_error())
 
     def _deliver(self) -> None:
-        self._is_told = False
+        self._is_delivery_due = False
         while self._done:
-            self.taken -= 1
+            self.pending -= 1
             self._done.popleft().deliver()
 
     # -- on a thread -----------------------------------------------------------------------------
@@ -201,30 +201,30 @@ class _Threads:
     def _serve(self) -> None:
         sleep = threading.Semaphore(0)
         while not self._is_closed:
-            job = self._next()
-            if job is None:
+            call = self._next()
+            if call is None:
                 self._asleep.append(sleep)
-                # What came in between saw a thread at work, and woke none.
-                if not self._jobs or not self._is_woken(sleep):
+                # A call that was queued in between saw this thread awake, and woke none.
+                if not self._queue or not self._is_woken(sleep):
                     sleep.acquire()
                 continue
-            job.run()
-            self._done.append(job)
-            del job  # its answer may be large
-            if not self._is_told:
-                self._is_told = True
+            call.run()
+            self._done.append(call)
+            del call  # its result may be large
+            if not self._is_delivery_due:
+                self._is_delivery_due = True
                 assert self._loop is not None
-                with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+                with suppress(RuntimeError):  # the loop is closed
                     self._loop.call_soon_threadsafe(self._deliver)
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _Call | None:
         try:
-            return self._jobs.popleft()
+            return self._queue.popleft()
         except IndexError:
             return None
 
     def _is_woken(self, sleep: threading.Semaphore) -> bool:
-        """Whether this thread could take itself off the list of those that sleep; else it is about to be woken."""
+        """Take this thread off the list of sleeping ones; False if it is off already, and about to be woken."""
         try:
             self._asleep.remove(sleep)
         except ValueError:

@@ -17,7 +17,7 @@ from lance_namespace import LanceNamespace, ListTablesRequest
 from lanceway.catalogs import FederatedCatalog, LakeCatalog
 from lanceway.config import CatalogSettings
 from lanceway.errors import ServiceUnavailableError
-from lanceway.server.threads import CatalogThreads, ThreadLane
+from lanceway.server.threads import CatalogThreads, ThreadLimits
 from tests.catalogs.federated.tree_helpers import SECRET, create, folder_of, names, tree, uri_in
 from tests.servers.restadapter import adapters
 
@@ -120,8 +120,8 @@ def test_a_server_answers_within_the_deadline_of_a_bucket_that_never_does(tmp_pa
     made = with_dead(tmp_path, "away", bucket(silent_port))
 
     async def ask() -> None:
-        lanes = {name: ThreadLane(name, mount.threads, mount.deadline) for name, mount in made.mounts().items()}
-        work = CatalogThreads(ThreadLane("lake", 4, 60), lanes)
+        lanes = {name: ThreadLimits(name, mount.threads, mount.deadline) for name, mount in made.mounts().items()}
+        work = CatalogThreads(ThreadLimits("lake", 4, 60), lanes)
         dead = [asyncio.ensure_future(work.run("away", made.list_tables, {"id": ["away"]})) for _ in range(40)]
         alive = await work.run("archive", made.list_tables, {"id": ["archive"]})
         assert alive.tables == ["a"]

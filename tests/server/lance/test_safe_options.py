@@ -9,9 +9,9 @@ import pytest
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
-from lanceway.server.lance.answers import written
-from lanceway.server.lance.fields import merged, to_headers
-from lanceway.server.lance.safe_options import disclosed, without_secrets
+from lanceway.server.lance.answers import encode_answer
+from lanceway.server.lance.fields import merge_context, to_headers
+from lanceway.server.lance.safe_options import safe_options, without_secrets
 from lanceway.server.lance.view import View
 from lanceway.wire.lance import BY_OPERATION
 
@@ -35,19 +35,19 @@ SECRETS = (
 
 
 def test_what_is_not_known_to_be_harmless_stays() -> None:
-    assert disclosed(dict.fromkeys(SECRETS, "x")) == {}
+    assert safe_options(dict.fromkeys(SECRETS, "x")) == {}
 
 
 @pytest.mark.parametrize("key", ["region", "aws_region", "AWS_REGION", "aws_endpoint", "azure_storage_account_name"])
 def test_where_and_how_is_told(key: str) -> None:
-    assert disclosed({key: "here"}) == {key: "here"}
+    assert safe_options({key: "here"}) == {key: "here"}
 
 
 def test_an_address_with_a_password_is_a_secret() -> None:
-    assert disclosed({"endpoint": "https://me:pass@host"}) == {}
-    assert disclosed({"endpoint": "https://host/?sig=abc"}) == {}
-    assert disclosed({"endpoint": "https://host:9000"}) == {"endpoint": "https://host:9000"}
-    assert disclosed(None) is None
+    assert safe_options({"endpoint": "https://me:pass@host"}) == {}
+    assert safe_options({"endpoint": "https://host/?sig=abc"}) == {}
+    assert safe_options({"endpoint": "https://host:9000"}) == {"endpoint": "https://host:9000"}
+    assert safe_options(None) is None
 
 
 # -- answers, however deep -----------------------------------------------------------------------
@@ -92,7 +92,7 @@ def test_no_model_of_the_contract_is_written_with_a_secret(model: type[BaseModel
     assert CANARY in full.model_dump_json()
     before = full.model_dump_json()
     answer = full if form == "model" else full.model_dump()
-    body = written(BY_OPERATION["describe_table"], answer).body.decode()
+    body = encode_answer(BY_OPERATION["describe_table"], answer).body.decode()
     assert CANARY not in body
     assert '"here"' in body
     assert CANARY not in str(without_secrets(answer))
@@ -120,7 +120,7 @@ def test_what_a_server_sees_of_a_catalog_has_no_secret() -> None:
     answers = [
         view.batch_commit_tables({"operations": []}),
         view.describe_table({"id": ["t"]}),
-        view.glance("describe_table", ["t"], {}),
+        view.try_fast("describe_table", ["t"], {}),
     ]
     assert not any(CANARY in str(answer) for answer in answers)
     assert all("here" in str(answer) for answer in answers)
@@ -142,8 +142,8 @@ SENT = [
 
 
 def test_headers_become_context_but_no_credential_does() -> None:
-    assert merged(None, SENT) == {"header.x-lancedb-min-timestamp": "7"}
-    assert merged(None, SENT[:-1]) is None
+    assert merge_context(None, SENT) == {"header.x-lancedb-min-timestamp": "7"}
+    assert merge_context(None, SENT[:-1]) is None
 
 
 def test_what_was_sent_beats_what_is_said() -> None:
@@ -153,7 +153,7 @@ def test_what_was_sent_beats_what_is_said() -> None:
         "header.X-Api-Key": "k",
         "a": "b",
     }
-    assert merged(said, SENT) == {"header.x-lancedb-min-timestamp": "7", "a": "b"}
+    assert merge_context(said, SENT) == {"header.x-lancedb-min-timestamp": "7", "a": "b"}
 
 
 def test_context_of_an_answer_becomes_headers() -> None:

@@ -90,8 +90,8 @@ def _connected(session: Session, url: str, token: str | None, token_file: Path |
     config.quiet_lance()
     from lanceway.catalogs.connect import connect
 
-    given = token_file.read_text().strip() if token_file else token
-    return connect("rest", settings={"uri": url, **({"token": given} if given else {}), **session.settings})
+    secret = token_file.read_text().strip() if token_file else token
+    return connect("rest", settings={"uri": url, **({"token": secret} if secret else {}), **session.settings})
 
 
 def _inspect(
@@ -115,7 +115,7 @@ def _inspect(
 
 @contextmanager
 def _watching() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error if that is a terminal."""
+    """Show a progress bar on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,4 +1,4 @@
-"""What `lanceway doctor` looks at: packages, programs, the configuration, and every namespace in it."""
+"""`lanceway doctor`: checks packages, programs, the configuration, and every namespace in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Record = dict[str, Any]
 class Package(NamedTuple):
     distribution: str
     module: str
-    extra: str | None  # of lanceway, that brings it; None: Lanceway cannot do without
+    extra: str | None  # of lanceway, that installs it; None: Lanceway always needs it
 
 
 PACKAGES = (
@@ -43,7 +43,7 @@ PACKAGES = (
 
 
 def check_packages() -> list[Record]:
-    """Python, Lanceway and what it builds on, with versions and how to get what is missing."""
+    """Check Python, Lanceway and its packages: versions, and how to get what is missing."""
     from lanceway import __version__
 
     return [
@@ -55,13 +55,12 @@ def check_packages() -> list[Record]:
 
 
 def _required(package: Package) -> Record:
-    """Installed, and really to be imported: a broken wheel is as bad as none."""
+    """Check that a package can be imported, not only that it is installed: a wheel may be broken."""
     row = {"name": package.distribution, "version": _version(package), "needed": "always"}
     try:
         importlib.import_module(package.module)
     except ImportError as error:
-        wanted = _requirement(package.distribution)
-        fix = f"pip install --force-reinstall '{wanted}'"
+        fix = f"pip install --force-reinstall '{_requirement(package.distribution)}'"
         return {**row, "ok": False, "reason": str(error), "fix": fix}
     return {**row, "ok": True}
 
@@ -85,46 +84,44 @@ def _version(package: Package) -> str | None:
 
 
 def _requirement(distribution: str) -> str:
-    """The distribution with the versions that Lanceway's own metadata asks for."""
+    """Return the distribution with the versions that Lanceway's metadata requires."""
     try:
-        wanted = metadata.requires("lanceway") or []
+        requirements = metadata.requires("lanceway") or []
     except metadata.PackageNotFoundError:
-        wanted = []
-    return next((text for text in wanted if text.startswith(distribution) and ";" not in text), distribution)
+        requirements = []
+    return next((text for text in requirements if text.startswith(distribution) and ";" not in text), distribution)
 
 
 def _java() -> Record:
-    found = shutil.which("java")
-    row = {"name": "java", "version": found, "needed": "for [spark]", "ok": found is not None}
-    return (
-        row if found else {**row, "fix": "install a Java 17 runtime (openjdk-17-jre-headless) and put it on the PATH"}
-    )
+    path = shutil.which("java")
+    row = {"name": "java", "version": path, "needed": "for [spark]", "ok": path is not None}
+    return row if path else {**row, "fix": "install a Java 17 runtime (openjdk-17-jre-headless) and put it on the PATH"}
 
 
 def no_configuration() -> Record:
-    """What is said of the configuration where it cannot be read."""
+    """Return the report on a configuration that cannot be read."""
     return {"configuration": None, "namespaces": [], "problems": []}
 
 
 def check_configuration(file: Path | None, seconds: float) -> Record:
-    """The configuration file that is read, and whether each namespace in it answers."""
+    """Report which configuration file is read, and whether each namespace in it answers."""
     from lanceway import config
     from lanceway.errors import LanceNamespaceError
 
     config.quiet_lance()
     try:
         path = file or config.config_file()
-        found = config.namespaces(file)
+        roots = config.namespaces(file)
     except LanceNamespaceError as error:
         return {**no_configuration(), "problems": [str(error)]}
-    rows = [{"name": name, "type": entry.type, **_reach(name, file, seconds)} for name, entry in sorted(found.items())]
+    rows = [{"name": name, "type": entry.type, **_reach(name, file, seconds)} for name, entry in sorted(roots.items())]
     return {"configuration": None if path is None else str(path), "namespaces": rows, "problems": []}
 
 
 def _reach(name: str, file: Path | None, seconds: float) -> Record:
-    """Ask a namespace for one page of its tables, and do not wait longer than this for the answer."""
+    """Ask a namespace for one page of its tables, and wait so many seconds for the answer."""
     answers: list[Record] = []
-    # A thread that nobody waits for: a service that never answers must not keep the process.
+    # A daemon: a service that never answers must not keep the process from ending.
     asking = Thread(target=lambda: answers.append(_answer(name, file)), daemon=True)
     asking.start()
     asking.join(seconds)
@@ -162,12 +159,11 @@ def doctor(
 
     Exit code 0 if all that Lanceway needs is there, 1 if not.
     """
-
     packages = check_packages()
     healthy = all(row["ok"] for row in packages if row["needed"] == "always")
     # Without its base Lanceway cannot even read its configuration.
-    found = check_configuration(session.config, seconds) if healthy else no_configuration()
-    healthy = healthy and not found["problems"]
-    session.output.health({"healthy": healthy, "packages": packages, **found})
+    report = check_configuration(session.config, seconds) if healthy else no_configuration()
+    healthy = healthy and not report["problems"]
+    session.output.health({"healthy": healthy, "packages": packages, **report})
     if not healthy:
         raise typer.Exit(FAILED)

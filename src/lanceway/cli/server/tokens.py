@@ -63,8 +63,8 @@ def create(
     from lanceway.access import token_pages, tokens
 
     with where.opened() as store:
-        made = tokens.create(store, user, by=where.user, label=label, lifetime=lifetime, admin=admin)
-    session.output.token({"token": made.secret, **token_pages.described(made.token)})
+        created = tokens.create(store, user, by=where.user, label=label, lifetime=lifetime, admin=admin)
+    session.output.token({"token": created.secret, **token_pages.described(created.token)})
 
 
 @command(app, "list")
@@ -82,13 +82,13 @@ def list_(
     from lanceway.access import token_pages
 
     columns = _COLUMNS | _ENDED if everything else _COLUMNS
-    ask = partial(token_pages.page, user=user, dead=everything)
+    list_page = partial(token_pages.page, user=user, dead=everything)
     with where.opened() as store:
         if limit is None and page_token is None:
-            session.output.records(columns, _all(partial(ask, store, limit=_PAGE)))
+            session.output.records(columns, _all(partial(list_page, store, limit=_PAGE)))
             return
-        found, token = ask(store, limit=limit, page_token=page_token)
-    session.output.records_page(columns, "tokens", found, token)
+        items, token = list_page(store, limit=limit, page_token=page_token)
+    session.output.records_page(columns, "tokens", items, token)
 
 
 @command(app, "revoke")
@@ -107,15 +107,15 @@ def revoke(
     from lanceway.errors import InvalidInputError
 
     with where.opened() as store:
-        found = tokens.revoke(store, prefix, by=where.user)
-    if found is None:
+        revoked = tokens.revoke(store, prefix, by=where.user)
+    if revoked is None:
         raise InvalidInputError(f"There is no token {prefix}. Those there are: lanceway tokens list")
-    name = tokens.shown(found.prefix)
-    session.output.done(f"The token {name} of {found.user} is revoked.", token_pages.described(found))
+    name = tokens.shown(revoked.prefix)
+    session.output.done(f"The token {name} of {revoked.user} is revoked.", token_pages.described(revoked))
 
 
 def _place(session: Session, home: Path | None, uri: str | None) -> LakePlace:
-    """The server's database: as options say, as the chosen namespace says, or as `lanceway up` would find it."""
+    """Find the server's database: from options, from the chosen namespace, or where `lanceway up` would."""
     from lanceway import config
 
     if uri is not None or session.name is not None or session.type is not None:
@@ -126,7 +126,7 @@ def _place(session: Session, home: Path | None, uri: str | None) -> LakePlace:
 
 
 def refuse_without_home(settings: ServerSettings) -> None:
-    """Raises BadParameter where no server with these settings was ever started."""
+    """Refuse settings with which no server was ever started (BadParameter)."""
     if settings.database is None and not _own_database(settings).exists():
         raise typer.BadParameter(
             f"no server was ever started in {settings.home}. Start one with lanceway up, or say what is meant: --home "
@@ -140,12 +140,11 @@ def _own_database(settings: ServerSettings) -> Path:
 
 
 def server_database(settings: ServerSettings) -> str:
-    """The database of a server with these settings."""
+    """Return the database URL of a server with these settings."""
     refuse_without_packages()
     from sqlalchemy import URL
 
-    own = URL.create("sqlite", database=str(_own_database(settings)))
-    return settings.database or own.render_as_string()
+    return settings.database or URL.create("sqlite", database=str(_own_database(settings))).render_as_string()
 
 
 def _lifetime(text: str | None) -> timedelta | None:
@@ -158,12 +157,13 @@ def _lifetime(text: str | None) -> timedelta | None:
     except OverflowError:
         pass
     raise typer.BadParameter(
-        f"{text!r} is no time to live; write a number and one of s, m, h, d, w, such as 30d.", param_hint="'--expires'"
+        f"{text!r} is not a time to live; write a number and one of s, m, h, d, w, such as 30d.",
+        param_hint="'--expires'",
     )
 
 
 def _all(ask: Callable[..., tuple[list[dict[str, Any]], str | None]]) -> Iterator[dict[str, Any]]:
-    """Every page, each asked for when the one before has been read."""
+    """Yield the items of every page, each requested when the one before has been read."""
     page, token = ask(page_token=None)
     yield from page
     while token:

@@ -71,7 +71,7 @@ def up(
     from lanceway import config
 
     config.quiet_lance()
-    given = {
+    options = {
         "home": home,
         "host": host,
         "port": port,
@@ -84,7 +84,7 @@ def up(
         "allow_public_anonymous": allow_public_anonymous,
         "worker": worker,
     }
-    settings = config.server(file or session.config, given)
+    settings = config.server(file or session.config, options)
     _serve(session, settings)
 
 
@@ -97,7 +97,7 @@ def _serve(session: Session, settings: ServerSettings) -> None:
     warning = check_exposure(settings)
     if warning:
         typer.secho(f"lanceway: {warning}", err=True, fg="red", bold=True)
-    # What can be refused is refused here, in one line, before anything is started.
+    # Refuse what can be refused here, in one line, before anything is started.
     home = prepare(settings)
     complete = home.complete(settings)
     with beside_server(complete):
@@ -118,7 +118,7 @@ def _require_packages() -> None:
 
 
 def _announce(session: Session, home: Home, address: str) -> None:
-    """Say where everything is. The token itself is shown once, and only to somebody who looks."""
+    """Print where everything is. The token itself is shown once, and only on a terminal."""
     facts = {
         "address": address,
         "lance": f"{address}/lance",
@@ -136,11 +136,11 @@ def _announce(session: Session, home: Home, address: str) -> None:
 
 
 def next_steps(uri: str, token_file: Path) -> list[str]:
-    """Commands for a shell and lines for Python; they work as they are printed."""
-    rest = f"lanceway --type rest --set uri={uri} --set token_file={token_file}"
+    """Return commands for a shell and lines for Python that work as they are printed."""
+    program = f"lanceway --type rest --set uri={uri} --set token_file={token_file}"
     return [
-        f"$ {rest} namespaces list",
-        f"$ {rest} tables list --all",
+        f"$ {program} namespaces list",
+        f"$ {program} tables list --all",
         "",
         ">>> import lanceway",
         f'>>> ns = lanceway.connect("rest", uri="{uri}", token_file="{token_file}")',

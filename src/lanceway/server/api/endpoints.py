@@ -84,7 +84,7 @@ class Endpoint:
 
     method: str
     path: str
-    answer: Any
+    response: Any
     handler: Handler
     status: int
     largest_body: int
@@ -117,16 +117,16 @@ class Endpoint:
             arguments["query"] = _read_query(request, types["query"])
         if "body" in types:
             arguments["body"] = _read_body(await _receive_body(request, self.largest_body), types["body"])
-        answer = await self.handler(call, **arguments)
-        if isinstance(answer, Response):
-            return answer
-        return Response(msgspec.json.encode(answer), self.status, media_type=JSON)
+        result = await self.handler(call, **arguments)
+        if isinstance(result, Response):
+            return result
+        return Response(msgspec.json.encode(result), self.status, media_type=JSON)
 
 
 def endpoint(
     method: str,
     path: str,
-    answer: Any,
+    response: Any,
     *,
     status: int = 200,
     largest_body: int = _LARGEST_BODY,
@@ -135,11 +135,11 @@ def endpoint(
 ) -> Callable[[Handler], Endpoint]:
     """Make an operation of a handler, which returns what is sent as JSON, or a whole response.
 
-    `answer` is the type that describes the JSON. Without `anonymous` only users are served.
+    `response` is the type that describes the JSON. Without `anonymous` only users are served.
     """
 
     def decorate(handler: Handler) -> Endpoint:
-        return Endpoint(method, path, answer, handler, status, largest_body, anonymous, other_media)
+        return Endpoint(method, path, response, handler, status, largest_body, anonymous, other_media)
 
     return decorate
 

@@ -18,15 +18,15 @@ _REF = "#/components/schemas/{name}"
 
 def document(root_path: str) -> bytes:
     """Return the whole description, as JSON."""
-    types = [type_ for endpoint in ENDPOINTS for type_ in (endpoint.answer, *endpoint.types.values())]
+    types = [type_ for endpoint in ENDPOINTS for type_ in (endpoint.response, *endpoint.types.values())]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     remaining = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
-        answer = next(remaining)
+        response = next(remaining)
         parameters = {name: next(remaining) for name in endpoint.types}
         path = re.sub(r":\w+}", "}", f"/v1{endpoint.path}")  # without Starlette's converters
-        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, answer, parameters, components)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, response, parameters, components)
     return msgspec.json.encode(
         {
             "openapi": "3.1.0",
@@ -43,10 +43,10 @@ def document(root_path: str) -> bytes:
 
 
 def _operation(
-    endpoint: Endpoint, answer: dict[str, Any], parameters: dict[str, Any], components: dict[str, Any]
+    endpoint: Endpoint, response: dict[str, Any], parameters: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     query, body = parameters.pop("query", None), parameters.pop("body", None)
-    content = {JSON: {"schema": answer}, **{media: {"schema": {"type": "string"}} for media in endpoint.other_media}}
+    content = {JSON: {"schema": response}, **{media: {"schema": {"type": "string"}} for media in endpoint.other_media}}
     text = endpoint.handler.__doc__
     operation = {
         "operationId": "".join(word.capitalize() for word in endpoint.handler.__name__.split("_")),

@@ -84,12 +84,13 @@ async def list_tokens(call: Call, query: TokenQuery) -> object:
 @endpoint("POST", "/tokens", CreatedToken, status=201, anonymous=False)
 async def create_token(call: Call, body: TokenRequest | None) -> Response:
     """Make a token."""
-    wanted, who = body or TokenRequest(), call.principal
-    user = who.name if wanted.user is None else wanted.user
+    options = body or TokenRequest()
+    who = call.principal
+    user = who.name if options.user is None else options.user
     if user != who.name and not who.admin:
         raise PermissionDeniedError("Only an admin may make tokens for others. Leave `user` out for your own.")
-    lifetime = None if wanted.expires_in is None else timedelta(seconds=wanted.expires_in)
-    create = partial(tokens.create, call.store, user, by=who.name, label=wanted.label, lifetime=lifetime)
+    lifetime = None if options.expires_in is None else timedelta(seconds=options.expires_in)
+    create = partial(tokens.create, call.store, user, by=who.name, label=options.label, lifetime=lifetime)
     created = await call.run(partial(create, above=who.admin))
     facts = {"token": created.secret, **token_pages.described(created.token)}
     return Response(msgspec.json.encode(facts), 201, _NO_STORE, JSON)

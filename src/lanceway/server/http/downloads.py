@@ -1,7 +1,7 @@
-"""Rows that leave: an Arrow IPC file as it is made, or a bounded number of rows as JSON.
+"""Rows of an answer: an Arrow IPC file, sent while it is made, or a bounded number of rows as JSON.
 
 The first rows are computed before the status is sent, so that an error still has its own status. One that comes later
-cuts the connection: a client must not take half an answer for a whole one.
+cuts the connection, so that no client takes half an answer for a complete one.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ARROW = (b"content-type", lance.ARROW_FILE.encode())
-# Clients that are generated from the protocol's description ask for JSON here and mean that errors may be.
+# Clients generated from the protocol's description accept JSON here, but mean it for errors alone.
 _GENERATED = b"OpenAPI-Generator"
 
 
 def wants_json(headers: Iterable[Header]) -> bool:
-    """Whether rows are asked for as JSON and as nothing else."""
+    """Return whether the client accepts rows as JSON and as nothing else."""
     accepted, agent = b"", b""
     for name, value in headers:
         if name == b"accept":
@@ -55,15 +55,15 @@ def wants_json(headers: Iterable[Header]) -> bool:
 
 @dataclass(slots=True)
 class DownloadStream:
-    """An answer that has begun: its first bytes, and what makes the rest."""
+    """An answer that has begun: its first parts, and an iterator that makes the others."""
 
     first: list[Part]
-    rest: Iterator[list[Part]]
-    is_whole: bool
+    remaining: Iterator[list[Part]]
+    is_complete: bool
 
 
 def begin(reader: pa.RecordBatchReader) -> DownloadStream:
-    """Make the first part of an answer, up to a size that is worth sending by itself."""
+    """Make the first parts of an answer, up to a size that is worth a packet of its own."""
     batches = ipc.stream_parts(reader, file_format=True)
     parts = next(batches)  # the schema alone
     length = _length(parts)
@@ -71,13 +71,12 @@ def begin(reader: pa.RecordBatchReader) -> DownloadStream:
         parts += batch
         length += _length(batch)
         if length >= WHOLE_ANSWER_BYTES:
-            return DownloadStream(_pieces(parts), _handed_over(batches), is_whole=False)
-    return DownloadStream(parts, iter(()), is_whole=True)
+            return DownloadStream(_pieces(parts), _group(batches), is_complete=False)
+    return DownloadStream(parts, iter(()), is_complete=True)
 
 
-def _handed_over(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
-    """Small batches go from thread to thread together, which costs as much for each as a batch itself; but none of
-    them waits long for others."""
+def _group(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
+    """Group small batches, since handing one to the event loop costs as much as making it; none waits long."""
     parts: list[Part] = []
     length, latest = 0, time.monotonic() + HAND_OVER_SECONDS
     for batch in batches:
@@ -90,7 +89,7 @@ def _handed_over(batches: Iterable[list[Part]]) -> Iterator[list[Part]]:
 
 
 def _pieces(parts: Iterable[Part]) -> list[Part]:
-    """What is sent at once: small parts put together, and large ones in pieces that a processor's cache holds."""
+    """Join small parts, and cut large ones into pieces that fit into a processor's cache."""
     pieces: list[Part] = []
     small: list[Part] = []
     length = 0  # of the small ones
@@ -112,21 +111,21 @@ def _length(parts: list[Part]) -> int:
 
 
 async def send_rows(
-    outflow: DownloadStream, work: CatalogThreads, mount: str | None, receive: Receive, send: Send
+    stream: DownloadStream, threads: CatalogThreads, mount: str | None, receive: Receive, send: Send
 ) -> None:
-    """Send an answer, one batch after the other, as fast as the client takes them and no longer than it is there."""
-    if outflow.is_whole:
-        await send_answer(send, EncodedAnswer(200, b"".join(outflow.first), [ARROW]))
+    """Send an answer batch by batch, as fast as the client reads, until it is complete or the client has gone."""
+    if stream.is_complete:
+        await send_answer(send, EncodedAnswer(200, b"".join(stream.first), [ARROW]))
         return
     gone = asyncio.ensure_future(_until_gone(receive))
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [ARROW]})
-        pieces: list[Part] | None = outflow.first
+        pieces: list[Part] | None = stream.first
         while pieces is not None and not gone.done():
             # The next batch is read while this one is on its way.
-            ahead = asyncio.ensure_future(work.run(mount, next, outflow.rest, None))
+            ahead = asyncio.ensure_future(threads.run(mount, next, stream.remaining, None))
             try:
-                await _sent(send, pieces, gone)
+                await _send_pieces(send, pieces, gone)
                 pieces = await ahead
             finally:
                 ahead.cancel()
@@ -136,7 +135,7 @@ async def send_rows(
         gone.cancel()
 
 
-async def _sent(send: Send, pieces: list[Part], gone: asyncio.Future[None]) -> None:
+async def _send_pieces(send: Send, pieces: list[Part], gone: asyncio.Future[None]) -> None:
     for piece in pieces:
         if gone.done():
             return
@@ -145,14 +144,14 @@ async def _sent(send: Send, pieces: list[Part], gone: asyncio.Future[None]) -> N
 
 async def _until_gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
-        """The body has been read; nothing else can come."""
+        """Nothing but a disconnect can follow: the body has been read."""
 
 
 # -- JSON ----------------------------------------------------------------------------------------
 
 
 def as_json(reader: pa.RecordBatchReader) -> EncodedAnswer:
-    """All rows of an answer with their schema. Raises InvalidInputError if they are too many."""
+    """Encode all rows with their schema. Raises InvalidInputError if they are too many."""
     rows: list[bytes] = []
     size = 0
     for batch in reader:

@@ -23,9 +23,9 @@ from lanceway.wire import lance
 
 # A subclass may have a code of its own for those in the same process; on the wire its class counts.
 _CODES: Mapping[type[BaseException], int] = {
-    found: found.code.value
-    for found in (getattr(errors, name) for name in errors.__all__)
-    if isinstance(found, type) and issubclass(found, LanceNamespaceError) and found is not LanceNamespaceError
+    class_: class_.code.value
+    for class_ in (getattr(errors, name) for name in errors.__all__)
+    if isinstance(class_, type) and issubclass(class_, LanceNamespaceError) and class_ is not LanceNamespaceError
 }
 _RETRY_AFTER = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="lanceway"')
@@ -67,7 +67,7 @@ class Rendered:
 
 
 def render(error: BaseException, request_id: str) -> Rendered:
-    """What a client is told. Only the contract's own errors speak for themselves."""
+    """Render an error for a client. Only the contract's own errors keep their message."""
     if not isinstance(error, LanceNamespaceError):
         error = InternalError(
             "The server failed in a way that is not expected. Its log has the reason under the request id "
@@ -89,7 +89,7 @@ def render(error: BaseException, request_id: str) -> Rendered:
 
 
 def code_of(error: LanceNamespaceError) -> int:
-    """The protocol's code for the class that an error has, or that it refines."""
+    """Return the protocol's code for an error's class, or for the class that it refines."""
     return next((_CODES[base] for base in type(error).__mro__ if base in _CODES), _CODES[InternalError])
 
 

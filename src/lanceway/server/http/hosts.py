@@ -1,8 +1,8 @@
-"""By which names a server may be asked for.
+"""Which names of its host a server answers to.
 
-A web page can have its own name lead to 127.0.0.1 for a moment (DNS rebinding), and then its visitor's browser takes a
-server on that machine for a part of the page. The server sees it by the header Host, which still has the page's name.
-Where a token is needed such a page has none; where anybody may ask, only names of this machine are answered.
+A web page can have its own name lead to 127.0.0.1 for a moment (DNS rebinding), and then its visitor's browser treats a
+server on that machine as part of the page. The server sees it by the header Host, which still has the page's name.
+Where a token is needed such a page has none; where anyone may ask, only names of this machine are answered.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lanceway.errors import PermissionDeniedError
 ANY = "*"
 
 
-class Hosts:
-    """An ASGI application that lets only requests through to the one behind it that ask for a known name."""
+class HostCheck:
+    """An ASGI application that lets a request through only if its header Host has a known name."""
 
     def __init__(self, app: ASGIApp, names: tuple[str, ...]) -> None:
         self._app, self._names = app, frozenset(map(_plain, names))
@@ -28,22 +28,22 @@ class Hosts:
         await self._app(scope, receive, send)
 
     def _check(self, headers: list[tuple[bytes, bytes]]) -> None:
-        given = [_without_port(value.decode("latin-1")) for name, value in headers if name == b"host"]
-        if len(given) != 1 or not self._is_known(_plain(given[0])):
+        hosts = [_without_port(value.decode("latin-1")) for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._is_known(_plain(hosts[0])):
             raise PermissionDeniedError(
                 "This server does not answer to the name in the header Host. Ask for it as localhost or 127.0.0.1, or "
-                "have whoever runs it add the name to allowed_hosts in [server]."
+                "have its operator add the name to allowed_hosts in [server]."
             )
 
     def _is_known(self, name: str) -> bool:
         return name in self._names or is_loopback(name)
 
 
-def guarded(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
-    """The application for the names that the settings allow: loopback's where anybody may ask on loopback, else any."""
+def check_host(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+    """Serve only the names that the settings allow: loopback's where anyone may ask on loopback, else any."""
     names = settings.allowed_hosts
     local = settings.anonymous and is_loopback(settings.host)
-    return Hosts(app, names) if ANY not in names and (names or local) else app
+    return HostCheck(app, names) if ANY not in names and (names or local) else app
 
 
 def _without_port(host: str) -> str:

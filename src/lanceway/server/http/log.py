@@ -31,7 +31,7 @@ _TO_STDERR: dict[str, Any] = {"handlers": ["stderr"], "propagate": False, "level
 
 
 def settings() -> dict[str, Any]:
-    """How logging is set up, in the form that `logging.config` takes."""
+    """Return the settings of logging, in the form that `logging.config` takes."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -41,7 +41,7 @@ def settings() -> dict[str, Any]:
         },
         "loggers": {
             "lanceway": _TO_STDERR,
-            # What uvicorn says of its own life is for those who look for a fault in it.
+            # What uvicorn says about its own start and stop helps only those who debug it.
             "uvicorn": {**_TO_STDERR, "level": "WARNING"},
             "uvicorn.error": {"level": "WARNING"},
         },
@@ -49,7 +49,7 @@ def settings() -> dict[str, Any]:
 
 
 class BufferedHandler(logging.StreamHandler[TextIO]):
-    """Writes what has gathered a few times a second, instead of each line by itself. A problem is written at once."""
+    """Write lines a few times a second instead of one by one; warnings and errors at once."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -61,7 +61,7 @@ class BufferedHandler(logging.StreamHandler[TextIO]):
         # The lock is held: `handle` took it.
         try:
             self._gathered.append(self.format(record))
-        except (TypeError, ValueError):  # a record that cannot be written, which is no reason to fail
+        except (TypeError, ValueError):  # a record that cannot be formatted is no reason to fail
             self.handleError(record)
         if record.levelno >= logging.WARNING or len(self._gathered) >= _MOST_LINES:
             self.flush()
@@ -69,7 +69,7 @@ class BufferedHandler(logging.StreamHandler[TextIO]):
             self._set_alarm()
 
     def gather(self, line: Line) -> None:
-        """A line that is no record: one for each request, written out when it is its turn."""
+        """Add the line of a request, which is formatted when it is written."""
         assert self.lock is not None
         with self.lock:
             self._gathered.append(line)
@@ -92,22 +92,22 @@ class BufferedHandler(logging.StreamHandler[TextIO]):
                 self._alarm.cancel()
                 self._alarm = None
             if lines:
-                with suppress(OSError, ValueError):  # nobody reads any more
+                with suppress(OSError, ValueError):  # the reader has gone
                     self.stream.write("\n".join(map(str, lines)) + "\n")
                     self.stream.flush()
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as a JSON object. What a record was given as `extra={"facts": …}` stands beside its message."""
+    """Format a record as a JSON object; `extra={"facts": …}` of a record stands beside its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         facts = dict(getattr(record, "facts", {}))
         if record.exc_info:
             facts["traceback"] = self.formatException(record.exc_info)
-        return _written(record.created, record.levelname.lower(), record.getMessage(), facts)
+        return _encode(record.created, record.levelname.lower(), record.getMessage(), facts)
 
 
-def _written(created: float, level: str, message: str, facts: Mapping[str, Any]) -> str:
+def _encode(created: float, level: str, message: str, facts: Mapping[str, Any]) -> str:
     moment = datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
     line = {"time": moment, "level": level, "message": message, **facts}
     return msgspec.json.encode(line, enc_hook=str).decode()
@@ -115,53 +115,53 @@ def _written(created: float, level: str, message: str, facts: Mapping[str, Any])
 
 @dataclass(slots=True)
 class Line:
-    """What is kept of a request until its line is written."""
+    """The facts about a request until its line is written."""
 
     moment: float
     seconds: float
     method: str
     path: str
     client: str | None
-    exchange: RequestContext
+    context: RequestContext
 
     def facts(self) -> dict[str, Any]:
-        asked = self.exchange
+        context = self.context
         facts = {
             "method": self.method,
             "path": without_secrets(self.path),
-            "operation": asked.operation,
-            "status": asked.status,
+            "operation": context.operation,
+            "status": context.status,
             "ms": round(self.seconds * 1000, 2),
-            "bytes": asked.sent,
-            "user": asked.user,
-            "request_id": asked.request_id,
+            "bytes": context.sent,
+            "user": context.user,
+            "request_id": context.request_id,
         }
         return facts if self.client is None else {**facts, "client": self.client}
 
     def __str__(self) -> str:
-        return _written(self.moment, "info", _REQUEST, self.facts())
+        return _encode(self.moment, "info", _REQUEST, self.facts())
 
 
-def access(scope: Any, exchange: RequestContext, path: str) -> None:
-    """The line that each request gets. A record of `logging` for each would cost more than many an answer."""
+def access(scope: Any, context: RequestContext, path: str) -> None:
+    """Write the line of a request. A record of `logging` for each would cost more than many answers."""
     if not ACCESS.isEnabledFor(logging.INFO):
         return
     client = scope.get("client")
-    line = Line(time.time(), exchange.seconds, scope["method"], path, client[0] if client else None, exchange)
+    line = Line(time.time(), context.seconds, scope["method"], path, client[0] if client else None, context)
     handlers = ACCESS.handlers or (ACCESS.parent.handlers if ACCESS.parent else [])
     if len(handlers) == 1 and isinstance(handlers[0], BufferedHandler):
         handlers[0].gather(line)
-    else:  # somebody has set up logging in another way
+    else:  # logging was set up in another way
         ACCESS.info(_REQUEST, extra={"facts": line.facts()})
 
 
-def failed(message: str, exchange: RequestContext, error: BaseException) -> None:
-    """Something that is not expected, with all that is known of it."""
-    facts = {"request_id": exchange.request_id, "operation": exchange.operation}
+def failed(message: str, context: RequestContext, error: BaseException) -> None:
+    """Log an unexpected error with its traceback."""
+    facts = {"request_id": context.request_id, "operation": context.operation}
     _SERVER.error(message, exc_info=error, extra={"facts": facts})
 
 
-def told(message: str, exchange: RequestContext, error: BaseException) -> None:
-    """Why a request failed on our side, where the answer says it too."""
-    facts = {"request_id": exchange.request_id, "operation": exchange.operation, "error": str(error)}
+def refused(message: str, context: RequestContext, error: BaseException) -> None:
+    """Log why the server refused a request, where the answer says it too."""
+    facts = {"request_id": context.request_id, "operation": context.operation, "error": str(error)}
     _SERVER.warning(message, extra={"facts": facts})

@@ -1,6 +1,6 @@
 """Metrics for Prometheus: how many requests, how long they took, how many run.
 
-With several processes each writes its numbers to a folder that they share, and whichever is asked adds them up.
+With several processes each writes its numbers to a folder that they share, and the one that is asked adds them up.
 The folder is chosen by `run.py` before this module is first imported, which is when prometheus_client looks for it.
 """
 
@@ -17,7 +17,7 @@ _LABELS = ("operation", "status")
 
 
 class Metrics:
-    """The numbers of one application."""
+    """The metrics of one application."""
 
     def __init__(self, *, shared: bool = False) -> None:
         self._shared = shared
@@ -42,29 +42,29 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         # A label is looked up under a lock; these are not.
-        self._counted: dict[tuple[str, int], tuple[Counter, Histogram, Counter]] = {}
+        self._counters: dict[tuple[str, int], tuple[Counter, Histogram, Counter]] = {}
 
     def begin(self) -> None:
         self._running.inc()
 
-    def end(self, exchange: RequestContext) -> None:
+    def end(self, context: RequestContext) -> None:
         self._running.dec()
-        key = (exchange.operation, exchange.status)
-        found = self._counted.get(key)
-        if found is None:
-            operation = exchange.operation
-            found = self._counted[key] = (
-                self._requests.labels(operation, str(exchange.status)),
+        key = (context.operation, context.status)
+        counters = self._counters.get(key)
+        if counters is None:
+            operation = context.operation
+            counters = self._counters[key] = (
+                self._requests.labels(operation, str(context.status)),
                 self._seconds.labels(operation),
                 self._bytes.labels(operation),
             )
-        requests, seconds, sent = found
+        requests, seconds, sent = counters
         requests.inc()
-        seconds.observe(exchange.seconds)
-        sent.inc(exchange.sent)
+        seconds.observe(context.seconds)
+        sent.inc(context.sent)
 
     def page(self) -> bytes:
-        """All numbers, in the text format."""
+        """Return all metrics in the text format."""
         if not self._shared:
             return generate_latest(self._registry)
         registry = CollectorRegistry()

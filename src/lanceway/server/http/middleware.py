@@ -1,4 +1,4 @@
-"""The edge: what surrounds every request, whatever it asks for. Its id, its line in the log, its errors."""
+"""What surrounds every request: its id, its line in the log, its metrics, its errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SERVER_ERRORS = 500
 
 
 class RequestMiddleware:
-    """Surrounds an application. Any error of the contract that leaves it becomes the protocol's answer."""
+    """An ASGI application around another one, which turns its errors into the protocol's answers."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -27,47 +27,47 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        asked = RequestContext(request_context.request_id(scope["headers"]))
-        scope[request_context.KEY] = asked
-        stamp = (_REQUEST_ID, asked.request_id.encode())
+        context = RequestContext(request_context.request_id(scope["headers"]))
+        scope[request_context.KEY] = context
+        stamp = (_REQUEST_ID, context.request_id.encode())
         path = scope["raw_path"].decode("latin-1")
 
-        async def answer(message: Message) -> None:
+        async def send_stamped(message: Message) -> None:
             if message["type"] == "http.response.start":
-                asked.status = message["status"]
+                context.status = message["status"]
                 message["headers"] = [*message.get("headers", ()), stamp]
             else:
-                asked.sent += len(message.get("body", b""))
+                context.sent += len(message.get("body", b""))
             await send(message)
 
         self._metrics.begin()
         try:
-            await self._answered(asked, scope, receive, answer)
+            await self._serve(context, scope, receive, send_stamped)
         finally:
-            self._metrics.end(asked)
-            log.access(scope, asked, path)
+            self._metrics.end(context)
+            log.access(scope, context, path)
 
-    async def _answered(self, asked: RequestContext, scope: Scope, receive: Receive, answer: Send) -> None:
+    async def _serve(self, context: RequestContext, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._app(scope, receive, answer)
+            await self._app(scope, receive, send)
         except LanceNamespaceError as error:
-            await self._refuse(asked, error, answer)
-        except asyncio.CancelledError:  # the server stops, and its patience is over
-            asked.status = asked.status or 503
+            await self._refuse(context, error, send)
+        except asyncio.CancelledError:  # the server stops, and its grace period is over
+            context.status = context.status or 503
             raise
         except Exception as error:  # noqa: BLE001 - the last place before the client, who must not see it
-            log.failed("A request failed in a way that is not expected.", asked, error)
-            await self._refuse(asked, error, answer)
+            log.failed("A request failed in a way that is not expected.", context, error)
+            await self._refuse(context, error, send)
 
-    async def _refuse(self, asked: RequestContext, error: Exception, answer: Send) -> None:
-        """Say what is wrong. Once the answer has begun it is too late: left unfinished, its connection is cut."""
-        if asked.status:
-            log.told("An answer broke off.", asked, error)
-            asked.status = 599
+    async def _refuse(self, context: RequestContext, error: Exception, send: Send) -> None:
+        """Send an error. An answer that has begun is left unfinished instead, and its connection is cut."""
+        if context.status:
+            log.refused("An answer broke off.", context, error)
+            context.status = 599
             return
-        rendered = errors.render(error, asked.request_id)
+        rendered = errors.render(error, context.request_id)
         if rendered.status >= _SERVER_ERRORS and isinstance(error, LanceNamespaceError):
-            log.told("A request failed.", asked, error)
+            log.refused("A request failed.", context, error)
         with suppress(OSError):  # the client has gone
-            await answer({"type": "http.response.start", "status": rendered.status, "headers": rendered.headers})
-            await answer({"type": "http.response.body", "body": rendered.body})
+            await send({"type": "http.response.start", "status": rendered.status, "headers": rendered.headers})
+            await send({"type": "http.response.body", "body": rendered.body})

@@ -1,4 +1,4 @@
-"""One request and its answer, as the log and the metrics see it."""
+"""One request and its answer, as the log and the metrics record it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lanceway.wire.lance import REQUEST_ID
 KEY = "lanceway.exchange"  # in an ASGI scope
 _HEADER = REQUEST_ID.encode()
 # What a caller may choose: it stands in log lines and headers.
-_SANE = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
+_SAFE = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 
 
 @dataclass(slots=True)
@@ -32,13 +32,13 @@ class RequestContext:
 
 
 def of(scope: Any) -> RequestContext:
-    found: RequestContext = scope[KEY]
-    return found
+    context: RequestContext = scope[KEY]
+    return context
 
 
 def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The caller's id for the request where it is a sane one, else a new one."""
+    """Return the caller's id for the request if it is a safe one, else a new one."""
     for name, value in headers:
-        if name == _HEADER and _SANE.fullmatch(value):
+        if name == _HEADER and _SAFE.fullmatch(value):
             return value.decode()
-    return f"{getrandbits(128):032x}"  # told apart from others, and no secret
+    return f"{getrandbits(128):032x}"  # unique, but not a secret

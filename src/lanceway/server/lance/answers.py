@@ -1,4 +1,4 @@
-"""Answers: from what a catalog gives to the bytes of the protocol."""
+"""Answers: a catalog's responses as the bytes of the protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Header = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class EncodedAnswer:
-    """A whole answer, ready to be sent."""
+    """A complete answer, ready to be sent."""
 
     status: int
     body: bytes
@@ -36,15 +36,15 @@ async def send_answer(send: Send, answer: EncodedAnswer) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-def written(route: LanceRoute, response: Any) -> EncodedAnswer:
-    """A catalog's response as the route's answer. Run where the response was made: it may be large."""
+def encode_answer(route: LanceRoute, response: Any) -> EncodedAnswer:
+    """Encode a catalog's response as the route's answer. Call it on the catalog's thread: it may be large."""
     if route.answer is lance.Success.EMPTY:
         return EncodedAnswer(route.status, b"", fields.to_headers(_context(response)))
     return EncodedAnswer(route.status, _BODIES[route.answer](response), [JSON, *fields.to_headers(_context(response))])
 
 
 def _model(response: Any) -> bytes:
-    # The second line: a view of a catalog lets no secret come this far.
+    # A second line of defence: `View` has removed secrets already.
     response = without_secrets(response)
     if isinstance(response, BaseModel):
         body: bytes = response.__pydantic_serializer__.to_json(response, by_alias=True, exclude_none=True)

@@ -1,4 +1,4 @@
-"""The dialect Lance REST: one ASGI application that finds its operation by looking the path up."""
+"""The dialect Lance REST: an ASGI application that finds the operation of a path in the protocol's routes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from lanceway.server.http.auth import principal_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.uploads import UploadStream
 from lanceway.server.lance import fields
-from lanceway.server.lance.answers import EncodedAnswer, send_answer, written
+from lanceway.server.lance.answers import EncodedAnswer, encode_answer, send_answer
 from lanceway.server.lance.view import View
 from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, LanceRoute, Match
 
-# A catalog's views for those who ask are cheap, and this many are kept.
+# Views of the tree are cheap; this many are cached.
 _VIEWS = 1024
-_EVERYWHERE = "list_all_tables"
-# What a lake may know without any wait: then the event loop asks, and no thread.
-_AT_ONCE = frozenset({"describe_table", "table_exists", "list_tables"})
-# What the tree itself knows of a catalog, without asking it.
+_LIST_ALL = "list_all_tables"
+# Operations that the event loop tries first, without a thread (docs/decisions/019).
+_FAST = frozenset({"describe_table", "table_exists", "list_tables"})
+# Operations on a catalog that the tree answers itself.
 _OF_THE_ROOT = frozenset({"create_namespace", "describe_namespace", "drop_namespace", "namespace_exists"})
 
 
@@ -40,13 +40,13 @@ class LanceDialect:
     """Serves the tree of all catalogs as Lance REST."""
 
     def __init__(
-        self, tree: FederatedCatalog, work: CatalogThreads, max_body_bytes: int, allowed: AllowedLocations
+        self, tree: FederatedCatalog, threads: CatalogThreads, max_body_bytes: int, allowed: AllowedLocations
     ) -> None:
-        self._tree, self._work, self._most, self._allowed = tree, work, max_body_bytes, allowed
+        self._tree, self._threads, self._most, self._allowed = tree, threads, max_body_bytes, allowed
         self._views: dict[tuple[str, bool], View] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route, match = _found(scope)
+        route, match = _find_route(scope)
         request_context.of(scope).operation = route.operation
         pairs = fields.read_query(scope["query_string"])
         delimiter = fields.read_delimiter(pairs)
@@ -60,25 +60,26 @@ class LanceDialect:
             await send_answer(send, await self._upload(route, catalog, mount, request, receive))
         elif route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
-        elif route.operation == _EVERYWHERE:
-            await send_answer(send, written(route, await self._list_all(catalog, request)))
+        elif route.operation == _LIST_ALL:
+            await send_answer(send, encode_answer(route, await self._list_all(catalog, request)))
         else:
-            at_once = catalog.glance(route.operation, id_, request) if route.operation in _AT_ONCE else None
-            if at_once is not None:
-                await send_answer(send, written(route, at_once))
+            response = catalog.try_fast(route.operation, id_, request) if route.operation in _FAST else None
+            if response is not None:
+                await send_answer(send, encode_answer(route, response))
             else:
-                await send_answer(send, await self._work.run(mount, _ask, route, catalog, request))
+                await send_answer(send, await self._threads.run(mount, _ask, route, catalog, request))
 
     async def _list_all(self, catalog: View, request: Mapping[str, Any]) -> ListTablesResponse:
-        """The tables of all catalogs, each asked on its own threads, so that a dead one holds up none but this list."""
-        steps, given = catalog.listing(accept(ListTablesRequest, request)), None
+        """List the tables of all catalogs, each on its own threads, so that a dead one delays only this list."""
+        steps = catalog.listing(accept(ListTablesRequest, request))
+        page: Any = None
         try:
             while True:
-                step = steps.send(given)
-                given = await self._work.run(step.mount, step.call)
+                step = steps.send(page)
+                page = await self._threads.run(step.mount, step.call)
         except StopIteration as done:
-            found: ListTablesResponse = done.value
-            return found
+            response: ListTablesResponse = done.value
+            return response
 
     async def _query(
         self,
@@ -90,29 +91,29 @@ class LanceDialect:
         send: Send,
     ) -> None:
         if downloads.wants_json(scope["headers"]):
-            await send_answer(send, await self._work.run(mount, _query_as_json, catalog, request))
+            await send_answer(send, await self._threads.run(mount, _query_as_json, catalog, request))
         else:
-            outflow = await self._work.run(mount, _begin_query, catalog, request)
-            await downloads.send_rows(outflow, self._work, mount, receive, send)
+            stream = await self._threads.run(mount, _begin_query, catalog, request)
+            await downloads.send_rows(stream, self._threads, mount, receive, send)
 
     async def _upload(
         self, route: LanceRoute, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
     ) -> EncodedAnswer:
-        """Let the catalog read what the client sends, while it is sent."""
-        inflow = UploadStream()
-        answer = self._work.upload(mount, _take_in, route, catalog, request, inflow)
-        filling = asyncio.ensure_future(inflow.fill(receive, self._most))
+        """Let the catalog read the body while the client sends it."""
+        stream = UploadStream()
+        result = self._threads.upload(mount, _insert, route, catalog, request, stream)
+        filling = asyncio.ensure_future(stream.fill(receive, self._most))
         try:
-            await asyncio.wait((answer, filling), return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                await asyncio.wait({answer}, timeout=self._work.deadline(mount))
-            if not answer.done():
-                raise self._work.late(mount)
-            return answer.result()
+            await asyncio.wait((result, filling), return_when=asyncio.FIRST_COMPLETED)
+            if not result.done():
+                await asyncio.wait({result}, timeout=self._threads.deadline(mount))
+            if not result.done():
+                raise self._threads.late_error(mount)
+            return result.result()
         finally:
             filling.cancel()
-            # Whatever ended it here, a thread that still reads must not wait for ever.
-            inflow.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
+            # Whatever ended this, a thread that still reads must not wait for ever.
+            stream.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
     def _view(self, principal: Principal) -> View:
         who = principal.name, principal.admin
@@ -125,8 +126,8 @@ class LanceDialect:
         return view
 
 
-def _found(scope: Scope) -> tuple[LanceRoute, Match]:
-    """The operation of a path. Names may hold an encoded slash, so the path is read as it came."""
+def _find_route(scope: Scope) -> tuple[LanceRoute, Match]:
+    """Return the operation of a path, as it was sent: names may hold an encoded slash."""
     raw: bytes = scope["raw_path"]
     match = lance.match(raw[len(scope["root_path"].encode()) :].decode(errors="surrogateescape"))
     if not match.methods:
@@ -139,7 +140,7 @@ def _found(scope: Scope) -> tuple[LanceRoute, Match]:
 
 
 def _mount(route: LanceRoute, request: Mapping[str, Any]) -> str | None:
-    """The catalog that a request is for: the first name of its identifier, or of the first one in a batch."""
+    """Return the catalog that a request is for: the first name of its identifier, or of the first one in a batch."""
     id_ = request.get("id") if route.has_id else _first_id(request)
     if not isinstance(id_, list) or not id_ or not isinstance(id_[0], str):
         return None
@@ -163,11 +164,11 @@ def _listed(request: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _ask(route: LanceRoute, catalog: View, request: Mapping[str, Any]) -> EncodedAnswer:
-    return written(route, getattr(catalog, route.operation)(request))
+    return encode_answer(route, getattr(catalog, route.operation)(request))
 
 
-def _take_in(route: LanceRoute, catalog: View, request: Mapping[str, Any], inflow: UploadStream) -> EncodedAnswer:
-    return written(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(inflow)))
+def _insert(route: LanceRoute, catalog: View, request: Mapping[str, Any], stream: UploadStream) -> EncodedAnswer:
+    return encode_answer(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(stream)))
 
 
 def _begin_query(catalog: View, request: Mapping[str, Any]) -> downloads.DownloadStream:

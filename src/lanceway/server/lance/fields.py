@@ -1,4 +1,4 @@
-"""A request's fields, from where the protocol puts them: path, query, body and headers."""
+"""The fields of a request, read from its path, query, body and headers."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def read_query(query: bytes) -> list[tuple[str, str]]:
 
 
 def read_delimiter(pairs: Sequence[tuple[str, str]]) -> str:
-    given = [value for name, value in pairs if name == _DELIMITER]
-    if given and not given[-1]:
+    delimiters = [value for name, value in pairs if name == _DELIMITER]
+    if delimiters and not delimiters[-1]:
         raise InvalidInputError(
             "The query has an empty delimiter. Leave it out for '$', or give at least one character."
         )
-    return given[-1] if given else lance.DELIMITER
+    return delimiters[-1] if delimiters else lance.DELIMITER
 
 
 def read_id(route: LanceRoute, match: Match, delimiter: str) -> list[str] | None:
-    """The identifier in the path; None for the operations that have none."""
+    """Return the identifier in the path; None for operations without one."""
     if not route.has_id or match.id is None:
         return None
     return list(_identifier(match.id, delimiter))
@@ -62,15 +62,15 @@ def collect(
     body: object,
     headers: Iterable[tuple[bytes, bytes]],
 ) -> dict[str, Any]:
-    """The fields of the request: the query beats the body, and the path beats both or must agree."""
+    """Collect the fields of a request: the query beats the body, and the path beats both or must agree."""
     fields = _of_body(route, body)
-    # Who asks is told by the headers, and is known by now. What a body says of it goes no further.
+    # The headers say who asks, and are verified by now. What a body claims is dropped.
     fields.pop("identity", None)
     fields.update(lance.read_query(route, pairs))
     options.check(fields.get("storage_options"))
     if route.has_id:
-        given = fields.get("id")
-        if given is not None and not lance.is_same_id(given, match.id or "", delimiter):
+        body_id = fields.get("id")
+        if body_id is not None and not lance.is_same_id(body_id, match.id or "", delimiter):
             raise InvalidInputError(
                 "The id in the body is not the one in the path. Leave it out of the body, or make them the same."
             )
@@ -79,9 +79,9 @@ def collect(
         if fields.get("index_name") not in (None, match.index_name):
             raise InvalidInputError("The index_name in the body is not the one in the path.")
         fields["index_name"] = match.index_name
-    told = merged(fields.get("context"), headers)
-    if told is not None:
-        fields["context"] = told
+    context = merge_context(fields.get("context"), headers)
+    if context is not None:
+        fields["context"] = context
     return fields
 
 
@@ -105,7 +105,7 @@ def _kind(body: object) -> str:
 
 PREFIX = "header."
 # What every client sends, what a proxy adds, what is a credential, what describes one body.
-_KEPT_HERE = frozenset(
+_NOT_FORWARDED = frozenset(
     {
         "accept",
         "authorization",
@@ -143,51 +143,53 @@ _KEPT_HERE = frozenset(
         "x-request-id",
     }
 )
-_KEPT_FAMILIES = ("accept-", "access-control-", "content-", "if-", "proxy-", "sec-", "x-forwarded-")
+_NOT_FORWARDED_PREFIXES = ("accept-", "access-control-", "content-", "if-", "proxy-", "sec-", "x-forwarded-")
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]{0,4096}")
 _MOST = 64
 
 
-def _passes(name: str) -> bool:
-    return name not in _KEPT_HERE and not name.startswith(_KEPT_FAMILIES)
+def _is_forwarded(name: str) -> bool:
+    return name not in _NOT_FORWARDED and not name.startswith(_NOT_FORWARDED_PREFIXES)
 
 
 def from_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """What of a request's headers is for the catalog."""
-    found: dict[str, str] = {}
+    """Return the headers that are for the catalog, as entries of a context."""
+    entries: dict[str, str] = {}
     for raw, value in headers:
         key = _key_of(raw)
         if key is not None:
-            found[key] = value.decode("latin-1")
-    return found
+            entries[key] = value.decode("latin-1")
+    return entries
 
 
 @lru_cache(1024)  # every request of a client has the same names
 def _key_of(raw: bytes) -> str | None:
-    """The entry that a header is kept as; None for one that ends here."""
+    """Return a header's key in the context; None for one that the catalog does not get."""
     name = raw.decode("latin-1")
-    return PREFIX + name if _passes(name) else None
+    return PREFIX + name if _is_forwarded(name) else None
 
 
-def merged(given: object, headers: Iterable[tuple[bytes, bytes]]) -> Any:
-    """The request's context. A header that was sent beats an entry that says so, and no entry names a credential."""
+def merge_context(context: object, headers: Iterable[tuple[bytes, bytes]]) -> Any:
+    """Merge the headers into the body's context. A header beats an entry of its name; credentials are left out."""
     sent = from_headers(headers)
-    if not isinstance(given, Mapping):
-        return given if given is not None else sent or None
-    kept = {key: value for key, value in given.items() if not _is_header(key) or _passes(key[len(PREFIX) :].lower())}
-    return {**kept, **sent}
+    if not isinstance(context, Mapping):
+        return context if context is not None else sent or None
+    entries = {
+        key: value for key, value in context.items() if not _is_header(key) or _is_forwarded(key[len(PREFIX) :].lower())
+    }
+    return {**entries, **sent}
 
 
 def to_headers(context: Mapping[str, str] | None) -> list[tuple[bytes, bytes]]:
-    """The headers that an answer's context asks for; one that cannot be sent stays in the body alone."""
+    """Return the headers that an answer's context asks for; one that cannot be sent stays in the body alone."""
     if not context:
         return []
     named = ((key[len(PREFIX) :].lower(), value) for key, value in context.items() if _is_header(key))
     fit = (
         (name.encode(), value.encode("latin-1"))
         for name, value in named
-        if _passes(name) and _NAME.fullmatch(name) and _VALUE.fullmatch(value)
+        if _is_forwarded(name) and _NAME.fullmatch(name) and _VALUE.fullmatch(value)
     )
     return list(fit)[:_MOST]
 

@@ -49,7 +49,7 @@ ERROR = {
 
 
 def document(root_path: str) -> bytes:
-    """The whole description, as JSON."""
+    """Return the whole description, as JSON."""
     return msgspec.json.encode({**_description(), "servers": [{"url": f"{root_path}/lance"}]})
 
 
@@ -69,34 +69,34 @@ def _description() -> dict[str, Any]:
 
 
 def _responses() -> dict[str, type[BaseModel]]:
-    """What each operation answers with, where that is a model."""
-    found = {name: get_type_hints(getattr(LanceNamespace, name), vars(lance_namespace))["return"] for name in REQUESTS}
-    return {name: type_ for name, type_ in found.items() if isinstance(type_, type) and issubclass(type_, BaseModel)}
+    """Return the response model of each operation that has one."""
+    hints = {name: get_type_hints(getattr(LanceNamespace, name), vars(lance_namespace))["return"] for name in REQUESTS}
+    return {name: type_ for name, type_ in hints.items() if isinstance(type_, type) and issubclass(type_, BaseModel)}
 
 
 def _schemas() -> tuple[Mapping[tuple[str, str], Any], dict[str, Any]]:
-    """A reference to the schema of each operation's request and response, and the schemas themselves."""
-    asked = {(name, "validation"): model for name, model in REQUESTS.items()}
-    told = {(name, "serialization"): model for name, model in _responses().items()}
-    models = {(model, mode) for (_, mode), model in {**asked, **told}.items()}
+    """Return a reference to the schema of each operation's request and response, and the schemas."""
+    requests = {(name, "validation"): model for name, model in REQUESTS.items()}
+    responses = {(name, "serialization"): model for name, model in _responses().items()}
+    models = {(model, mode) for (_, mode), model in {**requests, **responses}.items()}
     refs, document = models_json_schema(
         sorted(models, key=lambda item: (item[0].__name__, item[1])),  # type: ignore[arg-type]
         ref_template="#/components/schemas/{model}",
     )
-    by_operation = {key: refs[(model, key[1])] for key, model in {**asked, **told}.items()}  # type: ignore[index]
+    by_operation = {key: refs[(model, key[1])] for key, model in {**requests, **responses}.items()}  # type: ignore[index]
     return by_operation, document["$defs"]
 
 
 def _operation(route: LanceRoute, refs: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    told = {
+    operation = {
         "operationId": "".join(word.capitalize() for word in route.operation.split("_")),
         "tags": [route.parts[1]],
         "parameters": _parameters(route),
         "responses": {str(route.status): _success(route, refs), **errors()},
     }
     if route.body is not Body.NONE:
-        told["requestBody"] = {"required": route.body is Body.ARROW, "content": _content(route, refs)}
-    return told
+        operation["requestBody"] = {"required": route.body is Body.ARROW, "content": _content(route, refs)}
+    return operation
 
 
 def _parameters(route: LanceRoute) -> list[dict[str, Any]]:
@@ -137,6 +137,6 @@ def _success(route: LanceRoute, refs: Mapping[tuple[str, str], Any]) -> dict[str
 
 
 def errors() -> dict[str, Any]:
-    """What every operation may be refused with."""
+    """Return the error responses that every operation has."""
     content = {lance.JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {str(status): {"description": text, "content": content} for status, text in sorted(_REFUSALS.items())}

@@ -1,6 +1,6 @@
-"""What an answer tells of storage: where it is and how to talk to it, never the server's own keys.
+"""Storage options that may leave the server: where storage is and how to reach it, never the server's own keys.
 
-An allow-list, since the names of options are not ours: what is not known to be harmless stays here.
+An allow-list, since the names of options are not ours: an option that is not known to be harmless is removed.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _HARMLESS = frozenset(
 _CLOUDS = ("aws_", "azure_storage_", "azure_", "google_", "gcs_", "oss_", "cos_")
 
 
-def disclosed(options: Mapping[str, str] | None) -> dict[str, str] | None:
-    """The options that a client may know."""
+def safe_options(options: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return the options that a client may know."""
     if options is None:
         return None
     return {key: value for key, value in options.items() if _is_harmless(key, value)}
 
 
 def without_secrets(answer: Answer) -> Answer:
-    """An answer whose storage options, however deep they stand, are those that a client may know. It is not changed."""
+    """Return a copy of an answer whose storage options, at any depth, are those that a client may know."""
     return cast("Answer", _safe(answer))
 
 
@@ -70,22 +70,22 @@ def _safe(value: Any) -> Any:
 
 
 def _safe_field(name: object, value: Any) -> Any:
-    return disclosed(value) if name == _OPTIONS and isinstance(value, Mapping) else _safe(value)
+    return safe_options(value) if name == _OPTIONS and isinstance(value, Mapping) else _safe(value)
 
 
 @cache
 def _places(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of a model that are storage options, or hold a model that has some."""
+    """Return the fields of a model that are storage options, or hold a model that has some."""
     return tuple(name for name, field in model.model_fields.items() if _leads_there(name, field.annotation, {model}))
 
 
-def _leads_there(name: str, annotation: Any, seen: set[type[BaseModel]]) -> bool:
+def _leads_there(name: str, annotation: Any, visited: set[type[BaseModel]]) -> bool:
     if name == _OPTIONS:
         return True
     for model in _models(annotation):
-        if model not in seen:  # a full text query may hold others of its kind
-            seen.add(model)
-            if any(_leads_there(inner, field.annotation, seen) for inner, field in model.model_fields.items()):
+        if model not in visited:  # a full text query may hold others of its kind
+            visited.add(model)
+            if any(_leads_there(inner, field.annotation, visited) for inner, field in model.model_fields.items()):
                 return True
     return False
 

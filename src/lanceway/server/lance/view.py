@@ -1,4 +1,4 @@
-"""What the server sees of its tree for one who asks: all of it, but no secret of its storage."""
+"""The tree of catalogs as the server shows it to a principal: without the secrets of its storage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lanceway.server.lance.safe_options import without_secrets
 
 
 class View(Forwarder):
-    """The one way by which dialects ask: whatever a catalog answers, its storage options are safe to be sent."""
+    """The catalog that dialects use: storage options in its answers are safe to send."""
 
     def __init__(self, tree: FederatedCatalog) -> None:
         self._tree = tree
@@ -22,13 +22,13 @@ class View(Forwarder):
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         return without_secrets(carry_out(self._tree, operation, request, *data))
 
-    def glance(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer, if it can be had without any wait."""
-        answer = self._tree.glance(operation, names, fields)
-        return None if answer is None else without_secrets(answer)
+    def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the answer if it needs no waiting, else None."""
+        response = self._tree.glance(operation, names, fields)
+        return None if response is None else without_secrets(response)
 
     def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
-        """The tables of all catalogs, step by step."""
+        """List the tables of all catalogs, step by step."""
         return self._tree.listing(request)
 
     def namespace_id(self) -> str:
