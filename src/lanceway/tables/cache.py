@@ -63,7 +63,8 @@ def _forget_all() -> None:
     _kept = _Kept()
 
 
-os.register_at_fork(after_in_child=_forget_all)
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 def read_at(table: Table, *, version: int | None = None, branch: str | None = None) -> lance.LanceDataset:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -36,11 +36,15 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 
-if TYPE_CHECKING:
-    from lanceway.tables.dataset import Table
-
 # Everything that pylance and pyarrow raise (their own classes derive from these).
 FOREIGN = (OSError, ValueError, RuntimeError, KeyError, TypeError, NotImplementedError, OverflowError)
+
+
+class HasName(Protocol):
+    """What a message can be about: a table, which `tables.dataset` defines."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class ErrorRow(NamedTuple):
@@ -146,7 +150,7 @@ _ADVICE = {
 
 
 @contextmanager
-def translated(table: Table, operation: str) -> Iterator[None]:
+def translated(table: HasName, operation: str) -> Iterator[None]:
     """Around a foreign call: what it raises becomes the contract's error for what happened."""
     try:
         yield
@@ -154,7 +158,7 @@ def translated(table: Table, operation: str) -> Iterator[None]:
         raise translate(table, operation, error) from _cause(error)
 
 
-def translate(table: Table, operation: str, error: BaseException) -> LanceNamespaceError:
+def translate(table: HasName, operation: str, error: BaseException) -> LanceNamespaceError:
     text = str(error)
     client = _CLIENT.search(text)
     if client is not None:
