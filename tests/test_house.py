@@ -43,7 +43,7 @@ def test_pins_name_versions_and_no_places() -> None:
 
 def test_the_bare_install_is_light() -> None:
     base = {named(row) for row in PROJECT["project"]["dependencies"]}
-    assert base == {"lance-namespace", "obstore", "pyarrow", "pylance", "rich", "tenacity", "typer"}
+    assert base == {"lance-namespace", "obstore", "pyarrow", "pylance", "rich", "tenacity", "typer", "urllib3"}
 
 
 def test_the_extras_that_are_promised_exist() -> None:

@@ -29,6 +29,7 @@ HEAVY = (
     "starlette",
     "tenacity",
     "typer",
+    "urllib3",
 )
 # Thirty or so of the standard library, and a handful of our own. A hundred would be something new and large.
 FEW = 60

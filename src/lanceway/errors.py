@@ -15,11 +15,11 @@
     ├── TableVersionNotFoundError            11
     ├── TableColumnNotFoundError             12
     ├── InvalidInputError                    13  the request itself is wrong
-    ├── ConcurrentModificationError          14  somebody was faster; ask again
+    ├── ConcurrentModificationError          14  another writer was faster; ask again
     ├── PermissionDeniedError                15
     ├── UnauthenticatedError                 16
     ├── ServiceUnavailableError              17
-    ├── InternalError                        18  nobody's fault but ours, or an unreadable answer
+    ├── InternalError                        18  a fault of ours, or an unreadable answer
     ├── InvalidTableStateError               19  the table is there but cannot be used so
     ├── TableSchemaValidationError           20  the data does not fit the table
     ├── ThrottlingError                      21
@@ -29,6 +29,10 @@
 No other exception leaves a catalog: a foreign one is caught by name around the one foreign
 call and becomes the code that its meaning has.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 from lance_namespace.errors import (
     ConcurrentModificationError,
@@ -63,6 +67,7 @@ from lance_namespace.errors import (
 __all__ = [
     "ConcurrentModificationError",
     "ErrorCode",
+    "ErrorInfo",
     "InternalError",
     "InvalidInputError",
     "InvalidTableStateError",
@@ -89,3 +94,24 @@ __all__ = [
     "UnsupportedOperationError",
     "from_error_code",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """What an HTTP answer says of an error beside its code and message.
+
+    The classes above are the contract's, so these are attributes of the error itself: `error.request_id`.
+    """
+
+    status: int | None = None
+    request_id: str | None = None
+    retry_after: float | None = None  # seconds
+
+    @classmethod
+    def of(cls, error: BaseException) -> ErrorInfo:
+        """Return what is known of an error; nothing for one that no HTTP answer brought."""
+        return cls(*(getattr(error, name, None) for name in ("status", "request_id", "retry_after")))
+
+    def attach(self, error: LanceNamespaceError) -> None:
+        """Set the attributes of an error. They are pickled with it."""
+        vars(error).update(status=self.status, request_id=self.request_id, retry_after=self.retry_after)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from lanceway.errors import ServiceUnavailableError
-from lanceway.wire import pool
+from lanceway.wire import transport
 from lanceway.wire.http import Client
 from tests.wire.client_helpers import CHANGE, READ
 from tests.wire.keeping_server import ANSWER, Keeping, keeping
@@ -26,7 +26,7 @@ def server() -> Iterator[Keeping]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(pool, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: clock.now))
     return clock
 
 
@@ -41,10 +41,10 @@ def test_a_connection_is_used_again(server: Keeping, connect: Connect) -> None:
 def test_one_that_rested_too_long_is_not(server: Keeping, connect: Connect, clock: SimpleNamespace) -> None:
     client = connect(server.uri)
     client.send(CHANGE)
-    clock.now += pool.IDLE_SECONDS - 0.1
+    clock.now += transport.IDLE_SECONDS - 0.1
     client.send(CHANGE)
     assert len(server.threads) == 1
-    clock.now += pool.IDLE_SECONDS
+    clock.now += transport.IDLE_SECONDS
     client.send(CHANGE)
     assert len(server.threads) == 2
     server.threads[0].join(10)
@@ -58,7 +58,7 @@ def test_others_that_rested_too_long_are_closed_beside(
     downloads = [client.stream(READ) for _ in range(3)]
     assert [b"".join(download) for download in downloads] == [b"kept"] * 3
     for _ in range(3):
-        clock.now += pool.IDLE_SECONDS / 2
+        clock.now += transport.IDLE_SECONDS / 2
         client.send(READ)
     for thread in server.threads[:2]:
         thread.join(10)
@@ -86,7 +86,7 @@ def test_an_answer_that_was_left_does_not_answer_the_next_request(server: Keepin
 
 
 def test_there_are_only_so_many(server: Keeping, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_CONNECTIONS", 2)
+    monkeypatch.setattr(transport, "_CONNECTIONS", 2)
     client = connect(server.uri, timeout=0.2, retries=0)
     held = [client.stream(READ) for _ in range(2)]
     with pytest.raises(ServiceUnavailableError, match="are in use") as refused:
@@ -98,23 +98,13 @@ def test_there_are_only_so_many(server: Keeping, connect: Connect, monkeypatch: 
 
 
 def test_one_that_cannot_be_made_takes_no_place(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_CONNECTIONS", 2)
+    monkeypatch.setattr(transport, "_CONNECTIONS", 2)
     with keeping() as gone:
         pass
     client = connect(gone.uri, timeout=5, retries=0)
     for _ in range(3):
         with pytest.raises(ServiceUnavailableError, match="cannot be reached"):
             client.send(CHANGE)
-
-
-def test_only_some_are_kept(server: Keeping, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_IDLE", 1)
-    client = connect(server.uri)
-    for download in [client.stream(READ) for _ in range(3)]:
-        assert b"".join(download) == b"kept"
-    for thread in server.threads[1:]:
-        thread.join(10)
-    assert [thread.is_alive() for thread in server.threads] == [True, False, False]
 
 
 def test_closing_lets_a_request_end_and_keeps_nothing(server: Keeping, connect: Connect) -> None:

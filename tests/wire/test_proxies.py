@@ -16,9 +16,9 @@ import pytest
 import trustme
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
-from lanceway.wire.connections import read_address
 from lanceway.wire.http import Client
-from lanceway.wire.proxies import way_to
+from lanceway.wire.settings import read_address
+from lanceway.wire.transport import proxy_to
 from tests.servers import faults as fake
 from tests.servers.faults import Faults
 from tests.wire.client_helpers import CHANGE, OK, READ
@@ -142,14 +142,15 @@ def test_a_tunnel_that_is_refused_leads_nowhere(
 def test_a_proxy_that_cannot_be_used_is_refused(environment: pytest.MonkeyPatch, scheme: str, proxy: str) -> None:
     environment.setenv(f"{scheme.upper()}_PROXY", proxy)
     with pytest.raises(InvalidInputError, match="NO_PROXY") as refused:
-        way_to(read_address(f"{scheme}://catalog.example.com"))
+        proxy_to(read_address(f"{scheme}://catalog.example.com"))
     assert "hush" not in str(refused.value)
 
 
 def test_a_password_is_not_shown(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("HTTP_PROXY", "proxy.example.com:3128")
     environment.setenv("HTTPS_PROXY", "http://me:hush@proxy.example.com:3128")
-    plain, secret = (way_to(read_address(f"{scheme}://catalog.example.com")) for scheme in ("http", "https"))
-    assert plain.proxy == secret.proxy == read_address("http://proxy.example.com:3128")
-    assert (plain.prefix, secret.prefix) == ("http://catalog.example.com", "")
+    plain, secret = (proxy_to(read_address(f"{scheme}://catalog.example.com")) for scheme in ("http", "https"))
+    assert plain is not None
+    assert secret is not None
+    assert plain.address == secret.address == read_address("http://proxy.example.com:3128")
     assert base64.b64encode(b"me:hush").decode() not in repr(secret)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -59,6 +60,28 @@ def test_a_large_body_arrives_whole(faults: Faults, connect: Connect) -> None:
     client.send(Request("insert", "POST", "/", content=ROWS))
     client.send(sending(Parts(b"", ROWS, b"", b"end")))
     assert [(seen.body, seen.whole) for seen in faults.seen] == [(ROWS, True), (ROWS + b"end", True)]
+
+
+@pytest.mark.parametrize("content", [ROWS * 10, Parts(ROWS * 10)], ids=["bytes", "parts"])
+def test_a_body_is_sent_for_as_long_as_the_server_reads(connect: Connect, content: bytes | Parts) -> None:
+    """The time for a connection is not the time for what is sent on it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection, connection.makefile("rb") as reading:
+                time.sleep(1)
+                size = 0
+                while size < len(ROWS) * 10:
+                    size += len(reading.read1())
+                connection.sendall(OK)
+
+        server = threading.Thread(target=serve)
+        server.start()
+        uri = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        client = connect(uri, connect_timeout=0.3, timeout=20, retries=0)
+        assert client.send(Request("insert", "POST", "/", content=content)).status == 200
+        server.join()
 
 
 def test_no_body_has_no_length_unless_one_is_expected(faults: Faults, connect: Connect) -> None:

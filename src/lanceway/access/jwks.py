@@ -14,8 +14,8 @@ from typing import Any
 
 from lanceway.config import read_settings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.wire.connections import SETTINGS, read_address
-from lanceway.wire.failures import Lost
+from lanceway.wire.errors import Lost
+from lanceway.wire.settings import SETTINGS, read_address
 from lanceway.wire.transport import Transport
 
 FRESH = 300.0  # seconds for which keys are used without another look

@@ -3,10 +3,10 @@
 A value comes from `lanceway.toml`, is overridden by the environment, and that by an argument.
 Nothing else in the package reads `os.environ`.
 
-    rows      a setting, and how given values are read by its row
-    sources   the file and the environment
-    roots     `[namespaces.NAME]`: root namespaces under the names that a tool gives them
-    serving   `[server]` and `[catalogs.NAME]`: the server, and what it mounts
+    settings    a setting as a row, and how given values are read by it
+    files       the file and the environment
+    namespaces  `[namespaces.NAME]`: root namespaces under the names that a tool gives them
+    server      `[server]` and `[catalogs.NAME]`: the server, and what it mounts
 """
 
 from lanceway.config.files import (
@@ -16,6 +16,7 @@ from lanceway.config.files import (
     hide_spark_traceback,
     java,
     lake,
+    proxy,
     quiet_lance,
     share_metrics,
     spark_buffer,
@@ -44,6 +45,7 @@ __all__ = [
     "lake",
     "namespace",
     "namespaces",
+    "proxy",
     "quiet_lance",
     "read_settings",
     "redacted",

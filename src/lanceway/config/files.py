@@ -143,6 +143,15 @@ def variable(name: str) -> str | None:
     return os.environ.get(name)
 
 
+def proxy(scheme: str, host: str) -> str | None:
+    """Return the proxy for a scheme and a `host:port`: `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY`, less `NO_PROXY`."""
+    from urllib.request import getproxies, proxy_bypass
+
+    proxies = getproxies()
+    named = proxies.get(scheme) or proxies.get("all")
+    return named if named and not proxy_bypass(host) else None
+
+
 def quiet_lance() -> None:
     """Keep pylance's warnings off the terminal, unless `LANCE_LOG` is set. It reads this when first imported."""
     os.environ.setdefault("LANCE_LOG", "error")

@@ -17,8 +17,8 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 from lanceway.errors import InternalError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.wire.connections import read_address
-from lanceway.wire.failures import Lost, lost
+from lanceway.wire.errors import Lost, lost
+from lanceway.wire.settings import read_address
 from lanceway.wire.transport import Transport
 
 AUTHORIZATION, API_KEY = "authorization", "x-api-key"

@@ -7,21 +7,22 @@ since it could carry a token to somebody else.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import weakref
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from lanceway.errors import InternalError, LanceNamespaceError
+from lanceway.errors import ErrorInfo, InternalError, LanceNamespaceError
 from lanceway.wire import retries
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, Credentials
-from lanceway.wire.connections import SETTINGS, check, check_headers, checked_uri, read_address
-from lanceway.wire.failures import Failed, Lost, lost
-from lanceway.wire.messages import Download, HttpAnswer, OneShotBody, Request
+from lanceway.wire.errors import Failed, Lost, lost
+from lanceway.wire.lance import REQUEST_ID
 from lanceway.wire.retries import Repeat
+from lanceway.wire.settings import SETTINGS, check, check_headers, checked_uri, read_address
 from lanceway.wire.transport import Response, Transport
 
 __all__ = ["SETTINGS", "Client", "Download", "HttpAnswer", "OneShotBody", "Request", "check_headers", "checked_uri"]
@@ -36,6 +37,73 @@ _SHORTEST_SECRET = 4
 _WHO = frozenset({AUTHORIZATION, API_KEY})
 # Iceberg catalogs answer 419 where a token has run out.
 _UNAUTHENTICATED = frozenset({401, 419})
+
+
+# -- messages ------------------------------------------------------------------------------------
+
+
+class OneShotBody(Protocol):
+    """A body that can be sent once. `started` says whether its first bytes were asked for."""
+
+    started: bool
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    what: str  # for messages: "describe_table of team.orders"
+    method: str
+    path: str  # below the server's address, percent-encoded
+    query: Sequence[tuple[str, str]] = field(default=(), repr=False)  # may hold secrets, as may the rest
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # names in lower case
+    content: bytes | OneShotBody | None = field(default=None, repr=False)
+    repeat: Repeat = Repeat.UNSENT
+
+    @property
+    def can_be_sent(self) -> bool:
+        return self.content is None or isinstance(self.content, bytes) or not self.content.started
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    status: int
+    headers: Mapping[str, str] = field(repr=False)  # names in lower case
+    content: bytes = field(repr=False)
+
+    @property
+    def request_id(self) -> str | None:
+        return self.headers.get(REQUEST_ID)
+
+    def json(self) -> Any:
+        """What it holds, read. Raises ValueError where that is no JSON, or nested too deep to be read."""
+        try:
+            return json.loads(self.content)
+        except RecursionError as error:
+            raise ValueError("The JSON is nested too deep.") from error
+
+
+class Download:
+    """The body of an answer on its way. It holds a connection until it is read to its end or closed."""
+
+    def __init__(self, what: str, uri: str, response: Response) -> None:
+        self.what, self.uri = what, uri
+        self.headers = response.headers
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._response
+        except Lost as error:
+            raise lost(self.what, self.uri, error, changes=False).error from error.__cause__
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._response.close()
+
+
+# -- the client ----------------------------------------------------------------------------------
 
 Refuse = Callable[[Request, HttpAnswer], LanceNamespaceError]
 
@@ -132,9 +200,7 @@ class Client:
         answer = HttpAnswer(response.status, response.headers, _hidden(_beginning(response), response.sent))
         after = retries.retry_after(answer.headers.get("retry-after"))
         error = self._redirected(request, answer) if response.is_redirect else self._refuse(request, answer)
-        error.request_id = getattr(error, "request_id", None) or answer.request_id  # type: ignore[attr-defined]
-        error.retry_after = after  # type: ignore[attr-defined]
-        error.status = answer.status  # type: ignore[attr-defined]
+        ErrorInfo(answer.status, ErrorInfo.of(error).request_id or answer.request_id, after).attach(error)
         return Failed(error, arrived=True, status=answer.status, after=after)
 
     def _redirected(self, request: Request, answer: HttpAnswer) -> LanceNamespaceError:

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
 from tenacity.wait import wait_base, wait_random_exponential
 
-from lanceway.wire.failures import Failed
+from lanceway.wire.errors import Failed
 
 Result = TypeVar("Result")
 

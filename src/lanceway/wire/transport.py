@@ -1,32 +1,47 @@
-"""One exchange after another: a request is written, its answer read, and the connection kept for the next.
+"""One exchange after another on urllib3: write a request, read its answer, keep the connection for the next.
 
-It knows of bytes alone: neither of retries, nor of credentials, nor of what a status means. The standard library's
-client is used step by step, since each step fails in its own way: before there is a connection nothing was sent,
-and afterwards nobody knows.
+It knows bytes alone: no retries, no credentials, no meaning of a status. On top of urllib3 it tells apart what failed
+before there was a connection, when nothing was sent, from what failed afterwards, when the request may have arrived;
+and it takes no answer that was cut off for a short one.
 """
 
 from __future__ import annotations
 
+import base64
+import io
+import logging
+import socket
+import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, InvalidURL
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.errors import FirstHeaderLineIsContinuationDefect, InvalidHeaderDefect, MissingHeaderBodySeparatorDefect
+from http.client import HTTPException, HTTPResponse, RemoteDisconnected
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from lanceway.wire.connections import Address, tls
-from lanceway.wire.failures import Lost, Reason, broken
-from lanceway.wire.pool import Pool
-from lanceway.wire.proxies import ProxyRoute, way_to
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, PoolManager, ProxyManager, Retry
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ClosedPoolError, EmptyPoolError, HTTPError
 
-_PART = 64 * 1024
-_PIECE = 256 * 1024
+from lanceway import config
+from lanceway.errors import InvalidInputError
+from lanceway.wire.errors import Lost, Reason, broken, unreached
+from lanceway.wire.settings import Address, read_address, tls
+
+_CONNECTIONS = 100  # to one server at a time
+# Servers close an idle connection after five seconds or more: it must not be used in that very moment.
+IDLE_SECONDS = 4.0
+_PART = 64 * 1024  # bytes read at a time
+_PIECE = 256 * 1024  # bytes sent at a time: the time-out is for each piece
 _GZIP = frozenset({"gzip", "x-gzip"})
 _GZIP_BITS = 16 + zlib.MAX_WBITS
-# Methods for which no body is said, too.
-_WITH_BODY = frozenset({"PATCH", "POST", "PUT"})
 _SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
+_BROKEN_HEAD = (FirstHeaderLineIsContinuationDefect, InvalidHeaderDefect, MissingHeaderBodySeparatorDefect)
+# urllib3 repeats nothing: `retries` decides that.
+_ONCE = Retry(total=False, redirect=False)
 
 Content = bytes | Iterable[bytes] | None
 
@@ -34,15 +49,13 @@ Content = bytes | Iterable[bytes] | None
 class Response:
     """An answer whose body is still to be read. It holds a connection until it is read to its end or closed."""
 
-    def __init__(
-        self, pool: Pool, connection: HTTPConnection, answer: HTTPResponse, sent: Mapping[str, str], *, is_taken: bool
-    ) -> None:
-        """`sent`: the headers of the request; `is_taken`: the server took it whole."""
+    def __init__(self, pool: HTTPConnectionPool, response: BaseHTTPResponse, sent: Mapping[str, str]) -> None:
+        """`sent`: the headers of the request."""
         self.sent = sent
-        self.status = answer.status
-        self.headers = _joined(answer.headers.items())
-        self._answer, self._is_taken, self._is_read = answer, is_taken, False
-        self._held: tuple[Pool, HTTPConnection] | None = (pool, connection)
+        self.status = response.status
+        # Names in lower case; several headers of one name are a list in HTTP.
+        self.headers = {name.lower(): value for name, value in response.headers.itermerged()}
+        self._pool, self._response = pool, response
 
     @property
     def is_success(self) -> bool:
@@ -53,31 +66,28 @@ class Response:
         return self.status in _REDIRECTS
 
     def read(self) -> bytes:
-        """The whole body. Raises Lost."""
+        """Return the whole body. Raises Lost."""
         try:
             if self._is_compressed:
                 return b"".join(_decompressed(self._parts()))
-            try:
-                content = self._answer.read()
-            except (OSError, HTTPException) as error:
-                raise broken(error) from error
-            self._is_read = True
-            return content
+            return self._response.read()
+        except (HTTPError, OSError, HTTPException) as error:
+            raise broken(error) from error
         finally:
             self.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        """The body as it comes. Raises Lost."""
+        """Yield the body as it comes. Raises Lost."""
         try:
             yield from _decompressed(self._parts()) if self._is_compressed else self._parts()
         finally:
             self.close()
 
     def close(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            self._answer.close()
-            held[0].give_back(held[1], is_clean=self._is_taken and self._is_read)
+        """Give the connection back: to be used again if the body was read to its end."""
+        self._response.close()
+        self._response.release_conn()
+        _close_idle(self._pool)
 
     @property
     def _is_compressed(self) -> bool:
@@ -85,13 +95,10 @@ class Response:
 
     def _parts(self) -> Iterator[bytes]:
         try:
-            while part := self._answer.read1(_PART):
+            while part := self._response.read1(_PART):
                 yield part
-            if self._answer.length:  # else it has none, or came whole
-                raise IncompleteRead(b"", self._answer.length)
-        except (OSError, HTTPException) as error:
+        except (HTTPError, OSError, HTTPException) as error:
             raise broken(error) from error
-        self._is_read = True
 
 
 class Transport:
@@ -100,110 +107,239 @@ class Transport:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._headers = {"accept": "*/*", "accept-encoding": "gzip", "user-agent": f"lanceway/{version('lanceway')}"}
-        self._servers: dict[tuple[str, str, int], tuple[ProxyRoute, Pool]] = {}
+        self._pools: dict[tuple[str, str, int], HTTPConnectionPool] = {}
 
     def open(
         self, method: str, address: Address, target: str, headers: Mapping[str, str], content: Content = None
     ) -> Response:
-        """Send a request to an address's server, and give the answer. Raises Lost, and what `content` raises."""
-        way, pool = self._server(address)
-        connection = pool.take()
-        response = None
+        """Send a request to an address's server and return its answer. Raises Lost, and what `content` raises."""
+        pool = self._pool(address)
+        is_forwarded = pool.proxy is not None and address.scheme == "http"
+        sent = {**self._headers, **headers}
+        body: bytes | Iterator[bytes] | None
+        if content is None or (isinstance(content, bytes) and len(content) <= _PIECE):
+            body = content
+        else:
+            body = _pieces(content)
+            if isinstance(content, bytes):
+                sent["content-length"] = str(len(content))
         try:
-            _write_head(connection, method, way.prefix + target, {**self._headers, **way.headers, **headers}, content)
-            is_taken = _is_written(connection, content)
-            try:
-                answer = connection.getresponse()
-            except (OSError, HTTPException) as error:
-                raise broken(error) from error
-            response = Response(pool, connection, answer, headers, is_taken=is_taken)
-        finally:
-            if response is None:
-                pool.give_back(connection, is_clean=False)
-        return response
+            response = pool.urlopen(
+                method,
+                f"http://{address.netloc}{target}" if is_forwarded else target or "/",
+                body,
+                sent,
+                retries=_ONCE,
+                redirect=False,
+                assert_same_host=False,
+                pool_timeout=self._settings["timeout"],
+                preload_content=False,
+                decode_content=False,
+            )
+        except _BodyFailed as failed:
+            raise failed.error from failed.error.__cause__
+        except EmptyPoolError as error:
+            raise Lost(Reason.BUSY) from error
+        except ClosedPoolError:  # by another thread, just now
+            return self.open(method, address, target, headers, content)
+        except (HTTPError, OSError, HTTPException) as error:
+            raise broken(error) from error
+        except ValueError:
+            # Its text stays out: it may repeat a header, and with it a token.
+            raise Lost(Reason.UNWRITABLE) from None
+        return Response(pool, response, headers)
 
     def close(self) -> None:
-        for _, pool in list(self._servers.values()):
+        while self._pools:
+            _, pool = self._pools.popitem()
             pool.close()
 
-    def _server(self, address: Address) -> tuple[ProxyRoute, Pool]:
+    def _pool(self, address: Address) -> HTTPConnectionPool:
         key = (address.scheme, address.host, address.port)
-        found = self._servers.get(key)
-        if found is None:
-            way, given = way_to(address), self._settings
-            context = tls(given) if way.has_tls else None
-            pool = Pool(lambda: way.connection(given["connect_timeout"], context), given["timeout"])
+        pool = self._pools.get(key)
+        if pool is None:
             # No lock, which a fork could copy while it is held: of two that come at once, one gives way.
-            found = self._servers.setdefault(key, (way, pool))
-        return found
+            pool = self._pools.setdefault(key, _new_pool(address, self._settings))
+        return pool
 
 
-def _write_head(
-    connection: HTTPConnection, method: str, target: str, headers: Mapping[str, str], content: Content
-) -> None:
+# -- pools and proxies ---------------------------------------------------------------------------
+
+
+def _new_pool(address: Address, settings: Mapping[str, Any]) -> HTTPConnectionPool:
+    """Return a pool for a server: straight, or by the proxy that the environment names.
+
+    A proxy hands plain requests on, and is a tunnel for those with TLS. Raises InvalidInputError for one that cannot
+    be used.
+    """
+    proxy = proxy_to(address)
+    options: dict[str, Any] = {"timeout": settings["timeout"], "maxsize": _CONNECTIONS, "block": True}
+    if "https" in (address.scheme, proxy.address.scheme if proxy else ""):
+        options["ssl_context"] = tls(settings)
+        options["assert_hostname"] = None if settings["tls.assert_hostname"] else False
+    manager = (
+        PoolManager(**options)
+        if proxy is None
+        else ProxyManager(f"{proxy.address.scheme}://{proxy.address.netloc}", proxy_headers=proxy.headers, **options)
+    )
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
+    pool = manager.connection_from_host(address.host, address.port, address.scheme)
+    pool.conn_kw["connect_timeout"] = settings["connect_timeout"]
+    return pool
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    address: Address
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # a password, where it asks for one
+
+
+def proxy_to(address: Address) -> Proxy | None:
+    """Return the proxy that the environment names for an address, None for none."""
+    named = config.proxy(address.scheme, f"{address.host}:{address.port}")
+    if named is None:
+        return None
+    uri = named if "://" in named else f"http://{named}"
     try:
-        connection.putrequest(method, target, skip_host="host" in headers, skip_accept_encoding=True)
-        for name, value in headers.items():
-            connection.putheader(name, value)
-        if isinstance(content, bytes):
-            connection.putheader("content-length", str(len(content)))
-        elif content is not None:
-            connection.putheader("transfer-encoding", "chunked")
-        elif method in _WITH_BODY:
-            connection.putheader("content-length", "0")
-    except (ValueError, InvalidURL):
-        # Its text stays out: it may repeat a header, and with it a token.
-        raise Lost(Reason.UNWRITABLE) from None
+        proxy = read_address(uri)
+    except ValueError:
+        raise _unusable(address) from None
+    if address.scheme == proxy.scheme == "https":
+        raise _unusable(address)  # TLS inside TLS
+    parts = urlsplit(uri)
+    if parts.username is None:
+        return Proxy(proxy)
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return Proxy(proxy, {"proxy-authorization": f"Basic {base64.b64encode(login.encode()).decode()}"})
 
 
-def _is_written(connection: HTTPConnection, content: Content) -> bool:
-    """Whether the server took it whole. One that did not may have said why."""
-    if not _is_sent(connection.endheaders):
-        return False
-    return all(_is_sent(partial(connection.send, piece)) for piece in _pieces(content))
+def _unusable(address: Address) -> InvalidInputError:
+    # The proxy is not named: its address may hold a password.
+    return InvalidInputError(
+        f"The environment names a proxy for {address.scheme}:// that cannot be used. Give it as http://host:port, or "
+        f"list {address.host} in NO_PROXY."
+    )
 
 
-def _pieces(content: Content) -> Iterator[bytes | memoryview]:
-    """A body as it is sent. The time that a server has is for each piece."""
-    if isinstance(content, bytes):
-        yield from _slices(content)
-    elif content is not None:
-        for part in filter(None, content):  # an empty one would be the end
-            if len(part) <= _PIECE:
-                yield b"%x\r\n%b\r\n" % (len(part), part)
-                continue
-            yield b"%x\r\n" % len(part)
-            yield from _slices(part)
-            yield b"\r\n"
-        yield b"0\r\n\r\n"
+def _close_idle(pool: HTTPConnectionPool) -> None:
+    """Close the connections that have been idle for too long; urllib3 would keep them until they are needed."""
+    queue = pool.pool
+    if queue is None:  # closed
+        return
+    with queue.mutex:
+        for connection in queue.queue:
+            if isinstance(connection, _Connection) and connection.is_old:
+                connection.close()
 
 
-def _slices(data: bytes) -> Iterator[memoryview]:
-    view = memoryview(data)
-    return (view[start : start + _PIECE] for start in range(0, len(view), _PIECE))
+# -- connections ---------------------------------------------------------------------------------
 
 
-def _is_sent(write: Callable[[], None]) -> bool:
+class StrictResponse(HTTPResponse):
+    """The standard library's reader, made strict. Raises HTTPException where a head, a length or a chunk is not whole.
+
+    urllib3 reads by it, and would take half a head for a head.
+    """
+
+    def __init__(self, sock: socket.socket, debuglevel: int = 0, method: str | None = None) -> None:
+        super().__init__(sock, debuglevel, method)
+        self.fp = _Lines(self.fp.detach())
+
+    def begin(self) -> None:
+        super().begin()
+        if any(isinstance(defect, _BROKEN_HEAD) for defect in self.headers.defects):
+            raise HTTPException("the head of the answer cannot be read")
+        lengths = set(self.headers.get_all("content-length", ()))
+        if not self.chunked and lengths and (len(lengths) > 1 or not _is_number(lengths.pop())):
+            raise HTTPException("the answer does not say how long it is")
+
+
+class _Lines(io.BufferedReader):
+    """Its lines have an end. The standard library takes the end of all bytes for one, and half a head for a head."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(size)
+        if not line.endswith(b"\n") and (size is None or size < 0 or len(line) < size):
+            raise RemoteDisconnected("the server closed it in the middle of an answer")
+        return line
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+class _Connection(HTTPConnection):
+    """A connection that says whether it came about, and is not used again after a rest."""
+
+    response_class = StrictResponse
+
+    def __init__(self, *args: Any, connect_timeout: float, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._connect_timeout = connect_timeout
+        self._used = 0.0
+
+    def connect(self) -> None:
+        """Raise Lost where there is no connection: nothing was sent then."""
+        seconds, self.timeout = self.timeout, self._connect_timeout
+        try:
+            super().connect()
+        except (HTTPError, OSError, HTTPException) as error:
+            raise unreached(error) from error
+        finally:
+            self.timeout = seconds
+        self.sock.settimeout(seconds)
+
+    def getresponse(self) -> Any:
+        response = super().getresponse()
+        self._used = time.monotonic()
+        return response
+
+    @property
+    def is_old(self) -> bool:
+        return time.monotonic() - self._used >= IDLE_SECONDS
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it may be used again. urllib3 asks before it does."""
+        return not self.is_old and super().is_connected
+
+
+class _TlsConnection(_Connection, HTTPSConnection):
+    """Its twin for https."""
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _TlsConnection
+
+
+# -- bodies --------------------------------------------------------------------------------------
+
+
+class _BodyFailed(Exception):  # noqa: N818 - never leaves this module
+    """What went wrong in a request's body, which urllib3 must not blame on the server."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def _pieces(content: bytes | Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a body as it is sent."""
     try:
-        write()
-    except (BrokenPipeError, ConnectionResetError):
-        return False
-    except (OSError, HTTPException) as error:
-        raise broken(error) from error
-    return True
-
-
-def _joined(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by their names in lower case. Several of one name are a list in HTTP."""
-    found: dict[str, str] = {}
-    for name, value in headers:
-        key = name.lower()
-        found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
+        for part in (content,) if isinstance(content, bytes) else content:
+            view = memoryview(part)
+            for start in range(0, len(view), _PIECE):
+                yield view[start : start + _PIECE].tobytes()
+    except Exception as error:
+        raise _BodyFailed(error) from error
 
 
 def _decompressed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """What gzip made smaller, in as many members as it likes."""
+    """Yield what gzip made smaller, in as many members as it likes. urllib3 would take half of it for the whole."""
     member = None
     for part in parts:
         while part:
@@ -216,3 +352,13 @@ def _decompressed(parts: Iterable[bytes]) -> Iterator[bytes]:
             part = member.unused_data
     if member is not None and not member.eof:
         raise Lost(Reason.COMPRESSED)
+
+
+def _hide_query(record: logging.LogRecord) -> bool:
+    """Cut off the queries that urllib3 logs: they may hold secrets."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(arg.partition("?")[0] if isinstance(arg, str) else arg for arg in record.args)
+    return True
+
+
+logging.getLogger("urllib3.connectionpool").addFilter(_hide_query)

@@ -15,6 +15,7 @@ from lanceway.catalogs.contract.base import Catalog
 from lanceway.catalogs.iceberg.requests import IcebergCall, read, refused
 from lanceway.config import Setting
 from lanceway.errors import (
+    ErrorInfo,
     InternalError,
     InvalidInputError,
     NamespaceNotFoundError,
@@ -176,7 +177,7 @@ class IcebergConnection(Catalog):
         try:
             return self._ask(*args, **options)
         except InternalError as error:
-            if getattr(error, "status", None) != _BROKE_DOWN:
+            if ErrorInfo.of(error).status != _BROKE_DOWN:
                 raise
             return self._ask(*args, **options)
 

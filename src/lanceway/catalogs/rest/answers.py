@@ -11,7 +11,7 @@ from lance_namespace import LanceNamespace
 from pydantic import BaseModel, ValidationError
 
 from lanceway.catalogs.rest.storage import ON_STORAGE
-from lanceway.errors import ErrorCode, InternalError, LanceNamespaceError, from_error_code
+from lanceway.errors import ErrorCode, ErrorInfo, InternalError, LanceNamespaceError, from_error_code
 from lanceway.wire import http, lance
 from lanceway.wire.http import Request
 from lanceway.wire.lance import LanceRoute, Success
@@ -94,7 +94,7 @@ def refuse(request: Request, answer: http.HttpAnswer) -> LanceNamespaceError:
     request_id = answer.request_id or _instance(body)
     hint = _hint(request, code)
     error = from_error_code(code, f"{f'{said}. {hint}' if hint else said}{_id(request_id)}")
-    error.request_id = request_id and cleaned(request_id)  # type: ignore[attr-defined]
+    ErrorInfo(answer.status, request_id and cleaned(request_id)).attach(error)
     return error
 
 

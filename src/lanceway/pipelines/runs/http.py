@@ -13,6 +13,7 @@ import msgspec
 from lanceway import config as configuration
 from lanceway.errors import (
     ErrorCode,
+    ErrorInfo,
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
@@ -130,7 +131,7 @@ class ServedLedger:
         except PermissionDeniedError:
             return None
         except InvalidInputError as error:
-            if getattr(error, "status", None) == _NOT_FOUND:
+            if ErrorInfo.of(error).status == _NOT_FOUND:
                 return None
             raise
         key = None if found.process is None else f"{found.process}/"

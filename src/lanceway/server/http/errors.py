@@ -10,6 +10,7 @@ import msgspec
 
 from lanceway import errors
 from lanceway.errors import (
+    ErrorInfo,
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
@@ -74,7 +75,7 @@ def render(error: BaseException, request_id: str) -> Rendered:
             f"{request_id}; please report it."
         )
     code = code_of(error)
-    status = getattr(error, "status", None) or lance.STATUS[code]
+    status = ErrorInfo.of(error).status or lance.STATUS[code]
     body = _encoded(lance.error_body(str(error), code, request_id))
     headers = [
         (b"content-type", lance.JSON.encode()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lanceway.errors import InvalidInputError
-from lanceway.wire.connections import checked_uri, read_address
+from lanceway.wire.settings import checked_uri, read_address
 
 
 @pytest.mark.parametrize(

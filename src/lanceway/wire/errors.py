@@ -1,9 +1,8 @@
-"""What goes wrong between here and a server, before an answer can be read."""
+"""Exchanges with a server that fail before an answer can be read, and the errors they become."""
 
 from __future__ import annotations
 
 from enum import Enum
-from http.client import HTTPException
 
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, ServiceUnavailableError
 
@@ -22,7 +21,7 @@ class Reason(Enum):
     COMPRESSED = "the answer of {0} is compressed and cannot be read."
 
 
-# The request had no connection to travel on. All others may have arrived, as far as anybody here can tell.
+# The request had no connection to travel on. All others may have arrived, as far as a client can tell.
 _UNSENT = frozenset({Reason.BUSY, Reason.FAR, Reason.UNREACHABLE, Reason.UNWRITABLE})
 
 
@@ -50,18 +49,20 @@ class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised 
         self.after = after  # how many seconds the server asks to wait
 
 
-def unreached(error: OSError | HTTPException) -> Lost:
-    """There was no connection."""
-    return Lost(Reason.FAR) if isinstance(error, TimeoutError) else Lost(Reason.UNREACHABLE, _said(error))
+def unreached(error: Exception) -> Lost:
+    """Return how an exchange ended for which there was no connection."""
+    origin = _origin(error)
+    return Lost(Reason.FAR) if isinstance(origin, TimeoutError) else Lost(Reason.UNREACHABLE, _said(origin))
 
 
-def broken(error: OSError | HTTPException) -> Lost:
-    """There was a connection."""
-    return Lost(Reason.SILENT) if isinstance(error, TimeoutError) else Lost(Reason.CUT, _said(error))
+def broken(error: Exception) -> Lost:
+    """Return how an exchange ended that had a connection."""
+    origin = _origin(error)
+    return Lost(Reason.SILENT) if isinstance(origin, TimeoutError) else Lost(Reason.CUT, _said(origin))
 
 
 def lost(what: str, uri: str, error: Lost, *, changes: bool) -> Failed:
-    """What an exchange that broke off ends in. `changes`: the request was to change something."""
+    """Return the error of an exchange that broke off. `changes`: the request was to change something."""
     reason, arrived = error.reason, error.reason not in _UNSENT
     text = error.text(uri)
     if reason is Reason.UNWRITABLE:
@@ -72,5 +73,11 @@ def lost(what: str, uri: str, error: Lost, *, changes: bool) -> Failed:
     return Failed(ServiceUnavailableError(f"{what} failed: {text}{doubt}"), arrived=arrived)
 
 
-def _said(error: OSError | HTTPException) -> str:
+def _origin(error: BaseException) -> BaseException:
+    """Return the system's own error, which urllib3 wraps as a cause or as the last argument."""
+    inner = error.args[-1] if error.args and isinstance(error.args[-1], BaseException) else error.__cause__
+    return error if inner is None else _origin(inner)
+
+
+def _said(error: BaseException) -> str:
     return " ".join(str(error).split())[:_LONGEST].rstrip(".")
