@@ -1,4 +1,4 @@
-"""Where settings come from: `lanceway.toml`, and the environment, which nobody else reads."""
+"""Sources of settings: `lanceway.toml`, and the environment, which no other module reads."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ Section = dict[str, str]
 
 
 def config_file() -> Path | None:
-    """`$LANCEWAY_CONFIG`, else `./lanceway.toml`, else the one in the user's configuration folder."""
+    """Find the file: `$LANCEWAY_CONFIG`, else `./lanceway.toml`, else the one in the user's configuration folder."""
     named = os.environ.get("LANCEWAY_CONFIG")
     if named:
         if not Path(named).is_file():
-            raise InvalidInputError(f"LANCEWAY_CONFIG names {named!r}, but there is no such file. Mend it or unset it.")
+            raise InvalidInputError(
+                f"LANCEWAY_CONFIG names {named!r}, but there is no such file. Correct it or unset it."
+            )
         return Path(named)
     candidates = (Path(FILE_NAME), user_config_folder() / FILE_NAME)
     return next((path for path in candidates if path.is_file()), None)
@@ -51,7 +53,7 @@ def user_cache_folder() -> Path:
 
 
 def document(file: str | Path | None) -> tuple[Path | None, Mapping[str, object]]:
-    """What a file holds, the one that `config_file` finds if none is given; nothing if there is none."""
+    """Read a configuration file, by default the one that `config_file` finds; empty if there is no file."""
     path = Path(file) if file is not None else config_file()
     if path is None:
         return None, {}
@@ -65,23 +67,23 @@ def document(file: str | Path | None) -> tuple[Path | None, Mapping[str, object]
 
 
 def section(path: Path | None, content: Mapping[str, object], kind: str) -> Section:
-    """What stands under `[kind]`."""
-    found = content.get(kind, {})
-    if not isinstance(found, dict):
+    """Return the settings under `[kind]`, flat."""
+    entries = content.get(kind, {})
+    if not isinstance(entries, dict):
         raise InvalidInputError(f"{path}: {kind!r} must be a section: [{kind}].")
-    return dict(_flatten(found))
+    return dict(_flatten(entries))
 
 
 def sections(path: Path | None, content: Mapping[str, object], kind: str, example: str) -> dict[str, Section]:
-    """What stands under each `[kind.NAME]`."""
-    found = content.get(kind, {})
-    if not isinstance(found, dict) or not all(isinstance(entry, dict) for entry in found.values()):
+    """Return the settings under each `[kind.NAME]`, flat, by name."""
+    entries = content.get(kind, {})
+    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
         raise InvalidInputError(f"{path}: {kind!r} must hold sections such as [{kind}.{example}].")
-    return {name: dict(_flatten(entry)) for name, entry in found.items()}
+    return {name: dict(_flatten(entry)) for name, entry in entries.items()}
 
 
 def _flatten(entry: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """`[namespaces.x.storage] region = "…"` and `"storage.region" = "…"` mean the same."""
+    """Yield settings with dotted names: `[namespaces.x.storage] region` as `storage.region`."""
     for key, value in entry.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{prefix}{key}.")
@@ -92,32 +94,34 @@ def _flatten(entry: Mapping[str, object], prefix: str = "") -> Iterator[tuple[st
 # -- the environment -----------------------------------------------------------------------------
 
 
-def override(found: Section, kind: str) -> None:
-    """`LANCEWAY_SERVER__PORT` sets `port` of `[server]`; further `__` stand for dots."""
-    for _, rest, value in _variables(kind):
-        found[_key(rest)] = value
+def override(entries: Section, kind: str) -> None:
+    """Override settings: `LANCEWAY_SERVER__PORT` sets `port` of `[server]`; further `__` stand for dots."""
+    for _, suffix, value in _variables(kind):
+        entries[_key(suffix)] = value
 
 
-def override_named(found: dict[str, Section], kind: str) -> None:
-    """`LANCEWAY_NAMESPACES__LAKE__TOKEN` sets `token` of `[namespaces.lake]`.
+def override_named(entries: dict[str, Section], kind: str) -> None:
+    """Override settings of sections: `LANCEWAY_NAMESPACES__LAKE__TOKEN` sets `token` of `[namespaces.lake]`.
 
     A variable alone, such as the token of a section that this file does not have, makes none: that takes a type.
     """
-    in_file = set(found)
-    for variable, rest, value in _variables(kind):
-        name, _, key = rest.partition("__")
+    in_file = set(entries)
+    for variable, suffix, value in _variables(kind):
+        name, _, key = suffix.partition("__")
         if not name or not key:
             raise InvalidInputError(
                 f"The variable {variable} must name one of the {kind} and a setting: {_prefix(kind)}<NAME>__<SETTING>."
             )
-        known = next((known for known in found if known.lower() == name.lower()), name.lower())
-        found.setdefault(known, {})[_key(key)] = value
-    for name in [name for name, entry in found.items() if name not in in_file and "type" not in entry]:
-        del found[name]
+        section_name = next(
+            (section_name for section_name in entries if section_name.lower() == name.lower()), name.lower()
+        )
+        entries.setdefault(section_name, {})[_key(key)] = value
+    for name in [name for name, entry in entries.items() if name not in in_file and "type" not in entry]:
+        del entries[name]
 
 
 def _variables(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Each variable of a kind, what stands behind the kind, and its value."""
+    """Yield each variable of a kind, the rest of its name, and its value."""
     prefix = _prefix(kind)
     for variable, value in os.environ.items():
         if variable.upper().startswith(prefix):
@@ -133,13 +137,13 @@ def _key(text: str) -> str:
 
 
 def lake() -> dict[str, str]:
-    """What the environment says of the lake, under the names that its settings have."""
-    found = {name: os.environ.get(variable, "") for name, variable in LAKE_VARIABLES.items()}
-    return {name: value for name, value in found.items() if value}
+    """Return the settings of the lake that the environment has, by their names."""
+    values = {name: os.environ.get(variable, "") for name, variable in LAKE_VARIABLES.items()}
+    return {name: value for name, value in values.items() if value}
 
 
 def variable(name: str) -> str | None:
-    """A variable that a file of the user's refers to by its name."""
+    """Return a variable that a user's file refers to by name."""
     return os.environ.get(name)
 
 
@@ -163,7 +167,7 @@ def share_metrics(folder: str) -> None:
 
 
 def java() -> str | None:
-    """The `java` that Spark starts: that of `$JAVA_HOME`, else the one on the path."""
+    """Return the `java` that Spark starts: that of `$JAVA_HOME`, else the one on the path."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
 
@@ -174,7 +178,7 @@ def spark_workers_run(python: str) -> bool:
 
 
 def spark_buffer() -> int:
-    """How many bytes a Python worker of Spark buffers before it passes them on. Spark tells its workers."""
+    """Return how many bytes a Python worker of Spark buffers before it passes them on, as Spark tells it."""
     return int(os.environ.get("SPARK_BUFFER_SIZE", 2**16))
 
 

@@ -26,21 +26,21 @@ class NamespaceSettings:
 
 
 def namespaces(file: str | Path | None = None) -> dict[str, NamespaceSettings]:
-    """Every root namespace that the configuration file and the environment name."""
+    """Return every root namespace that the configuration file and the environment name."""
     path, content = document(file)
-    found = sections(path, content, NAMESPACES, "local")
-    override_named(found, NAMESPACES)
-    return {name: _namespace(name, entry) for name, entry in found.items()}
+    entries = sections(path, content, NAMESPACES, "local")
+    override_named(entries, NAMESPACES)
+    return {name: _namespace(name, entry) for name, entry in entries.items()}
 
 
 def namespace(name: str, file: str | Path | None = None) -> NamespaceSettings:
-    """The root namespace called `name`; an error lists the names there are."""
-    known = namespaces(file)
-    if name in known:
-        return known[name]
+    """Return the root namespace called `name`; an error lists the names there are."""
+    configured = namespaces(file)
+    if name in configured:
+        return configured[name]
     path = file or config_file()
     where = f"in {path}" if path else f"because there is no {FILE_NAME} here nor in {user_config_folder()}"
-    names = f"{nearest(name, known)} It has: {', '.join(sorted(known))}." if known else ""
+    names = f"{nearest(name, configured)} It has: {', '.join(sorted(configured))}." if configured else ""
     raise InvalidInputError(
         f"No namespace is called {name!r} {where}.{names} Add a section [namespaces.{name}] with its type and settings."
     )

@@ -136,14 +136,14 @@ class ServerSettings:
 
 
 def server(file: str | Path | None = None, arguments: Mapping[str, object] | None = None) -> ServerSettings:
-    """The server's settings: of the file, then of the environment, then the arguments that are not None."""
+    """Return the server's settings: of the file, then of the environment, then the arguments that are not None."""
     path, content = document(file)
-    known = (_SERVER, _CATALOGS, NAMESPACES)
+    section_names = (_SERVER, _CATALOGS, NAMESPACES)
     for name in content:
-        if name not in known:
-            raise InvalidInputError(unknown(str(path), known, name, "section"))
-    given = _given(section(path, content, _SERVER), arguments or {})
-    values = dict(read_settings("The server", SERVER, given))
+        if name not in section_names:
+            raise InvalidInputError(unknown(str(path), section_names, name, "section"))
+    merged = _merge(section(path, content, _SERVER), arguments or {})
+    values = dict(read_settings("The server", SERVER, merged))
     _check(values)
     values["home"] = Path(values["home"]).expanduser()
     for name in ("tls_cert", "tls_key"):
@@ -155,14 +155,18 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
 
 
-def _given(own: dict[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
-    told = lake()
-    own |= {name: told[row] for name, row in (("database", "uri"), ("warehouse", "root")) if row in told}
+def _merge(entries: Mapping[str, str], arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the settings of the file, under those of the environment, under the arguments that are not None."""
+    merged = dict(entries)
+    lake_settings = lake()
+    for name, key in (("database", "uri"), ("warehouse", "root")):
+        if key in lake_settings:
+            merged[name] = lake_settings[key]
     allowed = variable(ALLOWED_LOCATIONS)
     if allowed:
-        own["allowed_locations"] = allowed
-    override(own, _SERVER)
-    return {**own, **{name: value for name, value in arguments.items() if value is not None}}
+        merged["allowed_locations"] = allowed
+    override(merged, _SERVER)
+    return {**merged, **{name: value for name, value in arguments.items() if value is not None}}
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -193,17 +197,17 @@ def _prefix(text: str) -> str:
 def _catalogs(
     path: Path | None, content: Mapping[str, object], server: Mapping[str, Any]
 ) -> dict[str, CatalogSettings]:
-    found = sections(path, content, _CATALOGS, "archive")
-    override_named(found, _CATALOGS)
-    return {name: _catalog(name, entry, server) for name, entry in found.items()}
+    entries = sections(path, content, _CATALOGS, "archive")
+    override_named(entries, _CATALOGS)
+    return {name: _catalog(name, entry, server) for name, entry in entries.items()}
 
 
 def _catalog(name: str, entry: Mapping[str, str], server: Mapping[str, Any]) -> CatalogSettings:
     owner = f"[{_CATALOGS}.{name}]"
-    own = {key: value for key, value in entry.items() if key not in _OF_THE_MOUNT}
+    settings = {key: value for key, value in entry.items() if key not in _OF_THE_MOUNT}
     values = read_settings(owner, CATALOG, {key: entry[key] for key in _OF_THE_MOUNT if key in entry})
     threads = server["threads"] if values["threads"] is None else values["threads"]
     deadline = server["request_timeout"] if values["deadline"] is None else values["deadline"]
     _positive(owner, "threads", threads)
     _positive(owner, "deadline", deadline)
-    return CatalogSettings(values["type"], own, values["at"] or None, threads, deadline)
+    return CatalogSettings(values["type"], settings, values["at"] or None, threads, deadline)

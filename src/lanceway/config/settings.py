@@ -34,7 +34,7 @@ class Setting:
 
 
 def read_settings(owner: str, rows: Sequence[Setting], given: Mapping[str, object]) -> Mapping[str, Any]:
-    """The value of every setting in `rows`, converted and complete with defaults.
+    """Return the value of every setting in `rows`, converted and complete with defaults.
 
     A prefix row `storage.*` becomes one dictionary under `storage`. What is unknown, missing or
     of the wrong type is refused with an error that says what `owner` knows.
@@ -60,7 +60,7 @@ def read_settings(owner: str, rows: Sequence[Setting], given: Mapping[str, objec
 
 
 def redacted(rows: Iterable[Setting], given: Mapping[str, object]) -> dict[str, str]:
-    """What was given, fit for a message: secrets are replaced by asterisks."""
+    """Return settings fit for a message: secrets are replaced by asterisks."""
     rows = tuple(rows)
     return {key: "***" if is_secret(rows, key) else as_text(value) for key, value in given.items()}
 
@@ -87,20 +87,20 @@ def _known(rows: Iterable[Setting]) -> str:
     return ", ".join(sorted(row.name for row in rows))
 
 
-def unknown(owner: str, known: Iterable[str], key: str, what: str = "setting") -> str:
-    """What to say of a key that nobody knows."""
-    names = sorted(known)
+def unknown(owner: str, choices: Iterable[str], key: str, what: str = "setting") -> str:
+    """Return the message for an unknown key."""
+    names = sorted(choices)
     return f"{owner} has no {what} {key!r}.{nearest(key, names)} Known {what}s: {', '.join(names)}."
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Which of the known names may be meant: a sentence after a space, or nothing."""
-    near = difflib.get_close_matches(name, sorted(known), n=1)
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """Return a sentence that suggests the nearest of the choices, after a space; empty if none is near."""
+    near = difflib.get_close_matches(name, sorted(choices), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def as_text(value: object) -> str:
-    """A value as the environment would have it."""
+    """Write a value as an environment variable would have it."""
     if isinstance(value, list | tuple):
         return ",".join(as_text(item) for item in value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
-"""Who asks: fixed headers, a token that lies in a file, or one that is fetched and renewed.
+"""Credentials of requests: fixed headers, a token in a file, or one that is fetched and renewed.
 
-An object of this room belongs to one process, whose threads share it.
+Credentials belong to one process, whose threads share them.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Credentials(Protocol):
     """The headers that say who asks."""
 
     def headers(self, http: Transport) -> Mapping[str, str]:
-        """As they are now; `http` is there to fetch what is missing."""
+        """Return the current headers; `http` is there to fetch what is missing."""
         ...
 
     def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
-        """Called after a 401: whether there are other headers than those `refused`."""
+        """Return whether there are other headers than those that a 401 `refused`."""
         ...
 
 
@@ -70,7 +70,7 @@ class WithHeaders:
 
 
 class TokenFile:
-    """A token in a file that somebody else renews. It is read again when it has changed."""
+    """A token in a file that another program renews. It is read again when it has changed."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
@@ -78,8 +78,8 @@ class TokenFile:
 
     def headers(self, http: Transport) -> Mapping[str, str]:
         try:
-            found = os.stat(self._path)
-            state = (found.st_mtime_ns, found.st_size, found.st_ino)
+            status = os.stat(self._path)
+            state = (status.st_mtime_ns, status.st_size, status.st_ino)
             if self._kept is None or self._kept[0] != state:
                 self._kept = state, self._read()
             return self._kept[1]
@@ -103,7 +103,7 @@ class ClientCredentials:
     def __init__(
         self, token_uri: str, client: str, secret: str, scope: str | None = None, *, in_form: bool = False
     ) -> None:
-        """`in_form`: id and secret are sent in the form, where Iceberg catalogs look for them, and not in a header."""
+        """Send id and secret in a header or, `in_form`, in the form, where Iceberg catalogs look for them."""
         self._uri, self._address = token_uri, read_address(token_uri)
         form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {})}
         self._sent = {"accept": "application/json", "content-type": "application/x-www-form-urlencoded"}
@@ -131,23 +131,23 @@ class ClientCredentials:
     def _fetch(self, http: Transport) -> None:
         what = "Fetching a token"
         try:
-            answer = http.open("POST", self._address, self._address.target, self._sent, self._form)
-            content = answer.read()
+            response = http.open("POST", self._address, self._address.target, self._sent, self._form)
+            content = response.read()
         except Lost as error:
             raise lost(what, self._uri, error, changes=False).error from error.__cause__
-        if answer.status >= _SERVER_TROUBLE:
-            raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {answer.status}.")
-        if answer.status != HTTPStatus.OK:
+        if response.status >= _SERVER_TROUBLE:
+            raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {response.status}.")
+        if response.status != HTTPStatus.OK:
             # Its words stay out: they may repeat what was sent.
             raise UnauthenticatedError(
-                f"{what} failed: {self._uri} answers {answer.status}. Are credential and token_uri right?"
+                f"{what} failed: {self._uri} answers {response.status}. Are credential and token_uri right?"
             )
         self._keep(content)
 
     def _keep(self, content: bytes) -> None:
         try:
-            found = json.loads(content)
-            token, seconds = found["access_token"], found.get("expires_in")
+            body = json.loads(content)
+            token, seconds = body["access_token"], body.get("expires_in")
             life = None if seconds is None else float(seconds)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             token, life = None, None
@@ -159,5 +159,5 @@ class ClientCredentials:
 
 
 def is_header_value(text: str) -> bool:
-    """Whether HTTP can carry it: no line breaks, no control characters, nothing beyond ASCII."""
+    """Return whether HTTP can carry it: no line breaks, no control characters, nothing beyond ASCII."""
     return text.isascii() and (not text or text.isprintable()) and text == text.strip()

@@ -50,13 +50,13 @@ class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised 
 
 
 def unreached(error: Exception) -> Lost:
-    """Return how an exchange ended for which there was no connection."""
+    """Return the reason of an exchange for which there was no connection."""
     origin = _origin(error)
     return Lost(Reason.FAR) if isinstance(origin, TimeoutError) else Lost(Reason.UNREACHABLE, _said(origin))
 
 
 def broken(error: Exception) -> Lost:
-    """Return how an exchange ended that had a connection."""
+    """Return the reason of an exchange whose connection broke or stayed silent."""
     origin = _origin(error)
     return Lost(Reason.SILENT) if isinstance(origin, TimeoutError) else Lost(Reason.CUT, _said(origin))
 

@@ -1,8 +1,8 @@
 """The one HTTP client: a pool of connections, timeouts, retries, tokens, and bodies that stream both ways.
 
-It knows no protocol. Whoever uses it says what a refusal means (`refuse`), and gets answers with a status
+It knows no protocol. Its user says what a refusal means (`refuse`), and gets answers with a status
 below 300. Nothing is kept between requests but connections and tokens: no cookies, and no redirect is followed,
-since it could carry a token to somebody else.
+since it could carry a token to another server.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class HttpAnswer:
         return self.headers.get(REQUEST_ID)
 
     def json(self) -> Any:
-        """What it holds, read. Raises ValueError where that is no JSON, or nested too deep to be read."""
+        """Parse the content. Raises ValueError where it is not JSON, or nested too deep."""
         try:
             return json.loads(self.content)
         except RecursionError as error:
@@ -118,9 +118,9 @@ class Client:
         self._address = read_address(self.uri)
         self._settings = settings
         check(settings)
-        given = {**settings["header"], **settings["headers"]}
-        check_headers(given)
-        self._headers = {name.lower(): value for name, value in given.items()}
+        headers = {**settings["header"], **settings["headers"]}
+        check_headers(headers)
+        self._headers = {name.lower(): value for name, value in headers.items()}
         self._credentials = credentials
         self._refuse = refuse
         # By process: what was opened before a fork belongs to the parent.
@@ -153,7 +153,7 @@ class Client:
             raise self._lost(request, error) from error.__cause__
 
     def _opened(self, request: Request) -> Response:
-        """An answer that is a success, with its body still to be read."""
+        """Return an answer that is a success, with its body still to be read."""
         pool = self._pool()
         # A request that says who asks is not sent with the catalog's own credentials.
         who = {} if _WHO & request.headers.keys() else pool.credentials.headers(pool.http)
@@ -166,7 +166,7 @@ class Client:
         return response
 
     def _renewed(self, pool: _Pool, request: Request, who: Mapping[str, str], refused: Response) -> Response:
-        """The answer to other credentials, if there are any: what was refused so was not carried out."""
+        """Return the answer to other credentials, if there are any: what was refused so was not carried out."""
         try:
             # Renewed for the next request too, where this one's rows are gone.
             is_new = pool.credentials.renew(pool.http, who)
@@ -186,8 +186,8 @@ class Client:
             raise self._lost(request, error) from error.__cause__
 
     def _all_headers(self, request: Request, who: Mapping[str, str]) -> dict[str, str]:
-        own = self._headers if not _WHO & request.headers.keys() else _without(self._headers, _WHO)
-        return {**own, **who, **request.headers}
+        headers = self._headers if not _WHO & request.headers.keys() else _without(self._headers, _WHO)
+        return {**headers, **who, **request.headers}
 
     def _target(self, request: Request) -> str:
         query = f"?{urlencode(request.query)}" if request.query else ""
@@ -216,11 +216,11 @@ class Client:
         mine = os.getpid()
         pool = self._pools.get(mine)
         if pool is None:
-            made = _Pool(Transport(self._settings), self._credentials())
+            opened = _Pool(Transport(self._settings), self._credentials())
             # No lock, which a fork could copy while it is held: of two that come at once, one gives way.
-            pool = self._pools.setdefault(mine, made)
-            if pool is not made:
-                made.http.close()
+            pool = self._pools.setdefault(mine, opened)
+            if pool is not opened:
+                opened.http.close()
         return pool
 
 
@@ -243,22 +243,22 @@ def _close(pools: dict[int, _Pool]) -> None:
 
 
 def _beginning(response: Response) -> bytes:
-    """As much of an error's body as is looked at, and as came."""
-    found = bytearray()
+    """Return as much of an error's body as is looked at, or less if it was cut off."""
+    content = bytearray()
     try:
         for chunk in response:
-            found += chunk
-            if len(found) >= _LARGEST_ERROR:
+            content += chunk
+            if len(content) >= _LARGEST_ERROR:
                 break
     except Lost:
         pass  # the status says enough
     finally:
         response.close()
-    return bytes(found[:_LARGEST_ERROR])
+    return bytes(content[:_LARGEST_ERROR])
 
 
 def _hidden(content: bytes, sent: Mapping[str, str]) -> bytes:
-    """What a server says, without the credentials that it may repeat."""
+    """Return a server's words without the credentials that it may repeat."""
     for name in _WHO:
         secret = sent.get(name, "").rpartition(" ")[2].encode()
         if len(secret) >= _SHORTEST_SECRET:

@@ -86,17 +86,17 @@ def path(
     table: str = "",
     separator: str = SEPARATOR,
 ) -> str:
-    """The path of a request below a server's base, percent-encoded once.
+    """Return the path of a request below a server's base, percent-encoded once.
 
     A prefix stands there as the server gave it: it may have several segments and be encoded already.
     """
-    found = route.path.replace("/{prefix}", f"/{prefix.strip('/')}" if prefix else "")
-    found = found.replace("{namespace}", quote(write_namespace(namespace, separator), safe=""))
-    return found.replace("{table}", quote(table, safe=""))
+    text = route.path.replace("/{prefix}", f"/{prefix.strip('/')}" if prefix else "")
+    text = text.replace("{namespace}", quote(write_namespace(namespace, separator), safe=""))
+    return text.replace("{table}", quote(table, safe=""))
 
 
 def write_namespace(names: Iterable[str], separator: str = SEPARATOR) -> str:
-    """A namespace as one string, for a query; in a path it is percent-encoded.
+    """Return a namespace as one string, for a query; in a path it is percent-encoded.
 
     Raises InvalidInputError for a name that holds the separator.
     """
@@ -104,12 +104,12 @@ def write_namespace(names: Iterable[str], separator: str = SEPARATOR) -> str:
 
 
 def read_namespace(text: str, separator: str = SEPARATOR) -> Identifier:
-    """The namespace that a query's text means. Older clients write 0x1F, whatever a server announces."""
+    """Return the namespace that a query's text means. Older clients write 0x1F, whatever a server announces."""
     return Identifier.parse(text, SEPARATOR if SEPARATOR in text else separator)
 
 
 def read_segment(raw: str) -> str:
-    """One segment of a path, as it came. Java's client writes a space as `+`, and a plus as `%2B`."""
+    """Return one segment of a path, as it came. Java's client writes a space as `+`, and a plus as `%2B`."""
     return unquote_plus(raw)
 
 
@@ -151,7 +151,7 @@ class Config:
 
 
 def read_config(body: object, prefix: str | None = None) -> Config:
-    """Defaults, then what the client was told (`prefix`), then what the server insists on."""
+    """Merge the defaults, the client's `prefix` and the server's overrides, in this order."""
     defaults, overrides = (_map(body, key, optional=True) for key in ("defaults", "overrides"))
     merged = {**defaults, **({"prefix": prefix} if prefix else {}), **overrides}
     announced = body.get("endpoints") if isinstance(body, dict) else None
@@ -165,7 +165,7 @@ def read_config(body: object, prefix: str | None = None) -> Config:
 
 # -- bodies --------------------------------------------------------------------------------------
 
-# A table of another format wears this schema: one column that nobody fills.
+# A table of another format wears this schema: one column that is never filled.
 DUMMY_SCHEMA: Mapping[str, Any] = MappingProxyType(
     {
         "type": "struct",
@@ -181,7 +181,8 @@ def create_namespace_body(names: Iterable[str], properties: Mapping[str, str]) -
 
 
 def create_table_body(name: str, location: str | None, properties: Mapping[str, str]) -> dict[str, Any]:
-    """A Lance table's companion. `stage-create` is said although it is the default: Nessie fails without it."""
+    """Return the body that creates a Lance table's companion."""
+    # `stage-create` is said although it is the default: Nessie fails without it.
     body = {
         "name": name,
         "schema": dict(DUMMY_SCHEMA),
@@ -199,12 +200,12 @@ def rename_body(source: Identifier, target: Identifier) -> dict[str, Any]:
 
 
 def replace_body(replaced: LoadedTable, location: str, properties: Mapping[str, str]) -> dict[str, Any]:
-    """A commit that gives a companion another location and other properties, if it is still the same table."""
-    wanted = {**properties, TABLE_TYPE: LANCE}
-    removals = sorted(set(replaced.properties) - set(wanted))
+    """Return a commit's body: another location and other properties for a companion, if it is the same table."""
+    target = {**properties, TABLE_TYPE: LANCE}
+    removals = sorted(set(replaced.properties) - set(target))
     updates: list[dict[str, Any]] = [
         {"action": "set-location", "location": location},
-        {"action": "set-properties", "updates": wanted},
+        {"action": "set-properties", "updates": target},
         *([{"action": "remove-properties", "removals": removals}] if removals else []),
     ]
     return {"requirements": [{"type": "assert-table-uuid", "uuid": replaced.uuid}], "updates": updates}
@@ -227,7 +228,7 @@ class LoadedTable:
 
 
 def read_table(body: object) -> LoadedTable:
-    """Raises InternalError for an answer that describes no table."""
+    """Read a table's description. Raises InternalError for an answer that is not one."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(metadata, dict) or not isinstance(metadata.get("location"), str):
         raise _unreadable("a table", "metadata with a location")
@@ -250,7 +251,7 @@ def _metadata_files(current: object, log: object) -> tuple[str, ...]:
 
 
 def read_namespaces(body: object) -> list[tuple[str, ...]]:
-    """The namespaces of a page, each by all its names."""
+    """Return the namespaces of a page, each by all its names."""
     rows = body.get("namespaces") if isinstance(body, dict) else None
     if not isinstance(rows, list) or not all(_is_names(row) for row in rows):
         raise _unreadable("namespaces", "a list of lists of names")
@@ -258,7 +259,7 @@ def read_namespaces(body: object) -> list[tuple[str, ...]]:
 
 
 def read_tables(body: object) -> list[tuple[tuple[str, ...], str]]:
-    """The tables of a page, each by its namespace and its name."""
+    """Return the tables of a page, each by its namespace and its name."""
     rows = body.get("identifiers") if isinstance(body, dict) else None
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and _is_names(row.get("namespace")) and isinstance(row.get("name"), str) for row in rows
@@ -268,12 +269,12 @@ def read_tables(body: object) -> list[tuple[tuple[str, ...], str]]:
 
 
 def read_properties(body: object) -> Mapping[str, str]:
-    """The properties of a namespace."""
+    """Return the properties of a namespace."""
     return _map(body, "properties", optional=True)
 
 
 def next_page(body: object) -> str | None:
-    """The token of the page that follows; null, absent and empty all end a list."""
+    """Return the token of the page that follows; null, absent and empty all end a list."""
     token = body.get("next-page-token") if isinstance(body, dict) else None
     return str(token) if token else None
 
@@ -283,17 +284,17 @@ def _is_names(row: object) -> bool:
 
 
 def _map(body: object, key: str, *, optional: bool) -> dict[str, str]:
-    found = body.get(key) if isinstance(body, dict) else None
-    if found is None and optional and isinstance(body, dict):
+    values = body.get(key) if isinstance(body, dict) else None
+    if values is None and optional and isinstance(body, dict):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise _unreadable(key, "a JSON object")
-    return {str(name): str(value) for name, value in found.items() if value is not None}
+    return {str(name): str(value) for name, value in values.items() if value is not None}
 
 
-def _unreadable(what: str, wanted: str) -> InternalError:
+def _unreadable(what: str, missing: str) -> InternalError:
     return InternalError(
-        f"The answer about {what} cannot be read: {wanted} is missing. Check that the endpoint is an Iceberg REST "
+        f"The answer about {what} cannot be read: {missing} is missing. Check that the endpoint is an Iceberg REST "
         "catalog and that nothing between rewrites its answers."
     )
 
@@ -344,7 +345,7 @@ class IcebergFailure:
 
 
 def read_failure(body: object) -> IcebergFailure | None:
-    """The failure that an answer tells of; None if it is no envelope: empty, HTML, or another service's."""
+    """Return the failure that an answer tells of; None if it is no envelope: empty, HTML, or another service's."""
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return None
@@ -355,7 +356,7 @@ def read_failure(body: object) -> IcebergFailure | None:
 
 
 def code_of(route: IcebergRoute, status: int, failure: IcebergFailure | None) -> int:
-    """The contract's code for a refusal: by its type, else by its status in this operation, else anywhere."""
+    """Return the contract's code for a refusal: by its type, else by its status in this operation, else anywhere."""
     if failure is not None and failure.type in CODE_OF_TYPE:
         return CODE_OF_TYPE[failure.type]
     return route.codes.get(status, CODE_OF_STATUS.get(status, INTERNAL))

@@ -236,7 +236,7 @@ class Match:
 
 
 def match(path: str) -> Match:
-    """What a path below the server's base stands for; it is still percent-encoded, as it came.
+    """Return the route and names of a path below the server's base, which is still percent-encoded.
 
     Looked up rather than searched, since this stands before every request. A trailing slash does not matter.
     """
@@ -254,16 +254,16 @@ def match(path: str) -> Match:
 
 
 def _unquoted(text: str) -> str:
-    """The text behind its percent signs. What is no UTF-8 becomes what no name may hold, not another name."""
+    """Return the text behind its percent signs. What is no UTF-8 becomes what no name may hold, not another name."""
     return unquote(text, errors="surrogateescape")
 
 
 def path(
     route: LanceRoute, id_: Iterable[str] | None, delimiter: str = DELIMITER, index_name: str | None = None
 ) -> str:
-    """The path of a request, percent-encoded."""
-    found = route.path.replace("{index_name}", _segment(index_name or ""))
-    return found.replace("{id}", _segment(write_id(id_, delimiter)) if route.has_id else "")
+    """Return the path of a request, percent-encoded."""
+    text = route.path.replace("{index_name}", _segment(index_name or ""))
+    return text.replace("{id}", _segment(write_id(id_, delimiter)) if route.has_id else "")
 
 
 def _segment(text: str) -> str:
@@ -277,7 +277,7 @@ def _segment(text: str) -> str:
 
 
 def write_id(id_: Iterable[str] | None, delimiter: str = DELIMITER) -> str:
-    """The identifier as one string. The root, which has no name, is the delimiter alone."""
+    """Return the identifier as one string. The root, which has no name, is the delimiter alone."""
     return Identifier(id_ or ()).format(delimiter) or delimiter
 
 
@@ -285,18 +285,18 @@ def read_id(text: str, delimiter: str = DELIMITER) -> Identifier:
     return Identifier() if text == delimiter else Identifier.parse(text, delimiter)
 
 
-def is_same_id(given: object, text: str, delimiter: str = DELIMITER) -> bool:
-    """Whether the identifier in a body is the one in the path. Some clients send `["a$b"]` for `a$b`."""
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+def is_same_id(id_: object, text: str, delimiter: str = DELIMITER) -> bool:
+    """Return whether the identifier in a body is the one in the path. Some clients send `["a$b"]` for `a$b`."""
+    if not isinstance(id_, list) or not all(isinstance(name, str) for name in id_):
         return False
-    return (delimiter.join(given) or delimiter) == text or (not given and text == delimiter)
+    return (delimiter.join(id_) or delimiter) == text or (not id_ and text == delimiter)
 
 
 # -- fields in a query ---------------------------------------------------------------------------
 
 
 def write_query(route: LanceRoute, request: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The fields of a request that travel in its query; what is None stays at home."""
+    """Return the fields of a request that travel in its query; what is None is left out."""
     pairs: list[tuple[str, str]] = []
     for name, kind in route.query.items():
         value = request.get(name)
@@ -314,7 +314,7 @@ def _written(kind: QueryEncoding, value: Any) -> str:
 
 
 def read_query(route: LanceRoute, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The fields that a query holds. What the route does not know is left alone: a newer client may send it."""
+    """Return the fields that a query holds. What the route does not know is left alone: a newer client may send it."""
     fields: dict[str, Any] = {}
     for name, text in pairs:
         kind = route.query.get(name)
@@ -325,7 +325,7 @@ def read_query(route: LanceRoute, pairs: Iterable[tuple[str, str]]) -> dict[str,
     return fields
 
 
-# Python reads no number of some thousand digits; nobody means one.
+# Python reads no number of some thousand digits; none is meant.
 _NUMBER = re.compile(r"-?[0-9]{1,100}")
 
 
@@ -338,17 +338,17 @@ def _read(name: str, kind: QueryEncoding, text: str) -> Any:
         return int(text)
     if kind is QueryEncoding.MAP:
         return _read_map(name, text)
-    wanted = "true or false" if kind is QueryEncoding.FLAG else "a whole number"
-    raise InvalidInputError(f"The query has {name}={text!r}, but it must be {wanted}.")
+    expected = "true or false" if kind is QueryEncoding.FLAG else "a whole number"
+    raise InvalidInputError(f"The query has {name}={text!r}, but it must be {expected}.")
 
 
 def _read_map(name: str, text: str) -> dict[str, str]:
     try:
-        found = json.loads(text)
+        values = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict) and all(isinstance(value, str) for value in found.values()):
-        return found
+        values = None
+    if isinstance(values, dict) and all(isinstance(value, str) for value in values.values()):
+        return values
     # The text itself stays out: storage options may hold secrets.
     raise InvalidInputError(f'The query has a {name} that is no JSON object of strings, such as {{"key": "value"}}.')
 
@@ -392,17 +392,17 @@ CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
 
 
 def error_body(message: str, code: int, instance: str, detail: str | None = None) -> dict[str, Any]:
-    """The envelope of every error. `instance` is the request's id, under which the server's log has the rest."""
+    """Return the envelope of every error. `instance` is the request's id, under which the server's log has the rest."""
     body: dict[str, Any] = {"error": message, "code": code, "instance": instance}
     return body if detail is None else {**body, "detail": detail}
 
 
 def read_error(content: bytes) -> tuple[Mapping[str, Any], int | None]:
-    """The envelope that an answer holds, empty where it is none; and its code, None where the protocol has no such."""
+    """Return the envelope that an answer holds, empty without one; and its code, None if the protocol has no such."""
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    body = found if isinstance(found, dict) else {}
+        document = None
+    body = document if isinstance(document, dict) else {}
     code = body.get("code")
     return body, code if type(code) is int and code in STATUS else None

@@ -36,7 +36,7 @@ class Repeat(Enum):
 
 
 def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: float) -> Result:
-    """What `attempt` gives, with up to `retries` more attempts as long as `seconds` have not passed.
+    """Return the result of `attempt`, with up to `retries` more attempts as long as `seconds` have not passed.
 
     Raises the error of the last attempt.
     """
@@ -47,7 +47,7 @@ def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: fl
         ended = [failed]
 
     def counted() -> Result:
-        """The first attempt as it ended, then others."""
+        """End as the first attempt did, then make others."""
         if ended:
             raise ended.pop()
         return attempt()
@@ -85,7 +85,10 @@ class _Wait(wait_base):
 
 
 def retry_after(value: str | None) -> float | None:
-    """The seconds that a Retry-After header asks for, as a number or as a date; None if it says nothing readable."""
+    """Return the seconds that a Retry-After header asks for, as a number or as a date.
+
+    None if it says nothing readable.
+    """
     if value is None:
         return None
     text = value.strip()

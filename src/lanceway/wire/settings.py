@@ -25,7 +25,7 @@ SETTINGS = (
     Setting("connect_timeout", "How many seconds to wait for a connection.", float, default=10.0),
     Setting("retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting("header.*", "Headers sent with every request: header.X-Team = …", secret=True),
-    Setting("headers.*", "The same, in the plural.", secret=True),
+    Setting("headers.*", "Another spelling of header.*.", secret=True),
     Setting("tls.ssl_ca_cert", "A file with the certificates that the server's must come from."),
     Setting("tls.cert_file", "The client's own certificate, a PEM file."),
     Setting("tls.key_file", "The key of the client's certificate, if it is in a file of its own."),
@@ -49,7 +49,7 @@ class Address:
 
 
 def read_address(uri: str) -> Address:
-    """Where an address leads. Raises ValueError for what is none, and does not repeat it."""
+    """Parse an address. Raises ValueError, which does not repeat it, for text that is not one."""
     if _UNPRINTABLE.search(uri):
         raise ValueError("An address is one line of printable characters.")
     parts = urlsplit(uri)
@@ -61,7 +61,10 @@ def read_address(uri: str) -> Address:
 
 
 def checked_uri(uri: str) -> str:
-    """A server's address without a slash at its end. What is wrong with it is said without repeating a password."""
+    """Return a server's address without a slash at its end.
+
+    What is wrong with it is said without repeating a password.
+    """
     try:
         parts = urlsplit(uri)
         if "@" in parts.netloc:
@@ -101,7 +104,10 @@ def check(settings: Mapping[str, Any]) -> None:
 
 
 def tls(settings: Mapping[str, Any]) -> ssl.SSLContext:
-    """What a server's certificate is checked by, the system's authorities unless others are set; the client's own."""
+    """Return how to check the server's certificate: by the system's authorities unless others are set.
+
+    The client's own.
+    """
     authorities, certificate = settings["tls.ssl_ca_cert"], settings["tls.cert_file"]
     try:
         context = ssl.create_default_context(cafile=authorities)

@@ -56,7 +56,7 @@ BY_OPERATION: Mapping[str, UnityRoute] = MappingProxyType({route.operation: rout
 
 
 def path(route: UnityRoute, names: Iterable[str] = ()) -> str:
-    """The path of a request below the API's, with the full name of what it is about."""
+    """Return the path of a request below the API's, with the full name of what it is about."""
     return route.path.replace("{name}", quote(".".join(names), safe=""))
 
 
@@ -70,7 +70,8 @@ def create_schema_body(catalog: str, name: str, properties: Mapping[str, str]) -
 def create_table_body(
     names: Sequence[str], location: str, properties: Mapping[str, str], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A Lance table. Unity has no such format, so TEXT stands for it and a property says what it is."""
+    """Return the body that creates a Lance table."""
+    # Unity has no such format, so TEXT stands for it and a property says what it is.
     catalog, schema, name = names
     return {
         "name": name,
@@ -97,12 +98,12 @@ class TableInfo:
 
     @property
     def is_lance(self) -> bool:
-        told = self.properties.get(TABLE_TYPE, "")
-        return self.kind == EXTERNAL and told.lower() == LANCE and bool(self.location)
+        table_type = self.properties.get(TABLE_TYPE, "")
+        return self.kind == EXTERNAL and table_type.lower() == LANCE and bool(self.location)
 
 
 def read_table(body: object) -> TableInfo:
-    """Raises InternalError for an answer that describes no table."""
+    """Read a table's description. Raises InternalError for an answer that is not one."""
     if not isinstance(body, dict) or not isinstance(body.get("name"), str):
         raise _unreadable("a table", "its name")
     columns = body.get("columns") or []
@@ -134,7 +135,7 @@ class Vended:
 
 
 def read_vended(body: object) -> Vended:
-    """Raises InternalError for an answer that is none."""
+    """Read vended credentials. Raises InternalError for an answer that holds none."""
     if not isinstance(body, dict):
         raise _unreadable("credentials", "a JSON object")
     kinds = {
@@ -151,7 +152,7 @@ def read_tables(body: object) -> list[TableInfo]:
 
 
 def read_schemas(body: object) -> list[str]:
-    """The names of the schemas of a page."""
+    """Return the names of the schemas of a page."""
     rows = _rows(body, "schemas")
     if not all(isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows):
         raise _unreadable("schemas", "the name of one")
@@ -159,22 +160,22 @@ def read_schemas(body: object) -> list[str]:
 
 
 def read_properties(body: object) -> dict[str, str]:
-    """The properties of anything; absent, null and empty all mean none."""
-    found = body.get("properties") if isinstance(body, dict) else None
-    if found is None and isinstance(body, dict):
+    """Return the properties of anything; absent, null and empty all mean none."""
+    properties = body.get("properties") if isinstance(body, dict) else None
+    if properties is None and isinstance(body, dict):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(properties, dict):
         raise _unreadable("properties", "a JSON object")
-    return {str(name): str(value) for name, value in found.items() if value is not None}
+    return {str(name): str(value) for name, value in properties.items() if value is not None}
 
 
 def next_page(body: object) -> str:
-    """The token of the page that follows, empty for none. A page may be empty and have one all the same."""
+    """Return the token of the page that follows, empty for none. A page may be empty and have one all the same."""
     return str((body.get("next_page_token") if isinstance(body, dict) else None) or "")
 
 
 def _rows(body: object, key: str) -> list[Any]:
-    """Databricks leaves an empty list out."""
+    """Return the list under a key; Databricks leaves an empty one out."""
     rows = body.get(key) if isinstance(body, dict) else None
     if rows is None and isinstance(body, dict):
         return []
@@ -183,9 +184,9 @@ def _rows(body: object, key: str) -> list[Any]:
     return rows
 
 
-def _unreadable(what: str, wanted: str) -> InternalError:
+def _unreadable(what: str, missing: str) -> InternalError:
     return InternalError(
-        f"The answer about {what} cannot be read: {wanted} is missing. Check that endpoint and api_path are a Unity "
+        f"The answer about {what} cannot be read: {missing} is missing. Check that endpoint and api_path are a Unity "
         "Catalog's and that nothing between rewrites its answers."
     )
 
@@ -238,15 +239,15 @@ class UnityFailure:
 
 
 def read_failure(body: object) -> UnityFailure | None:
-    """The failure that an answer tells of; None if it is none of Unity's: empty, HTML, or another service's."""
-    found = body.get("error_code") if isinstance(body, dict) else None
-    if not isinstance(body, dict) or not isinstance(found, str):
+    """Return the failure that an answer tells of; None if it is none of Unity's: empty, HTML, or another service's."""
+    error_code = body.get("error_code") if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(error_code, str):
         return None
-    return UnityFailure(found, str(body.get("message") or ""))
+    return UnityFailure(error_code, str(body.get("message") or ""))
 
 
 def code_of(route: UnityRoute, status: int, failure: UnityFailure | None) -> int:
-    """The contract's code for a refusal: by its code, else by its status in this operation."""
+    """Return the contract's code for a refusal: by its code, else by its status in this operation."""
     said = failure.error_code if failure else ""
     if said in CODE_OF_ERROR:
         return CODE_OF_ERROR[said]
