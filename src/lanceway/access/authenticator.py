@@ -27,14 +27,14 @@ class Recent(Generic[Answer]):
         self._lock = threading.Lock()
 
     def get(self, key: bytes) -> Answer | None:
-        """What is remembered; None once its time is over. It waits for nobody."""
-        found = self._kept.get(key)
-        return found[1] if found is not None and self._clock() < found[0] else None
+        """Return what is remembered, None once its time is over. It never waits."""
+        entry = self._kept.get(key)
+        return entry[1] if entry is not None and self._clock() < entry[0] else None
 
     def keep(self, key: bytes, answer: Answer, seconds: float) -> None:
         until = self._clock() + seconds
         with self._lock:
-            self._kept.pop(key, None)  # what is kept anew comes last
+            self._kept.pop(key, None)  # what is kept again comes last
             self._kept[key] = (until, answer)
             if len(self._kept) > self._size:
                 del self._kept[next(iter(self._kept))]
@@ -75,40 +75,40 @@ class Authenticator:
         return cls(store, anonymous=settings.anonymous, oidc=Oidc.from_settings(settings))
 
     def cached(self, headers: Mapping[str, str]) -> Principal | None:
-        """Who asks, if that needs no look anywhere. It waits for nobody, and fits an event loop."""
-        given = _given(headers)
-        if given is None:
+        """Return the principal of a request if it is remembered. It never waits, and fits an event loop."""
+        token = _token(headers)
+        if token is None:
             return ANONYMOUS if self._anonymous and not _has_any(headers) else None
-        return self._recent.get(_key(given))
+        return self._recent.get(_key(token))
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
-        """Who asks. It may ask the database, or an issuer for its keys.
+        """Return the principal of a request. It may ask the database, or an issuer for its keys.
 
         Raises UnauthenticatedError, or ServiceUnavailableError where neither can be reached. Credentials that are
         given but wrong are refused even where none are needed.
         """
-        given = _given(headers)
-        if given is None:
+        token = _token(headers)
+        if token is None:
             return self._without(headers)
-        key = _key(given)
-        known = self._recent.get(key)
-        if known is not None:
-            return known
-        principal, seconds = self._local(given) if tokens.is_token(given) else self._vouched(given)
+        key = _key(token)
+        cached = self._recent.get(key)
+        if cached is not None:
+            return cached
+        principal, seconds = self._local(token) if tokens.is_token(token) else self._vouched(token)
         self._recent.keep(key, principal, min(seconds, REMEMBERED))
         return principal
 
     def is_foreign(self, headers: Mapping[str, str]) -> bool:
-        """Whether somebody else may have to be asked, who may take his time over the answer."""
-        given = _given(headers)
-        return given is not None and not tokens.is_token(given)
+        """Return whether an issuer may have to be asked, which may take long."""
+        token = _token(headers)
+        return token is not None and not tokens.is_token(token)
 
     def close(self) -> None:
         self._usage.close()
 
     def _without(self, headers: Mapping[str, str]) -> Principal:
         if _has_any(headers):
-            raise UnauthenticatedError("The header Authorization must be `Bearer` and a token. Mend it.")
+            raise UnauthenticatedError("The header Authorization must be `Bearer` and a token. Correct it.")
         if self._anonymous:
             return ANONYMOUS
         raise UnauthenticatedError(
@@ -116,21 +116,24 @@ class Authenticator:
         )
 
     def _local(self, text: str) -> tuple[Principal, float]:
-        found = tokens.verify(self._store, text)
-        self._usage.note(found)
-        ends = found.token.expires_at
-        left = REMEMBERED if ends is None else (ends - found.now) / 1000
-        return Principal(found.token.user, admin=found.token.admin), left
+        stored = tokens.verify(self._store, text)
+        self._usage.note(stored)
+        ends = stored.token.expires_at
+        seconds = REMEMBERED if ends is None else (ends - stored.now) / 1000
+        return Principal(stored.token.user, admin=stored.token.admin), seconds
 
     def _vouched(self, text: str) -> tuple[Principal, float]:
         if self._oidc is None:
             raise UnauthenticatedError("The token is none of this server's. Check it, or ask for another one.")
-        found = self._oidc.verify(text)
-        return found.principal, found.seconds
+        vouched = self._oidc.verify(text)
+        return vouched.principal, vouched.seconds
 
 
-def _given(headers: Mapping[str, str]) -> str | None:
-    """The token of a request. A header for somebody else, such as a proxy's own, leaves the word to the other one."""
+def _token(headers: Mapping[str, str]) -> str | None:
+    """Return the token of a request.
+
+    Where Authorization is not a bearer token, such as a proxy's own, `x-api-key` counts.
+    """
     scheme, _, token = headers.get(AUTHORIZATION, "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()

@@ -1,4 +1,4 @@
-"""Whether a server that asks nobody who they are may listen where it is told to."""
+"""Refuse a server without authentication that listens beyond this machine, unless that is allowed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Exposed(Protocol):
 
 
 def check_exposure(settings: Exposed) -> str | None:
-    """A warning to be shown loudly where anonymous access is configured, else None.
+    """Return a warning to be shown loudly where anonymous access is configured, else None.
 
-    Raises InvalidInputError where anybody on the network could use such a server and nobody said that this is meant.
+    Raises InvalidInputError where anyone on the network could use such a server and no setting allows that.
     """
     if not settings.anonymous:
         return None
@@ -30,7 +30,7 @@ def check_exposure(settings: Exposed) -> str | None:
         return "ANONYMOUS ACCESS IS ON: every program on this machine may read, change and delete all tables."
     if settings.allow_public_anonymous:
         return (
-            f"ANONYMOUS ACCESS IS ON, AND THE SERVER LISTENS ON {settings.host}: everybody who can reach it may read, "
+            f"ANONYMOUS ACCESS IS ON, AND THE SERVER LISTENS ON {settings.host}: anyone who can reach it may read, "
             "change and delete all tables."
         )
     raise InvalidInputError(
@@ -40,7 +40,7 @@ def check_exposure(settings: Exposed) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address. Of names only `localhost` is known to be one."""
+    """Return whether only this machine can reach an address. Of names only `localhost` is known to be one."""
     if host.lower() == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""The keys that an issuer signs with: fetched from its JWKS address, kept, and asked for again when one is new."""
+"""An issuer's signing keys: fetched from its JWKS address, cached, and fetched again for a key that is new."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEPT = 3600.0  # seconds for which they are used while the issuer does not answe
 PAUSE = 10.0  # seconds at least between two looks, whatever keys are asked for
 PATIENCE = 5.0  # seconds for one look
 _LARGEST = 1_000_000  # bytes
-# A key of any other kind is shared with the issuer, and whoever can check could also sign.
+# A key of any other kind is shared with the issuer, so that who can check could also sign.
 _KINDS = frozenset({"RSA", "EC", "OKP"})
 
 _LOG = logging.getLogger(__name__)
@@ -33,13 +33,13 @@ Key = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """What the issuer answered, and when."""
+    """The keys of one answer, and when it came."""
 
     keys: tuple[Key, ...]
     at: float
 
     def find(self, name: str | None) -> Key | None:
-        """The key of a name. A token that names none means the only one."""
+        """Return the key of a name. A token that names none means the only one."""
         if name is None:
             return self.keys[0] if len(self.keys) == 1 else None
         return next((key for key in self.keys if key.get("kid") == name), None)
@@ -56,15 +56,15 @@ class SigningKeys:
         self._lock = threading.Lock()
 
     def find(self, name: str | None) -> Key:
-        """The key that a token names.
+        """Return the key that a token names.
 
         Raises UnauthenticatedError if the issuer has none, ServiceUnavailableError if it cannot be asked.
         """
-        seen = self._known
-        key = seen.find(name)
-        if key is not None and self._clock() - seen.at < FRESH:
+        before = self._known
+        key = before.find(name)
+        if key is not None and self._clock() - before.at < FRESH:
             return key
-        self._look_again(wait=key is None or self._is_old(seen), seen=seen)
+        self._look_again(wait=key is None or self._is_old(before), before=before)
         now = self._known
         key = now.find(name)
         if key is not None and not self._is_old(now):
@@ -76,12 +76,12 @@ class SigningKeys:
     def _is_old(self, keys: _Keys) -> bool:
         return self._clock() - keys.at >= KEPT
 
-    def _look_again(self, *, wait: bool, seen: _Keys) -> None:
-        """Fetch the keys, unless another thread just did. Who has a key that will do waits for nobody."""
+    def _look_again(self, *, wait: bool, before: _Keys) -> None:
+        """Fetch the keys, unless another thread just did. A caller that has a usable key does not wait."""
         if not self._lock.acquire(blocking=wait):
             return
         try:
-            if self._known is seen and self._clock() - self._looked >= PAUSE:
+            if self._known is before and self._clock() - self._looked >= PAUSE:
                 self._look()
         finally:
             self._lock.release()
@@ -103,11 +103,11 @@ class SigningKeys:
         with (
             # Looks lie so far apart that no connection would still be there for the next.
             closing(Transport(read_settings("The issuer's keys", SETTINGS, patience))) as http,
-            closing(http.open("GET", address, address.target, {"accept": "application/json"})) as answer,
+            closing(http.open("GET", address, address.target, {"accept": "application/json"})) as response,
         ):
-            if answer.status != HTTPStatus.OK:
-                raise ValueError(f"the answer has status {answer.status}")
-            for part in answer:
+            if response.status != HTTPStatus.OK:
+                raise ValueError(f"the answer has status {response.status}")
+            for part in response:
                 body += part
                 if len(body) > _LARGEST or time.monotonic() > deadline:
                     raise ValueError("the answer is too large or too slow")
@@ -115,14 +115,14 @@ class SigningKeys:
 
 
 def _read(body: bytes) -> tuple[Key, ...]:
-    """The keys that signatures can be checked with. Raises ValueError if there are none."""
+    """Return the keys that signatures can be checked with. Raises ValueError if there are none."""
     try:
         document = json.loads(body)
     except RecursionError as error:
         raise ValueError("the answer is nested too deeply") from error
     listed = document.get("keys") if isinstance(document, dict) else None
-    found = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
-    usable = tuple(key for key in found if key.get("kty") in _KINDS and key.get("use", "sig") == "sig")
+    keys = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
+    usable = tuple(key for key in keys if key.get("kty") in _KINDS and key.get("use", "sig") == "sig")
     if not usable:
         raise ValueError("the answer holds no keys for signatures")
     return usable

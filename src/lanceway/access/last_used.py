@@ -1,4 +1,4 @@
-"""When tokens were last used: recorded on the side, now and then, and at nobody's expense."""
+"""When tokens were last used: recorded in a thread of its own, now and then."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Usage:
         self._lock = threading.Lock()
         self._open = True
 
-    def note(self, found: StoredToken) -> None:
-        """A token is used now. Nobody waits for the record of it."""
-        token, last = found.token.id, found.token.last_used_at
-        if last is not None and found.now - last < PAUSE:
+    def note(self, stored: StoredToken) -> None:
+        """Record that a token is used now, without waiting for it."""
+        token, last = stored.token.id, stored.token.last_used_at
+        if last is not None and stored.now - last < PAUSE:
             return
         with self._lock:
             if self._open and token not in self._waiting and len(self._waiting) < _AT_ONCE:

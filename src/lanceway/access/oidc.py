@@ -75,7 +75,10 @@ class Oidc:
 
     @classmethod
     def from_settings(cls, settings: OidcSettings) -> Oidc | None:
-        """The issuer that is configured, if one is. Raises InvalidInputError if only a part of it is, or a bad one."""
+        """Return the issuer that is configured, if one is.
+
+        Raises InvalidInputError if only a part of it is, or a bad one.
+        """
         issuer, audience, uri = settings.oidc_issuer, settings.oidc_audience, settings.oidc_jwks_uri
         if not (issuer or audience or uri):
             return None
@@ -96,7 +99,10 @@ class Oidc:
         )
 
     def verify(self, text: str) -> Vouched:
-        """Who the token stands for. Raises UnauthenticatedError, ServiceUnavailableError if its key cannot be had."""
+        """Return the user and groups that a token stands for.
+
+        Raises UnauthenticatedError, ServiceUnavailableError if its key cannot be had.
+        """
         if len(text) > _LARGEST or not text.isascii():
             raise UnauthenticatedError(
                 f"The token is not accepted: it has more than {_LARGEST:,} characters, or strange ones."
@@ -118,7 +124,7 @@ class Oidc:
         )
 
     def _claims(self, text: str, key: jwt.PyJWK) -> Mapping[str, Any]:
-        found: dict[str, Any] = jwt.decode(
+        claims: dict[str, Any] = jwt.decode(
             text,
             key,
             algorithms=list(ALGORITHMS),
@@ -127,12 +133,12 @@ class Oidc:
             leeway=self._leeway,
             options={"require": _NEEDED, "enforce_minimum_key_length": True},
         )
-        return found
+        return claims
 
     def _user(self, claims: Mapping[str, Any]) -> str:
-        given = claims.get(self._user_claim)
+        claim = claims.get(self._user_claim)
         try:
-            name = checked_name("user", given) if isinstance(given, str) else ""
+            name = checked_name("user", claim) if isinstance(claim, str) else ""
         except InvalidInputError:
             name = ""
         if not name or name in RESERVED:
@@ -143,18 +149,18 @@ class Oidc:
         return name
 
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        given = claims.get(self._groups_claim, ())
-        listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+        claim = claims.get(self._groups_claim, ())
+        listed = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
         return tuple(sorted({name for name in listed if isinstance(name, str) and name}))
 
 
 def _bound(key: Key, algorithm: str) -> jwt.PyJWK:
-    """The key, for one algorithm alone: its own if it names one, else the token's, if it is of that kind."""
+    """Return the key, for one algorithm alone: its own if it names one, else the token's, if it is of that kind."""
     return jwt.PyJWK(dict(key), key.get("alg") or algorithm)
 
 
 def _checked(uri: str) -> str:
-    """Whoever could change the answer on its way could sign for anybody, so it must not travel in the clear."""
+    """Refuse an address of keys in the clear: an answer changed on its way could sign for any user."""
     try:
         parts = urlsplit(uri)
         host = parts.hostname

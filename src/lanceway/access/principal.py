@@ -9,7 +9,7 @@ ADMIN = "admin"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user with the groups that whoever vouches for it has named. An `admin` looks after the server itself."""
+    """A user with the groups that its issuer names. An `admin` looks after the server itself."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -18,5 +18,5 @@ class Principal:
 
 ANONYMOUS = Principal("anonymous")
 
-# Nobody else may be called so: the first is made with the lake, the second is nobody.
+# No other user may have these names: the first is made with the lake, the second stands for no user.
 RESERVED = frozenset({ADMIN, ANONYMOUS.name})

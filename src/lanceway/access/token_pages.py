@@ -1,4 +1,4 @@
-"""Tokens as they are listed: what may be told of one, and page by page."""
+"""Tokens as they are listed, page by page, without their secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lanceway.lake.tokens import Token
 
 
 def described(token: Token) -> dict[str, Any]:
-    """What may be told of a token; what it has not is left out. Times are milliseconds since 1970."""
+    """Describe a token without its secret; empty fields are left out. Times are milliseconds since 1970."""
     facts = {
         "prefix": tokens.shown(token.prefix),
         "user": token.user,
@@ -28,10 +28,10 @@ def described(token: Token) -> dict[str, Any]:
 def page(
     store: LakeStore, *, user: str | None, dead: bool, limit: int | None, page_token: str | None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """A page of tokens, the oldest first, and the token of the page that follows, if one does."""
+    """Return a page of tokens, the oldest first, and the token of the page that follows, if one does."""
     list_ = f"tokens\0{user or ''}\0{dead}"
     after = page_start_id(list_, page_token) or 0
     limit = page_limit(limit)
-    found = tokens.page(store, user=user, dead=dead, after=after, limit=limit and limit + 1)
-    items, token = page_of(found, limit, list_, lambda item: str(item.id))
+    rows = tokens.page(store, user=user, dead=dead, after=after, limit=limit and limit + 1)
+    items, token = page_of(rows, limit, list_, lambda item: str(item.id))
     return [described(item) for item in items], token

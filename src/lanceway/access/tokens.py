@@ -1,7 +1,7 @@
 """Tokens of the lake's own: `lw_<prefix>_<secret>`, made, found, listed and revoked.
 
 The prefix is no secret: it names the token in lists. The secret has 256 bits and is kept nowhere; the lake has a
-hash of the whole. A plain hash will do, since nobody can guess what was drawn from so many.
+hash of the whole. A plain hash will do, since what was drawn from so many cannot be guessed.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class NewToken:
 
 
 def is_token(text: str) -> bool:
-    """Whether a text claims to be a token of the lake's own."""
+    """Return whether a text claims to be a token of the lake's own."""
     return text.startswith(MARK)
 
 
 def shown(prefix: str) -> str:
-    """A token's name in lists and messages."""
+    """Return a token's name in lists and messages."""
     return f"{MARK}{prefix}"
 
 
@@ -75,7 +75,7 @@ def create(
     admin: bool = False,
     above: bool = True,
 ) -> NewToken:
-    """A new token of a user, who is made if there is none of that name, and with `admin` becomes one.
+    """Create a token for a user, who is created too if there is no such user, and with `admin` becomes an admin.
 
     It lives for ever without a `lifetime`. Without `above` it is refused for an admin (PermissionDeniedError): the
     caller is none, and would become one by it.
@@ -93,7 +93,7 @@ def create(
 
 
 def ensure_admin(store: LakeStore, file: Path) -> str | None:
-    """The admin's first token, which is also written to a file; None if there is an admin already.
+    """Create the admin, write its first token to a file and return it; None if there is an admin already.
 
     However many servers start at once on one database, one of them makes it, and its file is there before the others
     know of the admin.
@@ -105,37 +105,37 @@ def ensure_admin(store: LakeStore, file: Path) -> str | None:
         owner = users.create(connection, ADMIN, by=ADMIN, admin=True)
         if owner is None:
             return None
-        made = _create(connection, owner, by=ADMIN, label="the first", lifetime=None)
-        # Before the commit: a crash in between leaves a file that the next start writes anew. The other way round it
-        # would leave an admin whose token nobody has.
-        _write(file, made.secret)
-        return made.secret
+        token = _create(connection, owner, by=ADMIN, label="the first", lifetime=None)
+        # Before the commit: a crash in between leaves a file that the next start writes again. The other way round it
+        # would leave an admin whose token is lost.
+        _write(file, token.secret)
+        return token.secret
 
     return store.run(work)
 
 
 def verify(store: LakeStore, text: str) -> StoredToken:
-    """The token that a text is.
+    """Return the stored token that a text stands for.
 
     Raises UnauthenticatedError for one that is unknown, has expired or was revoked, ServiceUnavailableError if the
     database cannot say.
     """
     match = _TOKEN.fullmatch(text)
-    found = _look_up(store, match[1]) if match else None
-    if not hmac.compare_digest(found.hash if found else _NO_HASH, hash_of(text)) or found is None:
+    stored = _look_up(store, match[1]) if match else None
+    if not hmac.compare_digest(stored.hash if stored else _NO_HASH, hash_of(text)) or stored is None:
         raise UnauthenticatedError("The token is not known here. Check it, or ask for another one.")
-    name = shown(found.token.prefix)
-    if found.token.revoked_at is not None:
+    name = shown(stored.token.prefix)
+    if stored.token.revoked_at is not None:
         raise UnauthenticatedError(f"The token {name} was revoked. Ask for another one.")
-    if found.is_expired:
+    if stored.is_expired:
         raise UnauthenticatedError(f"The token {name} has expired. Ask for another one.")
-    return found
+    return stored
 
 
 def page(
     store: LakeStore, *, user: str | None = None, dead: bool = False, after: int = 0, limit: int | None = None
 ) -> Sequence[Token]:
-    """Tokens in the order in which they were made, of one user or of all, with or without the dead ones."""
+    """Return tokens in the order in which they were made, of one user or of all, with or without the dead ones."""
     return store.read(partial(tokens.page, user=user, dead=dead, after=after, limit=limit))
 
 
@@ -147,34 +147,34 @@ def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> 
     prefix = read_prefix(name)
 
     def work(connection: Connection) -> Token | None:
-        found = tokens.find(connection, prefix)
-        if found is None or user not in (None, found.token.user):
+        stored = tokens.find(connection, prefix)
+        if stored is None or user not in (None, stored.token.user):
             return None
-        return tokens.revoke(connection, found.token, by=by)
+        return tokens.revoke(connection, stored.token, by=by)
 
     return store.run(work)
 
 
 def read_prefix(name: str) -> str:
-    """The prefix that somebody gave, with or without the mark. No message repeats what may be a whole token."""
+    """Return the prefix in a text, with or without the mark. No message repeats what may be a whole token."""
     match = _PREFIX.fullmatch(name)
     if match:
         return match[1]
-    whole = _TOKEN.fullmatch(name)
-    if whole:
-        raise InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {shown(whole[1])}")
+    token = _TOKEN.fullmatch(name)
+    if token:
+        raise InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {shown(token[1])}")
     raise InvalidInputError(
         f"That is no prefix of a token. It has {2 * _PREFIX_BYTES} digits and letters, such as {MARK}0123456789ab."
     )
 
 
 def without_secrets(text: str) -> str:
-    """A text fit for a log: of every token in it only the prefix is left."""
+    """Return a text fit for a log: of every token in it only the prefix is left."""
     return _TOKEN.sub(lambda match: f"{shown(match[1])}_***", text) if MARK in text else text
 
 
 def hash_of(text: str) -> str:
-    """What the lake keeps of a token."""
+    """Return the hash of a token, which the lake keeps."""
     return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
@@ -192,8 +192,8 @@ def _look_up(store: LakeStore, prefix: str) -> StoredToken | None:
 def _create(connection: Connection, user: User, *, by: str, label: str | None, lifetime: int | None) -> NewToken:
     prefix = secrets.token_hex(_PREFIX_BYTES)
     secret = f"{shown(prefix)}_{secrets.token_hex(_SECRET_BYTES)}"
-    made = tokens.create(connection, user, prefix, hash_of(secret), by=by, label=label, lifetime=lifetime)
-    return NewToken(made, secret)
+    token = tokens.create(connection, user, prefix, hash_of(secret), by=by, label=label, lifetime=lifetime)
+    return NewToken(token, secret)
 
 
 def _write(file: Path, secret: str) -> None:
@@ -207,13 +207,13 @@ def _ensure(connection: Connection, name: str, *, by: str, admin: bool) -> User:
     admin = admin or name == ADMIN
     user = users.find(connection, name) or users.create(connection, name, by=by, admin=admin)
     if user is None:
-        raise RetryError(f"Somebody else is making the user {name!r}. Try again.")
+        raise RetryError(f"Another client is making the user {name!r}. Try again.")
     return users.promote(connection, user) if admin and not user.admin else user
 
 
 def _check(user: str, label: str | None) -> None:
     if user == ANONYMOUS.name:
-        raise InvalidInputError(f"{user!r} is nobody, and can have no token. Name a user.")
+        raise InvalidInputError(f"{user!r} stands for no user, and can have no token. Name a user.")
     if label is not None and (len(label) > LONGEST_NAME or not label.isprintable()):
         raise InvalidInputError(
             f"A label has at most {LONGEST_NAME} printable characters. Use a shorter or plainer one."
