@@ -48,7 +48,10 @@ class Node:
 
 
 def svg(nodes: Iterable[Node], title: str) -> str:
-    """The drawing. Edges to nodes that are not there are left out; of a circle, one edge goes from right to left."""
+    """Return the drawing.
+
+    Edges to nodes that are not there are left out; of a circle, one edge goes from right to left.
+    """
     layers = _layers({node.name: node for node in nodes})
     places, width, height = _places(layers)
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
@@ -66,7 +69,7 @@ def svg(nodes: Iterable[Node], title: str) -> str:
 def _layers(nodes: Mapping[str, Node]) -> list[list[Node]]:
     depths: dict[str, int] = {}
     for name, inputs in _sorted({name: node.inputs for name, node in nodes.items()}):
-        depths[name] = 1 + max((depths[one] for one in inputs), default=-1)
+        depths[name] = 1 + max((depths[source] for source in inputs), default=-1)
     layers: list[list[Node]] = [[] for _ in range(1 + max(depths.values(), default=0))]
     for name, node in nodes.items():
         layers[depths[name]].append(node)
@@ -79,18 +82,20 @@ def _layers(nodes: Mapping[str, Node]) -> list[list[Node]]:
 
 
 def _sorted(inputs: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    """Every name after what leads to it, with that; what would lead back to the name itself is left out."""
+    """Yield every name after what leads to it, with that; what would lead back to the name itself is left out."""
     done, path = set[str](), dict[str, Iterator[str]]()
     for first in inputs:
         waiting = [first] if first not in done else []
         while waiting:
             name = waiting[-1]
-            rest = path.setdefault(name, iter(inputs[name]))
-            further = next((one for one in rest if one in inputs and one not in path and one not in done), None)
+            remaining = path.setdefault(name, iter(inputs[name]))
+            further = next(
+                (source for source in remaining if source in inputs and source not in path and source not in done), None
+            )
             if further is not None:
                 waiting.append(further)
                 continue
-            yield name, [one for one in inputs[name] if one in done]
+            yield name, [source for source in inputs[name] if source in done]
             done.add(waiting.pop())
             del path[name]
 
@@ -99,15 +104,15 @@ def _arrange(layer: list[Node], beside: Sequence[Node], joined: Any) -> None:
     """Order a layer by the middle of each node's neighbours; one without any stays where it is."""
 
     def middle(at: int, node: Node) -> float:
-        found = [place for place, other in enumerate(beside) if joined(node, other)]
-        return sum(found) / len(found) if found else float(at)
+        places = [place for place, other in enumerate(beside) if joined(node, other)]
+        return sum(places) / len(places) if places else float(at)
 
     weights = {node.name: middle(at, node) for at, node in enumerate(layer)}
     layer.sort(key=lambda node: weights[node.name])
 
 
 def _places(layers: list[list[Node]]) -> tuple[dict[str, tuple[float, float, float]], float, float]:
-    """Where each box begins and how wide it is; and how large the whole is."""
+    """Return where each box begins and how wide it is; and how large the whole is."""
     step = _HEIGHT + _BETWEEN_NODES
     tallest = max((len(layer) for layer in layers), default=0) * step
     places: dict[str, tuple[float, float, float]] = {}

@@ -20,7 +20,7 @@ DEFAULT_DELIMITER = "."
 # Joins the segments of a lake's logical path, unless the lake says otherwise.
 DEFAULT_SEPARATOR = ":"
 
-# Offered to somebody whose name holds the delimiter, in this order.
+# Offered where a name holds the delimiter, in this order.
 _COMMON_DELIMITERS = (".", "$", ":", "/", "|", "~")
 
 
@@ -51,7 +51,7 @@ class Identifier(tuple[str, ...]):
 
     @classmethod
     def of(cls, value: str | Iterable[str] | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
-        """The identifier meant by a list, a string or nothing at all (the root)."""
+        """Return the identifier meant by a list, a string or nothing at all (the root)."""
         if value is None:
             return ROOT
         if isinstance(value, Identifier):
@@ -116,16 +116,16 @@ class Identifier(tuple[str, ...]):
         return not self
 
     def child(self, name: str) -> Identifier:
-        """The identifier of what `name` means inside this namespace."""
+        """Return the identifier of what `name` means inside this namespace."""
         return Identifier((*self, name))
 
     def startswith(self, ancestor: Iterable[str]) -> bool:
-        """Whether this object is `ancestor` or lies somewhere beneath it."""
+        """Return whether this object is `ancestor` or lies somewhere beneath it."""
         names = tuple(ancestor)
         return self[: len(names)] == names
 
     def __str__(self) -> str:
-        """For messages: dotted where that is unambiguous, the list of names otherwise."""
+        """Write it for messages: dotted where that is unambiguous, the list of names otherwise."""
         if not self:
             return "the root namespace"
         return str(list(self)) if any(DEFAULT_DELIMITER in name for name in self) else DEFAULT_DELIMITER.join(self)
@@ -148,8 +148,8 @@ class HierarchicalName(Identifier):
     __slots__ = ()
 
     def __new__(cls, names: Iterable[str] = ()) -> Self:
-        given = Identifier(names)
-        return super().__new__(cls, [unicodedata.normalize("NFC", name) for name in given])
+        checked = Identifier(names)
+        return super().__new__(cls, [unicodedata.normalize("NFC", name) for name in checked])
 
     @classmethod
     def parse(cls, text: str | None, delimiter: str = DEFAULT_SEPARATOR) -> Self:
@@ -159,12 +159,12 @@ class HierarchicalName(Identifier):
         return parsed
 
     def format(self, delimiter: str = DEFAULT_SEPARATOR) -> str:
-        """The logical path; `parse` with the same separator gives this name back."""
+        """Return the logical path; `parse` with the same separator gives this name back."""
         return super().format(delimiter)
 
     @classmethod
     def from_physical(cls, physical: str) -> Self:
-        """The name that is stored so. Raises InvalidInputError for text that no name is stored as."""
+        """Return the name that is stored so. Raises InvalidInputError for text that no name is stored as."""
         segments = physical.split(".") if physical else []
         decoded = cls(segment.replace("%2E", ".").replace("%25", "%") for segment in segments)
         if decoded.physical != physical:
@@ -182,7 +182,7 @@ def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
 
 
 def _is_broken(name: str) -> bool:
-    """Whether the name holds half of a surrogate pair, which no store could keep."""
+    """Return whether the name holds half of a surrogate pair, which no store could keep."""
     return any("\ud800" <= character <= "\udfff" for character in name)
 
 

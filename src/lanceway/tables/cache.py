@@ -1,8 +1,8 @@
-"""Datasets kept open for those who read: to open one anew costs more than many a query.
+"""Datasets kept open for reading: to open one costs more than many a query.
 
 A dataset that is kept is never shown for what it was. Before each use the table's latest version is asked for: of a
 managed table from the catalog that owns its versions, else from storage; and what is kept is one version, known by its
-manifest, which nobody changes. Whoever writes opens a dataset of his own, since writing moves it on.
+manifest, which never changes. A writer opens a dataset of its own, since writing moves it on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 32
 _INDEX_BYTES, _METADATA_BYTES = 32 * 2**20, 8 * 2**20
 
 
-class _Kept:
+class _DatasetCache:
     """A bounded number of datasets, the longest unused of which goes first."""
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class _Kept:
 
     def get(self, key: Hashable) -> lance.LanceDataset | None:
         with self._lock:
-            found = self._datasets.get(key)
-            if found is not None:
+            dataset = self._datasets.get(key)
+            if dataset is not None:
                 self._datasets.move_to_end(key)
-            return found
+            return dataset
 
     def keep(self, key: Hashable, dataset: lance.LanceDataset) -> None:
         with self._lock:
@@ -54,13 +54,13 @@ class _Kept:
             self._datasets.pop(key, None)
 
 
-_kept = _Kept()
+_cache = _DatasetCache()
 
 
 def _forget_all() -> None:
-    """A child of this process begins with none: what pylance holds does not survive a fork."""
-    global _kept
-    _kept = _Kept()
+    """Start empty in a child process: what pylance holds does not survive a fork."""
+    global _cache
+    _cache = _DatasetCache()
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
@@ -68,11 +68,11 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
 
 
 def read_at(table: Table, *, version: int | None = None, branch: str | None = None) -> lance.LanceDataset:
-    """A dataset to read from, and only to read from: others may be reading from it too.
+    """Return a dataset to read from, never to write to: other threads may be reading from it too.
 
     Raises what `open_at` raises.
     """
-    # Keys that end soon are not worth keeping, neither for speed nor for anybody's peace.
+    # Keys that end soon are not worth keeping, and must not outlive their end.
     if version is not None or not is_main(branch) or EXPIRES in (table.storage_options or {}):
         return open_at(table, version=version, branch=branch)
     return _of_storage(table) if table.client is None else _of_catalog(table)
@@ -80,37 +80,44 @@ def read_at(table: Table, *, version: int | None = None, branch: str | None = No
 
 def _of_storage(table: Table) -> lance.LanceDataset:
     key = _place(table)
-    kept = _kept.get(key)
-    if kept is not None:
-        current = copy.copy(kept)  # for others read from it at the version that it has
+    cached = _cache.get(key)
+    if cached is not None:
+        current = copy.copy(cached)  # for others read from it at the version that it has
         try:
             current.checkout_latest()  # type: ignore[no-untyped-call]
-        except FOREIGN:  # whatever it is, whoever opens it anew can say it
-            _kept.drop(key)
+        except FOREIGN:  # whatever it is, opening the table again says it
+            _cache.drop(key)
             return open_at(table)
-        if current.version != kept.version:
-            _kept.keep(key, current)
+        if current.version != cached.version:
+            _cache.keep(key, current)
         return current
-    made = open_at(table, remembering=(_INDEX_BYTES, _METADATA_BYTES))
-    _kept.keep(key, made)
-    return made
+    dataset = open_at(table, remembering=(_INDEX_BYTES, _METADATA_BYTES))
+    _cache.keep(key, dataset)
+    return dataset
 
 
 def _of_catalog(table: Table) -> lance.LanceDataset:
     assert table.client is not None
-    asked = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
-    latest = table.client.list_table_versions(asked).versions
+    request = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
+    latest = table.client.list_table_versions(request).versions
     if not latest:
         return open_at(table)  # which says why
-    one = latest[0]
+    newest = latest[0]
     # A version is written once; the moment tells it from that of a table which had the place and the number before.
-    key = (*_place(table), one.version, one.manifest_path, one.manifest_size, one.e_tag, one.timestamp_millis)
-    kept = _kept.get(key)
-    if kept is None:
-        kept = open_at(table, remembering=(_INDEX_BYTES, _METADATA_BYTES))
-        if kept.version == one.version:
-            _kept.keep(key, kept)
-    return kept
+    key = (
+        *_place(table),
+        newest.version,
+        newest.manifest_path,
+        newest.manifest_size,
+        newest.e_tag,
+        newest.timestamp_millis,
+    )
+    dataset = _cache.get(key)
+    if dataset is None:
+        dataset = open_at(table, remembering=(_INDEX_BYTES, _METADATA_BYTES))
+        if dataset.version == newest.version:
+            _cache.keep(key, dataset)
+    return dataset
 
 
 def _place(table: Table) -> tuple[Hashable, ...]:

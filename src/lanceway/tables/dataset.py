@@ -1,4 +1,4 @@
-"""A Lance table by its location: where it lies, how to reach it, and opening it."""
+"""A Lance table by its location: how to reach it, and opening it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LARGEST_VERSION = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where a Lance table lies and how to reach it.
+    """A Lance table's location and how to reach it.
 
     `name` is for messages alone. A server-managed table also has the `client` that its versions
     are claimed through and the `id` it has there; for a storage-managed one both are empty.
@@ -62,13 +62,13 @@ class Table:
 
 
 def uri(location: str) -> str:
-    """A location as a complete URI."""
+    """Return a location as a complete URI."""
     path = local_path(location)
     return location if path is None else path.as_uri()
 
 
 def has_data(table: Table) -> bool:
-    """Whether any version was ever written. Nothing is opened."""
+    """Return whether any version was ever written. Nothing is opened."""
     if table.client is not None:
         latest = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
         return bool(table.client.list_table_versions(latest).versions)
@@ -83,7 +83,7 @@ def open_at(
     branch: str | None = None,
     remembering: tuple[int, int] | None = None,
 ) -> lance.LanceDataset:
-    """The one place where a dataset is opened: at its latest version unless another is asked for.
+    """Open a dataset, at its latest version unless another is asked for. No other place opens one.
 
     `remembering` so many bytes of its indices and of its files' metadata, where it is to be kept for long.
 
@@ -100,7 +100,7 @@ def open_at(
 
 
 def is_main(branch: str | None) -> bool:
-    """Whether a request means the main branch: it names it, or none."""
+    """Return whether a request means the main branch: it names it, or none."""
     return not branch or branch == MAIN
 
 
@@ -143,7 +143,7 @@ def _no_version(table: Table, version: int | None, branch: str | None = None) ->
 
 def _no_lance_table(table: Table) -> InvalidTableStateError:
     store = table.store()
-    # Where versions are claimed, only a version makes a table; what else lies there is nobody's.
+    # Where versions are claimed, only a version makes a table; other files there count for nothing.
     if table.client is not None or store.exists(RESERVED) or not store.has_any():
         return InvalidTableStateError(
             f"{table.name} holds no Lance data yet: nothing was written to {table.location} since it was declared. "
@@ -176,9 +176,9 @@ def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDat
 
 def require_branch(table: Table, dataset: lance.LanceDataset, branch: str) -> None:
     with translated(table, "Listing the branches"):
-        known = sorted(dataset.branches.list())
-    if branch not in known:
-        raise TableBranchNotFoundError(f"{table.name} has no branch {branch!r}. It has: {', '.join([MAIN, *known])}.")
+        names = sorted(dataset.branches.list())
+    if branch not in names:
+        raise TableBranchNotFoundError(f"{table.name} has no branch {branch!r}. It has: {', '.join([MAIN, *names])}.")
 
 
 def describe(table: Table, request: DescribeTableRequest, response: DescribeTableResponse) -> None:
@@ -195,10 +195,10 @@ def _describe_in_detail(table: Table, dataset: lance.LanceDataset, response: Des
     with translated(table, "describe_table"):
         counts = dataset.stats.dataset_stats()
         summary = dataset.get_version()["metadata"]
-        own = {key: value for key, value in dataset.metadata.items() if not key.startswith(OWN_METADATA)}
+        metadata = {key: value for key, value in dataset.metadata.items() if not key.startswith(OWN_METADATA)}
         response.version = dataset.version
         response.var_schema = arrow_json.schema(dataset.schema)
         response.stats = TableBasicStats(
             num_deleted_rows=counts["num_deleted_rows"], num_fragments=counts["num_fragments"]
         )
-        response.metadata = {**summary, **own}
+        response.metadata = {**summary, **metadata}

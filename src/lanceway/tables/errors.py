@@ -1,4 +1,4 @@
-"""What pylance says when it fails, read in this one place.
+"""Errors of pylance, translated in this one place.
 
 pylance raises builtin exceptions with sentences. Wherever a check can come first, the other
 modules make it; what is left is told by the rows below, and tests/tables/test_errors.py
@@ -81,7 +81,7 @@ ROWS = (
     ErrorRow(r"Not found: \S*/_versions/d?\d+\.manifest", ConcurrentModificationError),
     ErrorRow(r"file size is too small", InvalidTableStateError),
     ErrorRow(r"does not have sufficient data", InvalidTableStateError),
-    # A folder that somebody removed while a file was written into it.
+    # A folder that was removed while a file was written into it.
     ErrorRow(r"persist temp file .*\(os error 2\)|\(os error 2\) at path \"\S*/\.tmp", ConcurrentModificationError),
     ErrorRow(r"Retryable commit conflict", ConcurrentModificationError),
     ErrorRow(r"Incompatible transaction: ", ConcurrentModificationError),
@@ -140,10 +140,10 @@ _STORAGE_WORDS = {
     PermissionDeniedError: "the storage denies it to this process and its credentials.",
     ThrottlingError: "the storage asks to slow down. Try again later.",
     ServiceUnavailableError: "the storage cannot be reached, is out of order or full. Free space, or try again later.",
-    InvalidInputError: "the bucket of its location does not exist. Create it or mend the location.",
+    InvalidInputError: "the bucket of its location does not exist. Create it or correct the location.",
 }
 _ADVICE = {
-    ConcurrentModificationError: " Somebody else changed the table meanwhile: ask again.",
+    ConcurrentModificationError: " Another writer changed the table at the same time: try again.",
     InternalError: " This is not expected; please report it with this message.",
     TableColumnNotFoundError: " Check the name against the columns of the table.",
 }
@@ -151,7 +151,7 @@ _ADVICE = {
 
 @contextmanager
 def translated(table: HasName, operation: str) -> Iterator[None]:
-    """Around a foreign call: what it raises becomes the contract's error for what happened."""
+    """Translate what a foreign call raises into the contract's error for what happened."""
     try:
         yield
     except FOREIGN as error:
@@ -180,13 +180,13 @@ def _kind(error: BaseException, text: str) -> type[LanceNamespaceError]:
 
 
 def cleaned(text: str) -> str:
-    """The sentence itself: without places in Rust's source, wrappers and dumps of whole schemas."""
+    """Return an error's sentence without places in Rust's source, wrappers and dumps of whole schemas."""
     text = _LOCATION.sub("", text)
     text = _DUMP.split(text)[0]
     return _WRAPPERS.sub("", text.strip().strip("'\"")).rstrip(" .,\n")[:_LONGEST]
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    """The foreign exception, unless it holds the storage's own words."""
+    """Return the foreign exception, unless it holds the storage's own words."""
     text = str(error)
     return None if any(re.search(row.pattern, text) for row in STORAGE_ROWS) else error

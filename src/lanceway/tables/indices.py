@@ -62,15 +62,15 @@ def create_scalar(table: Table, request: CreateTableIndexRequest) -> None:
     _create(table, request, "create_table_scalar_index", (*_TEXT, *_SCALAR))
 
 
-def _create(table: Table, request: CreateTableIndexRequest, operation: str, known: tuple[str, ...]) -> None:
+def _create(table: Table, request: CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
     dataset = open_at(table, branch=request.branch)
-    made = prepare(table, dataset, request, operation, known)
+    index = prepare(table, dataset, request, operation, kinds)
     with translated(table, operation):
-        if made.is_vector:
-            dataset.create_index(request.column, made.kind, name=made.name, **made.options)
+        if index.is_vector:
+            dataset.create_index(request.column, index.kind, name=index.name, **index.options)
         else:
-            kind = cast("Any", made.kind)
-            dataset.create_scalar_index(request.column, kind, name=made.name, replace=False, **made.options)
+            kind = cast("Any", index.kind)
+            dataset.create_scalar_index(request.column, kind, name=index.name, replace=False, **index.options)
 
 
 class Prepared(NamedTuple):
@@ -90,27 +90,27 @@ def prepare(
     dataset: lance.LanceDataset,
     request: CreateTableIndexRequest,
     operation: str,
-    known: tuple[str, ...] = (*_VECTOR, *_TEXT, *_SCALAR),
+    kinds: tuple[str, ...] = (*_VECTOR, *_TEXT, *_SCALAR),
     *,
     replace: bool = False,
 ) -> Prepared:
     """Refuse what cannot be made, before anything is. A name that is taken is refused unless it is to be replaced."""
-    kind = _kind(request.index_type, operation, known)
+    kind = _kind(request.index_type, operation, kinds)
     field = fields.require(table, dataset.schema, request.column, operation)
     name = request.name or f"{request.column}_idx"
     if not replace:
         _check_free(table, dataset, name, operation)
     if kind in _VECTOR:
         return Prepared(kind, name, _vector_options(request, kind, search.size(field.type)))
-    options = _given(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
+    options = _options(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
     return Prepared(kind, name, options)
 
 
-def _kind(given: str, operation: str, known: tuple[str, ...]) -> str:
-    kind = _SPELLINGS.get(given.replace("_", "").upper())
-    if kind not in known:
+def _kind(index_type: str, operation: str, kinds: tuple[str, ...]) -> str:
+    kind = _SPELLINGS.get(index_type.replace("_", "").upper())
+    if kind not in kinds:
         raise InvalidInputError(
-            f"{operation}: the index type is {given!r}, but must be one of {', '.join(sorted(known))}."
+            f"{operation}: the index type is {index_type!r}, but must be one of {', '.join(sorted(kinds))}."
         )
     return kind
 
@@ -122,13 +122,13 @@ def _check_free(table: Table, dataset: lance.LanceDataset, name: str, operation:
         )
 
 
-def _given(request: CreateTableIndexRequest, names: dict[str, str]) -> dict[str, Any]:
+def _options(request: CreateTableIndexRequest, names: dict[str, str]) -> dict[str, Any]:
     values = {theirs: getattr(request, ours) for ours, theirs in names.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _vector_options(request: CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
-    options = _given(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
+    options = _options(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
     options["metric"] = search.metric(request.distance_type) or "l2"
     if not kind.endswith("FLAT") and request.num_bits is not None:
         options["num_bits"] = request.num_bits
@@ -138,7 +138,7 @@ def _vector_options(request: CreateTableIndexRequest, kind: str, dimension: int 
 
 
 def _sub_vectors(dimension: int) -> int:
-    """Sixteen numbers to a sub-vector where they divide evenly, else eight, else as many as there are."""
+    """Return the number of sub-vectors: of 16 numbers each if they divide evenly, else of 8, else one."""
     return next((dimension // size for size in (16, 8) if dimension % size == 0), 1)
 
 
@@ -148,12 +148,12 @@ def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> list[Inde
 
 
 def list_(table: Table, request: ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
-    """The indices whose names come after `after`, in the order of their names."""
+    """Return the indices whose names come after `after`, in the order of their names."""
     dataset = open_at(table, version=request.version, branch=request.branch)
-    found = [index for index in _all(table, dataset, "list_table_indices") if after is None or index.name > after]
+    listed = [index for index in _all(table, dataset, "list_table_indices") if after is None or index.name > after]
     with translated(table, "list_table_indices"):
-        rows = dataset.count_rows() if found else 0
-    return [_content(index, rows) for index in sorted(found, key=lambda index: index.name)]
+        rows = dataset.count_rows() if listed else 0
+    return [_content(index, rows) for index in sorted(listed, key=lambda index: index.name)]
 
 
 def _content(index: IndexDescription, rows: int) -> IndexContent:
@@ -177,9 +177,9 @@ def _content(index: IndexDescription, rows: int) -> IndexContent:
 
 
 def _friendly(kind: str) -> str:
-    """The name under which an index of this type is made."""
-    known = _SPELLINGS.get(kind.replace("_", "").upper(), kind)
-    return "FTS" if known == "INVERTED" else known
+    """Return the name under which an index of this type is made."""
+    spelling = _SPELLINGS.get(kind.replace("_", "").upper(), kind)
+    return "FTS" if spelling == "INVERTED" else spelling
 
 
 def describe(table: Table, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
@@ -209,6 +209,6 @@ def _require(table: Table, dataset: lance.LanceDataset, name: str | None, operat
         raise InvalidInputError(f"{operation} on {table.name} needs index_name, the name of an index.")
     names = sorted(index.name for index in _all(table, dataset, operation))
     if name not in names:
-        known = f"It has: {', '.join(names)}." if names else "It has none."
-        raise TableIndexNotFoundError(f"{operation}: {table.name} has no index {name!r}. {known}")
+        choices = f"It has: {', '.join(names)}." if names else "It has none."
+        raise TableIndexNotFoundError(f"{operation}: {table.name} has no index {name!r}. {choices}")
     return name

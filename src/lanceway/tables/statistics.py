@@ -16,7 +16,7 @@ SMALL_FRAGMENT = 100_000
 
 
 def describe(table: Table, request: GetTableStatsRequest) -> GetTableStatsResponse:
-    """`total_bytes` are those of the data files of the latest version."""
+    """Describe the latest version; `total_bytes` are those of its data files."""
     dataset = open_at(table, branch=request.branch)
     with translated(table, "get_table_stats"):
         lengths = sorted(fragment.count_rows() for fragment in dataset.get_fragments())
@@ -47,5 +47,5 @@ def _summary(lengths: list[int]) -> FragmentSummary:
 
 
 def _percentile(lengths: list[int], percent: int) -> int:
-    """The smallest length that at least `percent` of all do not exceed."""
+    """Return the smallest length that at least `percent` of all do not exceed."""
     return lengths[max(math.ceil(len(lengths) * percent / 100) - 1, 0)]

@@ -136,6 +136,6 @@ def test_whoever_is_slower_is_refused(sql: Sql, statement: str, meddling: str, l
         assert sql.column("SELECT id FROM {n}.t") == [*range(10), 100]
         assert sql.rows("SELECT name FROM {n}.t WHERE id = 3") == [("n3!",)]
     else:
-        with pytest.raises(Exception, match="Somebody else changed the table meanwhile"):
+        with pytest.raises(Exception, match="Another writer changed the table at the same time"):
             sql.run(statement)
         assert sql.column("SELECT id FROM {n}.t WHERE id < 5") == left

@@ -322,7 +322,7 @@ def test_of_two_jobs_that_make_a_table_one_succeeds_and_the_other_leaves_nothing
     first, second = writer(folder / "t"), writer(folder / "t")
     told, lost = first.write(rows(0, 5)), second.write(rows(5, 10))
     first.commit([told])
-    with pytest.raises(TableAlreadyExistsError, match="somebody else has just written its first version"):
+    with pytest.raises(TableAlreadyExistsError, match="another writer has just written its first version"):
         second.commit([lost])
     second.abort([lost])
     assert ids(folder / "t") == list(range(5))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Part = bytes | memoryview
 
 _FILE_MAGIC = b"ARROW1"
-_FILE_HEAD = 8  # the magic, and two bytes after which everything lies at a multiple of eight
+_FILE_HEAD = 8  # the magic, and two bytes after which everything starts at a multiple of eight
 
 
 class BinaryReader(Protocol):
@@ -23,7 +23,7 @@ class BinaryReader(Protocol):
 
 
 def read(data: bytes) -> pa.RecordBatchReader:
-    """A reader over an Arrow IPC stream (or file). Every batch is checked before it is handed on,
+    """Return a reader over an Arrow IPC stream (or file). Every batch is checked before it is handed on,
     since pylance trusts what it is given.
 
     Raises InvalidInputError here or, where the breakage lies further on, while it is consumed.
@@ -43,7 +43,7 @@ def read(data: bytes) -> pa.RecordBatchReader:
 
 
 def read_from(file: BinaryReader) -> pa.RecordBatchReader:
-    """The same for data that is still on its way: `file` is read batch by batch, in the thread that reads this.
+    """Return a reader over a stream that still arrives: `file` is read batch by batch, in the thread that reads.
 
     What `file.read` raises of the contract's errors comes through as it is.
     """
@@ -53,16 +53,16 @@ def read_from(file: BinaryReader) -> pa.RecordBatchReader:
     if not head:
         raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
     # A file is a stream with a head before it and an index behind, which is not needed to read it in order.
-    rest = file if head[: len(_FILE_MAGIC)] == _FILE_MAGIC else _Rejoined(head, file)
+    source = file if head[: len(_FILE_MAGIC)] == _FILE_MAGIC else _Rejoined(head, file)
     try:
-        stream = pa.ipc.open_stream(pa.PythonFile(rest, "r"), options=_aligned())
+        stream = pa.ipc.open_stream(pa.PythonFile(source, "r"), options=_aligned())
     except (pa.ArrowException, OSError, EOFError) as error:
         raise _broken(error) from error
     return checked(stream.schema, stream)
 
 
 def _aligned() -> pa.ipc.IpcReadOptions:
-    """Values lie in a stream at multiples of eight bytes. pylance panics where a decimal does not lie at one of 16."""
+    """Align values to their size: a stream aligns to 8 bytes, and pylance panics on a decimal that is not at 16."""
     import pyarrow as pa
 
     return pa.ipc.IpcReadOptions(ensure_alignment=pa.ipc.Alignment.At64Byte)
@@ -89,11 +89,11 @@ class _Rejoined:
         return True
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
+        """Leave the file open: its opener closes it."""
 
 
 def checked(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-    """A reader that validates each batch that comes from outside."""
+    """Return a reader that validates each batch that comes from outside."""
     import pyarrow as pa
 
     return pa.RecordBatchReader.from_batches(schema, _validated(batches))
@@ -118,7 +118,7 @@ def _broken(error: BaseException) -> InvalidInputError:
 
 
 def write_file(reader: pa.RecordBatchReader) -> bytes:
-    """The whole answer as an Arrow IPC file."""
+    """Return the whole answer as an Arrow IPC file."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -129,12 +129,15 @@ def write_file(reader: pa.RecordBatchReader) -> bytes:
 
 
 def stream_chunks(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[bytes]:
-    """The bytes of an IPC stream or file, batch by batch; never more than one batch is held."""
+    """Return the bytes of an IPC stream or file, batch by batch; never more than one batch is held."""
     return (b"".join(parts) for parts in stream_parts(reader, file_format))
 
 
 def stream_parts(reader: pa.RecordBatchReader, file_format: bool) -> Iterator[list[Part]]:
-    """The same as the parts that a batch is written in. Its values are not copied: they are the batch's own memory."""
+    """Yield the parts that each batch of an IPC stream is written in.
+
+    Its values are not copied: they are the batch's own memory.
+    """
     import pyarrow as pa
 
     sink = _Parts()
@@ -157,7 +160,7 @@ class _Parts:
         self._position = 0
 
     def write(self, data: Part | pa.Buffer) -> int:
-        # What is no bytes is a buffer of the batch, which nobody changes.
+        # What is no bytes is a buffer of the batch, which never changes.
         part = data if isinstance(data, bytes) else memoryview(data)
         self._parts.append(part)
         self._position += len(part)
@@ -167,10 +170,10 @@ class _Parts:
         return self._position
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: no bytes are buffered."""
 
     def close(self) -> None:
-        """The last bytes are still to be taken."""
+        """Do nothing: the last bytes are still to be read."""
 
     def take(self) -> list[Part]:
         parts, self._parts = self._parts, []

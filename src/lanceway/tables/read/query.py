@@ -54,7 +54,7 @@ _SYSTEM = frozenset(
 
 
 def run(table: Table, request: QueryTableRequest) -> pa.RecordBatchReader:
-    """The answer, one batch at a time. Errors also come while it is read."""
+    """Return the answer, one batch at a time. Errors also come while it is read."""
     searches, options = _plan(table, request, "query_table")
     if len(searches) > 1:
         return _guarded(table, *hybrid.search(table, searches, options, request))
@@ -81,7 +81,7 @@ def count(table: Table, request: CountTableRowsRequest) -> int:
 
 
 def explain(table: Table, request: ExplainTableQueryPlanRequest) -> str:
-    """The plan of a query that is not run; of a hybrid one, both plans."""
+    """Return the plan of a query that is not run; of a hybrid one, both plans."""
     query = request.query
     if query.branch is None:
         query = query.model_copy(update={"branch": request.branch})
@@ -91,14 +91,14 @@ def explain(table: Table, request: ExplainTableQueryPlanRequest) -> str:
 
 
 def analyze(table: Table, request: AnalyzeTableQueryPlanRequest) -> str:
-    """The plan of a query after it was run, with what each step cost."""
+    """Return the plan of a query after it was run, with what each step cost."""
     searches, _ = _plan(table, request, "analyze_table_query_plan")
     with translated(table, "analyze_table_query_plan"):
         return "\n".join(search.analyze_plan() for search in searches)
 
 
 def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.LanceScanner], hybrid.Options]:
-    """One scanner, or for a hybrid search the two whose answers are to be merged."""
+    """Return one scanner, or for a hybrid search the two whose answers are to be merged."""
     dataset = read_at(table, version=request.version, branch=request.branch)
     text = fulltext.query(table, dataset, request.full_text_query)
     near = vectors.nearest(table, dataset, request)
@@ -118,7 +118,7 @@ def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.Lanc
 
 
 def _window(request: Query, near: dict[str, Any] | None) -> dict[str, int | None]:
-    """Which part of the found rows comes back."""
+    """Return the limit and offset of the rows that come back."""
     if near is None or not vectors.is_batch(near):
         return {"limit": request.k or None, "offset": request.offset or None}
     if request.offset:
@@ -127,7 +127,7 @@ def _window(request: Query, near: dict[str, Any] | None) -> dict[str, int | None
 
 
 def _columns(table: Table, schema: pa.Schema, request: Query, operation: str) -> list[str] | dict[str, str] | None:
-    """Names of columns, or expressions by the name they shall have; None for all columns."""
+    """Return names of columns, or expressions by the name they shall have; None for all columns."""
     chosen = request.columns
     if chosen is None or not (chosen.column_names or chosen.column_aliases):
         return None

@@ -32,7 +32,7 @@ _ALSO_CALLED = {"euclidean": "l2"}
 
 
 def nearest(table: Table, dataset: lance.LanceDataset, request: Query) -> dict[str, Any] | None:
-    """What pylance is to search for, None if the request has no vector."""
+    """Return the vector search as pylance takes it, None if the request has no vector."""
     query = _vector(request)
     if query is None:
         return None
@@ -40,7 +40,7 @@ def nearest(table: Table, dataset: lance.LanceDataset, request: Query) -> dict[s
         raise InvalidInputError("k is 0, but a vector search needs to know how many neighbours to find; give k.")
     column = _column(table, dataset.schema, request.vector_column)
     _check_size(table, dataset.schema, column, query)
-    found: dict[str, Any] = {
+    nearest: dict[str, Any] = {
         "column": column,
         "q": query,
         # The neighbours that offset skips have to be found, too.
@@ -52,12 +52,12 @@ def nearest(table: Table, dataset: lance.LanceDataset, request: Query) -> dict[s
         **_probes(request),
     }
     if request.lower_bound is not None or request.upper_bound is not None:
-        found["distance_range"] = (request.lower_bound, request.upper_bound)
-    return found
+        nearest["distance_range"] = (request.lower_bound, request.upper_bound)
+    return nearest
 
 
 def is_batch(near: dict[str, Any]) -> bool:
-    """Whether several searches are asked for at once."""
+    """Return whether several searches are asked for at once."""
     return isinstance(near["q"][0], list)
 
 
@@ -88,7 +88,7 @@ def _probes(request: Query) -> dict[str, int | None]:
 
 
 def size(type_: pa.DataType) -> int | None:
-    """How many numbers a vector of this column has; None if it holds no vectors."""
+    """Return the dimension of a column's vectors, None if it holds none."""
     import pyarrow as pa
 
     if isinstance(type_, pa.BaseExtensionType):
@@ -98,13 +98,13 @@ def size(type_: pa.DataType) -> int | None:
     return int(type_.list_size) if pa.types.is_fixed_size_list(type_) else None
 
 
-def _column(table: Table, schema: pa.Schema, asked: str | None) -> str:
-    if asked is not None:
-        if size(fields.require(table, schema, asked, "query_table").type) is None:
+def _column(table: Table, schema: pa.Schema, name: str | None) -> str:
+    if name is not None:
+        if size(fields.require(table, schema, name, "query_table").type) is None:
             raise InvalidInputError(
-                f"query_table: the column {asked} of {table.name} holds no vectors. {_known(schema)}"
+                f"query_table: the column {name} of {table.name} holds no vectors. {_known(schema)}"
             )
-        return asked
+        return name
     candidates = _candidates(schema)
     if len(candidates) != 1:
         raise InvalidInputError(f"query_table: name the vector_column of {table.name} to search. {_known(schema)}")
@@ -122,10 +122,10 @@ def _known(schema: pa.Schema) -> str:
 
 def _check_size(table: Table, schema: pa.Schema, column: str, query: list[Any]) -> None:
     field = fields.require(table, schema, column, "query_table")
-    given = len(query[0]) if isinstance(query[0], list) else len(query)
-    if given != size(field.type):
+    length = len(query[0]) if isinstance(query[0], list) else len(query)
+    if length != size(field.type):
         raise InvalidInputError(
-            f"query_table: the query vector has {given} numbers, but those in the column {column} of {table.name} "
+            f"query_table: the query vector has {length} numbers, but those in the column {column} of {table.name} "
             f"have {size(field.type)}."
         )
 
@@ -136,7 +136,7 @@ _KINDS = ("match", "phrase", "boost", "multi_match", "boolean")
 def query(
     table: Table, dataset: lance.LanceDataset, request: QueryTableRequestFullTextQuery | None
 ) -> FullTextQuery | None:
-    """What pylance is to search for, None if the request has no text."""
+    """Return the full-text query as pylance takes it, None if the request has no text."""
     text, tree = (request.string_query, request.structured_query) if request is not None else (None, None)
     if text is not None and tree is not None:
         raise InvalidInputError("query_table: give string_query or structured_query, not both.")
@@ -156,13 +156,13 @@ class _Builder:
         return MatchQuery(terms, searched[0]) if len(searched) == 1 else MultiMatchQuery(terms, searched)
 
     def build(self, node: FtsQuery) -> FullTextQuery:
-        given = [kind for kind in _KINDS if getattr(node, kind) is not None]
-        if len(given) != 1:
+        kinds = [kind for kind in _KINDS if getattr(node, kind) is not None]
+        if len(kinds) != 1:
             raise InvalidInputError(
-                f"query_table: a full-text query must be exactly one of {', '.join(_KINDS)}, but has {given or 'none'}."
+                f"query_table: a full-text query must be exactly one of {', '.join(_KINDS)}, but has {kinds or 'none'}."
             )
-        make: Callable[[Any], FullTextQuery] = getattr(self, f"_{given[0]}")
-        return make(getattr(node, given[0]))
+        make: Callable[[Any], FullTextQuery] = getattr(self, f"_{kinds[0]}")
+        return make(getattr(node, kinds[0]))
 
     def _match(self, node: MatchQuery) -> FullTextQuery:
         return self._anywhere(node.column, lambda column: _match(node, column))
@@ -261,29 +261,29 @@ def searches(
     request: QueryTableRequest | AnalyzeTableQueryPlanRequest,
     common: dict[str, Any],
 ) -> list[lance.LanceScanner]:
-    """The two searches, for row ids alone."""
+    """Return the two searches, for row ids alone."""
     if is_batch(near):
         raise InvalidInputError("query_table: a hybrid search takes one vector; give single_vector.")
-    wanted = request.k + (request.offset or 0)
+    limit = request.k + (request.offset or 0)
     ids: dict[str, Any] = {"columns": [], "with_row_id": True, **common}
     return [
-        dataset.scanner(nearest=near, limit=wanted, **ids),
-        dataset.scanner(full_text_query=text, limit=wanted, **ids),
+        dataset.scanner(nearest=near, limit=limit, **ids),
+        dataset.scanner(full_text_query=text, limit=limit, **ids),
     ]
 
 
 def search(
-    table: Table, found: list[lance.LanceScanner], options: Options, request: QueryTableRequest
+    table: Table, scanners: list[lance.LanceScanner], options: Options, request: QueryTableRequest
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow as pa
 
     with translated(table, "query_table"):
-        scores = _scores([scanner.to_table()[_ROW_ID].to_pylist() for scanner in found])
+        scores = _scores([scanner.to_table()[_ROW_ID].to_pylist() for scanner in scanners])
         columns = options.dataset.scanner(columns=options.columns, with_row_id=True, limit=1).projected_schema
     offset = request.offset or 0
     best = sorted(scores, key=lambda row: (-scores[row], row))[offset : offset + request.k]
-    kept = [field for field in columns if field.name != _ROW_ID or options.with_row_id]
-    schema = pa.schema([*kept, pa.field(SCORE, pa.float32())])
+    shown = [field for field in columns if field.name != _ROW_ID or options.with_row_id]
+    schema = pa.schema([*shown, pa.field(SCORE, pa.float32())])
     return schema, _rows(options, best, scores, schema)
 
 
@@ -305,10 +305,10 @@ def _rows(options: Options, best: list[int], scores: dict[int, float], schema: p
 
 
 def _take(options: Options, ids: list[int]) -> pa.Table:
-    """The rows of these ids, in this order."""
+    """Return the rows of these ids, in this order."""
     import pyarrow as pa
 
-    wanted = f"{_ROW_ID} IN ({', '.join(map(str, ids))})"
-    rows = options.dataset.scanner(columns=options.columns, filter=wanted, with_row_id=True).to_table()
+    condition = f"{_ROW_ID} IN ({', '.join(map(str, ids))})"
+    rows = options.dataset.scanner(columns=options.columns, filter=condition, with_row_id=True).to_table()
     place = {row: index for index, row in enumerate(rows[_ROW_ID].to_pylist())}
     return rows.take(pa.array([place[row] for row in ids]))

@@ -46,8 +46,8 @@ _PARAMETERLESS: Mapping[str, str] = {
 _DECIMAL_SHIFT = 1000
 
 
-def schema(given: pa.Schema) -> JsonArrowSchema:
-    return JsonArrowSchema(fields=[_field(field) for field in given], metadata=_metadata(given.metadata))
+def schema(arrow: pa.Schema) -> JsonArrowSchema:
+    return JsonArrowSchema(fields=[_field(field) for field in arrow], metadata=_metadata(arrow.metadata))
 
 
 def _field(field: pa.Field) -> JsonArrowField:
@@ -59,10 +59,10 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
-def _metadata(given: Mapping[bytes, bytes] | None) -> dict[str, str] | None:
-    if not given:
+def _metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, str] | None:
+    if not metadata:
         return None
-    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in given.items()}
+    return {key.decode(errors="replace"): value.decode(errors="replace") for key, value in metadata.items()}
 
 
 def data_type(type_: pa.DataType) -> JsonArrowDataType:
@@ -103,11 +103,11 @@ def _plain_type(type_: pa.DataType) -> JsonArrowDataType:
     return JsonArrowDataType(type=_NAMES.get(str(type_), str(type_)))
 
 
-def parse_type(given: Mapping[str, Any] | JsonArrowDataType) -> pa.DataType:
-    """The type that JSON describes. Raises InvalidInputError for what is none."""
+def parse_type(document: Mapping[str, Any] | JsonArrowDataType) -> pa.DataType:
+    """Return the type that JSON describes. Raises InvalidInputError for one it cannot describe."""
     import pyarrow as pa
 
-    value = given.to_dict() if isinstance(given, JsonArrowDataType) else given
+    value = document.to_dict() if isinstance(document, JsonArrowDataType) else document
     try:
         return _parse(value)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, pa.ArrowException) as error:

@@ -61,7 +61,7 @@ def add(table: Table, request: AlterTableAddColumnsRequest, *, backfills: bool =
 
 
 def is_filled_later(entry: AddColumnsEntry) -> bool:
-    """Whether a column is to be empty until it is backfilled."""
+    """Return whether a column is to be empty until it is backfilled."""
     return entry.virtual_column is not None or entry.computed is not None
 
 
@@ -73,15 +73,15 @@ def _add_empty(
         if entry.computed is not None:
             _require_free(table, set(dataset.schema.names), entry.name)
         for field in computed.new_fields(table, dataset, entry):
-            _require_free(table, {*(one.name for one in new), *dataset.schema.names}, field.name)
+            _require_free(table, {*(column.name for column in new), *dataset.schema.names}, field.name)
             new.append(field)
     with translated(table, "alter_table_add_columns"):
         dataset.add_columns(new)
         return AlterTableAddColumnsResponse(version=dataset.version)
 
 
-def _require_free(table: Table, taken: set[str], name: str) -> None:
-    if name in taken:
+def _require_free(table: Table, names: set[str], name: str) -> None:
+    if name in names:
         raise InvalidInputError(
             f"alter_table_add_columns: {table.name} cannot get a column {name!r}: the name is taken."
         )

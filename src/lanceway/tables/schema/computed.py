@@ -47,7 +47,7 @@ Definition = str | Virtual
 
 
 def definition(field: pa.Field) -> Definition | None:
-    """The expression or the function of a column; None where it has neither."""
+    """Return the expression or the function of a column; None where it has neither."""
     metadata: Mapping[bytes, bytes] = field.metadata or {}
     if COMPUTED.encode() in metadata:
         return metadata[COMPUTED.encode()].decode()
@@ -57,7 +57,7 @@ def definition(field: pa.Field) -> Definition | None:
 
 
 def new_fields(table: Table, dataset: lance.LanceDataset, entry: AddColumnsEntry) -> list[pa.Field]:
-    """The empty columns that an entry asks for."""
+    """Return the empty columns that an entry asks for."""
     if entry.virtual_column is not None:
         return _virtual(table, dataset, entry.name, entry.virtual_column)
     return [_computed(table, dataset, entry.name, str(entry.computed))]
@@ -67,14 +67,14 @@ def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: 
     import pyarrow as pa
 
     # Lance reads at least one column, also for an expression that needs none.
-    some = next(one for one in dataset.schema.names if one != name)
+    some = next(column for column in dataset.schema.names if column != name)
     with translated(table, f"{_ADD} {name}"):
-        found = dataset.scanner(columns={name: expression, some: fields.quoted(some)}).projected_schema.field(name)
-    if pa.types.is_null(found.type):
+        field = dataset.scanner(columns={name: expression, some: fields.quoted(some)}).projected_schema.field(name)
+    if pa.types.is_null(field.type):
         raise InvalidInputError(
             f"{_ADD}: the expression of {name!r} tells no type. Cast it, as in CAST({expression} AS BIGINT)."
         )
-    return pa.field(name, found.type, metadata={COMPUTED: expression})
+    return pa.field(name, field.type, metadata={COMPUTED: expression})
 
 
 def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVirtualColumnEntry) -> list[pa.Field]:
@@ -84,23 +84,23 @@ def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVir
     inputs = [fields.require_top(table, dataset.schema, path, _ADD) for path in entry.input_columns]
     if not entry.outputs:
         raise InvalidInputError(f"{_ADD}: the virtual column {name!r} of {table.name} has no outputs.")
-    made = []
+    columns = []
     for output in entry.outputs:
         if not output.nullable:
             raise InvalidInputError(
                 f"{_ADD}: {output.column!r} of {table.name} must be nullable: it is empty until it is backfilled."
             )
-        own = Virtual(function, tuple(inputs), output.struct_field, entry.udf_name, entry.udf_version)
-        told = {**(entry.field_metadata or {}), **(output.metadata or {}), VIRTUAL: json.dumps(asdict(own))}
-        made.append(pa.field(output.column, arrow_json.parse_type(output.data_type), metadata=told))
-    return made
+        virtual = Virtual(function, tuple(inputs), output.struct_field, entry.udf_name, entry.udf_version)
+        metadata = {**(entry.field_metadata or {}), **(output.metadata or {}), VIRTUAL: json.dumps(asdict(virtual))}
+        columns.append(pa.field(output.column, arrow_json.parse_type(output.data_type), metadata=metadata))
+    return columns
 
 
 # -- backfilling ---------------------------------------------------------------------------------
 
 
 def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> dict[str, Any]:
-    """What a worker needs to know of a backfill that can be carried out. Nothing is changed.
+    """Return the description of a backfill for a worker, after checking it. Nothing is changed.
 
     Raises TableColumnNotFoundError, TableVersionNotFoundError, TableBranchNotFoundError, and InvalidInputError for a
     column that is neither computed nor virtual.
@@ -109,10 +109,10 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     dataset = open_at(table, branch=branch)
     column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)
     require_definition(table, dataset.schema, column)
-    asked = request.read_version
-    if asked is not None and open_at(table, version=asked, branch=branch).version != dataset.version:
+    version = request.read_version
+    if version is not None and open_at(table, version=version, branch=branch).version != dataset.version:
         raise InvalidInputError(
-            f"{_BACKFILL}: read_version is {asked}, and {table.name} is at {dataset.version}. A "
+            f"{_BACKFILL}: read_version is {version}, and {table.name} is at {dataset.version}. A "
             "backfill reads the latest version: leave read_version out."
         )
     if request.where is not None:
@@ -132,14 +132,14 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
 
 
 def require_definition(table: Table, schema: pa.Schema, column: str) -> Definition:
-    found = definition(schema.field(column))
-    if found is None:
-        known = [field.name for field in schema if definition(field) is not None]
+    computed = definition(schema.field(column))
+    if computed is None:
+        names = [field.name for field in schema if definition(field) is not None]
         raise InvalidInputError(
             f"{_BACKFILL}: the column {column!r} of {table.name} is neither computed nor virtual, so nothing says what "
-            f"its values are. {_known(known)}"
+            f"its values are. {_known(names)}"
         )
-    return found
+    return computed
 
 
 def _known(columns: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[^.`]+")
 
 
 def parse(path: str) -> tuple[str, ...]:
-    """The names in a field path. Raises InvalidInputError where it is malformed."""
+    """Return the names in a field path. Raises InvalidInputError where it is malformed."""
     names, at = [], 0
     while True:
         segment = _SEGMENT.match(path, at)
@@ -45,17 +45,17 @@ def _malformed(path: str) -> InvalidInputError:
 
 
 def format_(names: Iterable[str]) -> str:
-    """The canonical path of names: quoted only where that is needed."""
+    """Return the canonical path of names: quoted only where that is needed."""
     return ".".join(name if _PLAIN.fullmatch(name) else quoted(name) for name in names)
 
 
 def quoted(name: str) -> str:
-    """A whole column in an SQL expression, of Lance or of Spark, whatever its name holds."""
+    """Return a whole column in an SQL expression, of Lance or of Spark, whatever its name holds."""
     return f"`{name.replace('`', '``')}`"
 
 
 def find(schema: pa.Schema, path: str) -> pa.Field | None:
-    """The field that a path leads to, None if there is none."""
+    """Return the field that a path leads to, None if there is none."""
     children: Iterable[pa.Field] = schema
     field = None
     for name in parse(path):
@@ -67,16 +67,16 @@ def find(schema: pa.Schema, path: str) -> pa.Field | None:
 
 
 def require(table: Table, schema: pa.Schema, path: str, operation: str) -> pa.Field:
-    """The field that a path leads to. Raises TableColumnNotFoundError, naming what there is."""
+    """Return the field that a path leads to. Raises TableColumnNotFoundError, naming what there is."""
     field = find(schema, path)
     if field is None:
-        known = ", ".join(path for path, _ in walk(schema))
-        raise TableColumnNotFoundError(f"{operation}: {table.name} has no column {path}. It has: {known}.")
+        paths = ", ".join(path for path, _ in walk(schema))
+        raise TableColumnNotFoundError(f"{operation}: {table.name} has no column {path}. It has: {paths}.")
     return field
 
 
 def require_top(table: Table, schema: pa.Schema, path: str, operation: str) -> str:
-    """The name of a column that must not be nested, because Lance cannot do this inside a struct."""
+    """Return the name of a column that must not be nested, because Lance cannot do this inside a struct."""
     names = parse(path)
     require(table, schema, path, operation)
     if len(names) > 1:
@@ -87,7 +87,7 @@ def require_top(table: Table, schema: pa.Schema, path: str, operation: str) -> s
 
 
 def walk(schema: pa.Schema) -> Iterator[tuple[str, pa.Field]]:
-    """Every field with its canonical path, those inside structs after their parent."""
+    """Yield every field with its canonical path, those inside structs after their parent."""
     yield from _walk((), schema)
 
 

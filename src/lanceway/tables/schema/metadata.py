@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
     """Replace the metadata of the schema, as the contract has it. What makes a table a view is none of it."""
     dataset = open_at(table, branch=request.branch)
-    own = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items() if key == VIEW}
+    reserved = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items() if key == VIEW}
     with translated(table, "update_table_schema_metadata"):
-        made = dataset.update_schema_metadata({**(request.metadata or {}), **own}, replace=True)
-    return UpdateTableSchemaMetadataResponse(metadata=made)
+        metadata = dataset.update_schema_metadata({**(request.metadata or {}), **reserved}, replace=True)
+    return UpdateTableSchemaMetadataResponse(metadata=metadata)
 
 
 def update_fields(table: Table, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
@@ -36,14 +36,14 @@ def update_fields(table: Table, request: UpdateFieldMetadataRequest) -> UpdateFi
     if not request.updates:
         raise InvalidInputError(f"update_field_metadata: no field of {table.name} was given.")
     # One commit replaces or merges, not both; replacing by what merging would give serves for both.
-    wanted: dict[str, dict[str, str]] = {}
+    metadata: dict[str, dict[str, str]] = {}
     for entry in request.updates:
         field = fields.require(table, dataset.schema, entry.path, "update_field_metadata")
         path = fields.format_(fields.parse(entry.path))
-        wanted[path] = _changed(wanted.get(path, _metadata(field)), entry)
+        metadata[path] = _changed(metadata.get(path, _metadata(field)), entry)
     with translated(table, "update_field_metadata"):
-        dataset.update_field_metadata({path: {**values} for path, values in wanted.items()}, replace=True)
-        return UpdateFieldMetadataResponse(version=dataset.version, fields=wanted)
+        dataset.update_field_metadata({path: {**values} for path, values in metadata.items()}, replace=True)
+        return UpdateFieldMetadataResponse(version=dataset.version, fields=metadata)
 
 
 def _changed(before: dict[str, str], entry: UpdateFieldMetadataEntry) -> dict[str, str]:

@@ -36,35 +36,35 @@ _HOW = (
 
 
 def write(function: str) -> str:
-    """The envelope of a function, as requests carry it."""
+    """Return the envelope of a function, as requests carry it."""
     return base64.b64encode(json.dumps({_FUNCTION: function}).encode()).decode()
 
 
 def read_function(what: str, envelope: str, backend: str | None = None) -> str:
-    """The import path in an envelope. `what` begins the sentence of a refusal.
+    """Return the import path in an envelope. `what` begins the sentence of a refusal.
 
     Raises UnsupportedOperationError for anything but an envelope, and InvalidInputError for one that is not right.
     """
     if backend not in (None, "", BACKEND):
         raise UnsupportedOperationError(f"{what}: the backend {backend!r} is not known here. {_HOW}")
     try:
-        found = json.loads(base64.b64decode(envelope, validate=True))
+        content = json.loads(base64.b64decode(envelope, validate=True))
     except (binascii.Error, ValueError):
         raise UnsupportedOperationError(
             f"{what}: it is no JSON envelope. A pickled function is not loaded, since that runs whatever its sender "
             f"wants. {_HOW}"
         ) from None
-    if not isinstance(found, dict) or set(found) != {_FUNCTION} or not isinstance(found[_FUNCTION], str):
+    if not isinstance(content, dict) or set(content) != {_FUNCTION} or not isinstance(content[_FUNCTION], str):
         raise InvalidInputError(f"{what}: the envelope must hold one text, {_FUNCTION!r}. {_HOW}")
-    if not _PATH.fullmatch(found[_FUNCTION]):
-        raise InvalidInputError(f"{what}: {found[_FUNCTION]!r} is no import path. Write package.module:name.")
-    return str(found[_FUNCTION])
+    if not _PATH.fullmatch(content[_FUNCTION]):
+        raise InvalidInputError(f"{what}: {content[_FUNCTION]!r} is no import path. Write package.module:name.")
+    return str(content[_FUNCTION])
 
 
 def check_sha(what: str, envelope: str, sha: str) -> None:
-    """Raises InvalidInputError where the checksum is neither the envelope's nor that of what it holds."""
-    known = {hashlib.sha256(part).hexdigest() for part in (envelope.encode(), base64.b64decode(envelope))}
-    if sha.strip().lower() not in known:
+    """Refuse a checksum that is neither the envelope's nor that of what it holds."""
+    checksums = {hashlib.sha256(part).hexdigest() for part in (envelope.encode(), base64.b64decode(envelope))}
+    if sha.strip().lower() not in checksums:
         raise InvalidInputError(f"{what}: the checksum is not the SHA-256 of the envelope. Send it whole again.")
 
 
@@ -96,7 +96,7 @@ class View:
 
     @classmethod
     def of(cls, table: Table, schema: pa.Schema) -> View:
-        """Raises InvalidTableStateError for a table that is none."""
+        """Read the view of a table. Raises InvalidTableStateError for a table that is not a view."""
         text = (schema.metadata or {}).get(VIEW)
         if text is None:
             raise InvalidTableStateError(
@@ -126,15 +126,15 @@ def check(view: View, schema: pa.Schema, source: Table) -> None:
     with translated(source, _CREATE):
         scanner = scan(view, dataset)
         scanner.explain_plan()
-        given = scanner.projected_schema
+        projected = scanner.projected_schema
     if view.kind != QUERY:
         return
-    if set(given.names) != set(schema.names):
+    if set(projected.names) != set(schema.names):
         raise InvalidInputError(
-            f"{_CREATE}: the query gives {', '.join(given.names)}, and output_schema has {', '.join(schema.names)}."
+            f"{_CREATE}: the query gives {', '.join(projected.names)}, and output_schema has {', '.join(schema.names)}."
         )
     for field in schema:
-        _require_cast(given.field(field.name), field)
+        _require_cast(projected.field(field.name), field)
     for name in view.key:
         if name not in schema.names:
             raise InvalidInputError(f"{_CREATE}: the key {name!r} is no column of the view: {', '.join(schema.names)}.")
@@ -152,20 +152,20 @@ def _require_values(partition: pa.Field) -> None:
         ) from error
 
 
-def _require_cast(given: pa.Field, wanted: pa.Field) -> None:
+def _require_cast(source: pa.Field, target: pa.Field) -> None:
     import pyarrow as pa
 
     try:
-        pa.array([], given.type).cast(wanted.type)
+        pa.array([], source.type).cast(target.type)
     except (pa.ArrowException, NotImplementedError) as error:
         raise InvalidInputError(
-            f"{_CREATE}: the query gives {given.name!r} as {given.type}, which is not to be had as {wanted.type}: "
+            f"{_CREATE}: the query gives {source.name!r} as {source.type}, which is not to be had as {target.type}: "
             f"{error}."
         ) from error
 
 
 def scan(view: View, dataset: lance.LanceDataset, fragments: list[Any] | None = None) -> lance.LanceScanner:
-    """The rows that a view takes from its source, or from some fragments of it."""
+    """Return the rows that a view takes from its source, or from some fragments of it."""
     return dataset.scanner(columns=view.reads, filter=view.where, fragments=fragments)
 
 
@@ -174,7 +174,7 @@ _KNOWN = ("source", "columns", "where", "key", "sql")
 
 
 def moved(source_query: str, change: Callable[[list[str] | None], list[str] | None]) -> str:
-    """A source query whose table has another identifier. One that is not right stays, and is refused later."""
+    """Return a source query whose table has another identifier. One that is not right stays, and is refused later."""
     try:
         query = json.loads(source_query)
     except ValueError:
@@ -185,7 +185,10 @@ def moved(source_query: str, change: Callable[[list[str] | None], list[str] | No
 
 
 def read_view_request(request: CreateMaterializedViewRequest) -> View:
-    """The view that is asked for, complete as far as can be told without its source. Raises InvalidInputError."""
+    """Return the view that is asked for, complete as far as can be told without its source.
+
+    Raises InvalidInputError.
+    """
     if request.kind not in KINDS:
         raise InvalidInputError(f"{_CREATE_VIEW}: kind is {request.kind!r}, but must be one of {', '.join(KINDS)}.")
     query = _query(request.source_query)
@@ -239,21 +242,21 @@ def _partition(path: str, kind: str) -> str:
 
 def _query(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        query = json.loads(text)
     except ValueError as error:
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query is no JSON: {error}. Write {_example()}") from None
-    if not isinstance(found, dict):
+    if not isinstance(query, dict):
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query must be a JSON object. Write {_example()}")
-    for key in found:
+    for key in query:
         if key not in _KNOWN:
             raise InvalidInputError(unknown(f"{_CREATE_VIEW}: source_query", _KNOWN, key, "key"))
-    if ("sql" in found) == ("source" in found):
+    if ("sql" in query) == ("source" in query):
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query needs source or sql, one of the two. Write {_example()}")
-    if "sql" in found and len(found) > 1:
+    if "sql" in query and len(query) > 1:
         raise InvalidInputError(f"{_CREATE_VIEW}: with sql, source_query has nothing else: say all in the SQL.")
-    if "source" in found and not (_is_names(found["source"]) and found["source"]):
+    if "source" in query and not (_is_names(query["source"]) and query["source"]):
         raise InvalidInputError(f"{_CREATE_VIEW}: source must be a table's identifier, a list of its names.")
-    return found
+    return query
 
 
 def _example() -> str:
@@ -289,13 +292,13 @@ def _columns(value: object) -> dict[str, str] | None:
 
 
 def output_schema(request: CreateMaterializedViewRequest) -> pa.Schema:
-    """The schema that the view is to have. Raises InvalidInputError."""
+    """Return the schema that the view is to have. Raises InvalidInputError."""
     import pyarrow as pa
 
     try:
-        found = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.output_schema, validate=True)))
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.output_schema, validate=True)))
     except (binascii.Error, ValueError, OSError, pa.ArrowException) as error:
         raise InvalidInputError(f"{_CREATE_VIEW}: output_schema is no Arrow schema in base64: {error}.") from error
-    if not found.names:
+    if not schema.names:
         raise InvalidInputError(f"{_CREATE_VIEW}: output_schema has no columns.")
-    return found
+    return schema

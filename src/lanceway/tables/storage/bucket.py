@@ -64,7 +64,7 @@ _user: int | None = None
 
 
 def is_usable_here() -> bool:
-    """Whether obstore answers in this process, or would wait for threads that a fork left behind."""
+    """Return whether obstore answers in this process, or would wait for threads that a fork left behind."""
     return _user in (None, os.getpid())
 
 
@@ -117,10 +117,10 @@ class BucketStore(Store):
 
     def level(self, prefix: str = "") -> tuple[list[str], list[str]]:
         with self._translated("list", prefix):
-            found = self._store.list_with_delimiter(self._path(prefix) or None)
+            listing = self._store.list_with_delimiter(self._path(prefix) or None)
         # Some stores keep an object named like the folder itself, which says nothing about what is in it.
-        objects = (meta["path"] for meta in found["objects"] if meta["path"] != self._path(prefix))
-        return [_last(path) for path in found["common_prefixes"]], [_last(path) for path in objects]
+        objects = (meta["path"] for meta in listing["objects"] if meta["path"] != self._path(prefix))
+        return [_last(path) for path in listing["common_prefixes"]], [_last(path) for path in objects]
 
     def objects(self, prefix: str = "") -> Iterator[Object]:
         with self._translated("list", prefix):
@@ -150,7 +150,7 @@ class BucketStore(Store):
 
     @contextmanager
     def _translated(self, verb: str, key: str) -> Iterator[None]:
-        """The one place where obstore's exceptions become ours."""
+        """Translate obstore's exceptions, at this one place."""
         try:
             yield
         except exceptions.BaseError as error:
@@ -185,7 +185,7 @@ def _bare(name: str) -> str:
 
 
 def _is_known(bucket: str, name: str, value: str) -> bool:
-    """Whether the store has this option. pylance takes more of them and ignores the rest; so do we."""
+    """Return whether the store has this option. pylance takes more of them and ignores the rest; so do we."""
     try:
         from_url(bucket, config=cast("S3Config", {name: value}))
     except exceptions.UnknownConfigurationKeyError:
@@ -236,7 +236,7 @@ _THROTTLED = frozenset({"SlowDown", "TooManyRequests", "RequestLimitExceeded", "
 
 
 def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
-    """By class; a generic error by the status that the store answered.
+    """Return the contract's error: by class, for a generic error by the status that the store answered.
 
     The text of an error is not passed on: an answer of S3 may repeat the access key, and what
     obstore adds for developers may repeat anything.
@@ -253,7 +253,7 @@ def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
     if code in _THROTTLED:
         return ThrottlingError(f"{what}: the storage asks to slow down{said}. Try again later.")
     if isinstance(error, exceptions.NotFoundError):
-        return InvalidInputError(f"{what}: there is no such bucket{said}. Create it or mend the location.")
+        return InvalidInputError(f"{what}: there is no such bucket{said}. Create it or correct the location.")
     return _translate_generic(text, code, f"{what}{said}")
 
 

@@ -65,12 +65,12 @@ class RelayedStore(Store):
 def _answer(location: str, options: dict[str, str], question: str, arguments: tuple[object, ...]) -> object:
     from lanceway.tables.storage.bucket import BucketStore
 
-    answer: object = getattr(BucketStore(location, options), question)(*arguments)
-    return list(answer) if isinstance(answer, Iterator) else answer
+    result: object = getattr(BucketStore(location, options), question)(*arguments)
+    return list(result) if isinstance(result, Iterator) else result
 
 
 def ask(function: Callable[..., object], *arguments: object) -> Any:
-    """What a function of a module answers in this process's helper; an error of the contract is raised here.
+    """Call a function of a module in this process's helper and return its result; raise the contract's errors here.
 
     Arguments and answer are pickled.
     """
@@ -78,7 +78,7 @@ def ask(function: Callable[..., object], *arguments: object) -> Any:
 
 
 def is_needed() -> bool:
-    """Whether this process was forked from one that had loaded pylance, and should leave it alone."""
+    """Return whether this process was forked from one that had loaded pylance, and should leave it alone."""
     return _forked
 
 
@@ -98,12 +98,12 @@ class _Helper:
             try:
                 pickle.dump(question, self._process.stdin)  # type: ignore[arg-type]
                 self._process.stdin.flush()  # type: ignore[union-attr]
-                answer = pickle.load(self._process.stdout)  # type: ignore[arg-type]
+                result = pickle.load(self._process.stdout)  # type: ignore[arg-type]
             except (OSError, EOFError) as error:
                 raise InternalError("The helper process that reads storage after a fork has died.") from error
-        if isinstance(answer, LanceNamespaceError):
-            raise answer
-        return answer
+        if isinstance(result, LanceNamespaceError):
+            raise result
+        return result
 
     def _end(self) -> None:
         if self._owner == os.getpid():  # not in a child that was forked after the helper had started
@@ -124,15 +124,15 @@ def _helper() -> _Helper:
         return helper
 
 
-def _begin_anew() -> None:
-    """In a child: a lock that some thread held at the moment of the fork would stay locked."""
+def _reset_child() -> None:
+    """Start with a new lock in a child: one that a thread held at the moment of the fork would stay locked."""
     global _starting, _forked
     _starting = threading.Lock()
     _forked = _forked or "lance" in sys.modules
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_child)
 
 
 def serve() -> None:
@@ -144,8 +144,8 @@ def serve() -> None:
         except EOFError:
             return
         try:
-            answer = function(*arguments)
+            result = function(*arguments)
         except LanceNamespaceError as error:
-            answer = error
-        pickle.dump(answer, answers)
+            result = error
+        pickle.dump(result, answers)
         answers.flush()

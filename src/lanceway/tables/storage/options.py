@@ -57,11 +57,11 @@ _ADDRESSES = frozenset(
 _CLOUDS = ("aws_", "azure_storage_", "azure_")
 
 
-def check(asked: object) -> None:
+def check(requested: object) -> None:
     """Refuse options of a request from elsewhere that are no credentials of its own, region or time-out."""
-    if not isinstance(asked, Mapping):
+    if not isinstance(requested, Mapping):
         return  # none, or no options at all, which the request's model refuses
-    beyond = sorted(str(key) for key in asked if not _is_known(str(key)))
+    beyond = sorted(str(key) for key in requested if not _is_known(str(key)))
     if beyond:
         raise InvalidInputError(
             f"storage_options: {', '.join(map(repr, beyond))} cannot be set by a request. It may bring credentials of "
@@ -69,7 +69,7 @@ def check(asked: object) -> None:
             "azure_storage_sas_key, azure_storage_token, or azure_storage_client_id, azure_storage_client_secret and "
             "azure_storage_tenant_id), aws_region, timeout and connect_timeout. Where storage is, the server knows."
         )
-    for key, value in asked.items():
+    for key, value in requested.items():
         override = _OVERRIDES.get(str(key).lower())
         if override is not None and not (isinstance(value, str) and override[1].fullmatch(value)):
             raise InvalidInputError(f"storage_options: the value of {key!r} is no {override[0]}.")
@@ -79,25 +79,25 @@ def _is_known(key: str) -> bool:
     return key.lower() in _CREDENTIALS or key.lower() in _OVERRIDES
 
 
-def combined(location: str, own: Mapping[str, str] | None, asked: Mapping[str, str]) -> dict[str, str]:
-    """The options that a request is carried out with, from those of its catalog and its own.
+def combined(location: str, configured: Mapping[str, str] | None, requested: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that a request is carried out with, from those of its catalog and its own.
 
     Region and time-outs override the catalog's. With credentials of its own, a request has of the catalog's options
     none but those that say where storage is. With anything else, such as an endpoint, it has its own alone.
 
     Raises InvalidInputError where credentials are not whole, or for another cloud than the location's.
     """
-    names = {key.lower() for key in asked}
+    names = {key.lower() for key in requested}
     if names <= _OVERRIDES.keys():
-        return {**_without(own or {}, asked), **asked}
+        return {**_without(configured or {}, requested), **requested}
     if not all(map(_is_known, names)):
-        return dict(asked)
+        return dict(requested)
     _require_whole(location, names & _CREDENTIALS.keys())
-    return {**_without(_addresses(own or {}), asked), **asked}
+    return {**_without(_addresses(configured or {}), requested), **requested}
 
 
-def _addresses(own: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in own.items() if _bare(key) in _ADDRESSES}
+def _addresses(configured: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in configured.items() if _bare(key) in _ADDRESSES}
 
 
 def _bare(key: str) -> str:
@@ -105,10 +105,10 @@ def _bare(key: str) -> str:
     return next((name.removeprefix(cloud) for cloud in _CLOUDS if name.startswith(cloud)), name)
 
 
-def _without(own: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """The catalog's options that the request does not override, whichever of its names an option has."""
-    overridden = {_OVERRIDES[key.lower()][0] for key in asked if key.lower() in _OVERRIDES}
-    return {key: value for key, value in own.items() if _OVERRIDES.get(key.lower(), (key,))[0] not in overridden}
+def _without(configured: Mapping[str, str], requested: Mapping[str, str]) -> dict[str, str]:
+    """Return the catalog's options that the request does not override, whichever of its names an option has."""
+    overridden = {_OVERRIDES[key.lower()][0] for key in requested if key.lower() in _OVERRIDES}
+    return {key: value for key, value in configured.items() if _OVERRIDES.get(key.lower(), (key,))[0] not in overridden}
 
 
 def _require_whole(location: str, names: set[str]) -> None:
@@ -121,9 +121,9 @@ def _require_whole(location: str, names: set[str]) -> None:
         raise InvalidInputError(
             f"storage_options: {', '.join(sorted(names))} are no credentials for {scheme}://, where the table lies."
         )
-    if not any(whole <= parts for whole in _WHOLE[cloud]):
+    if not any(complete <= parts for complete in _WHOLE[cloud]):
+        choices = " or ".join(" and ".join(sorted(complete)) for complete in _WHOLE[cloud])
         raise InvalidInputError(
-            f"storage_options: {', '.join(sorted(names))} alone are no whole credentials for {cloud}; "
-            f"{' or '.join(' and '.join(sorted(whole)) for whole in _WHOLE[cloud])} would be. None are taken from the "
-            "catalog's own."
+            f"storage_options: {', '.join(sorted(names))} alone are no whole credentials for {cloud}; {choices} would "
+            "be. None are taken from the catalog's own."
         )

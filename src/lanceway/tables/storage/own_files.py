@@ -1,6 +1,6 @@
 """The files that Lance and Lanceway write below a table's location, told from all others by their names.
 
-A location that somebody chose may hold other things as well. What is not recognized here is never deleted there.
+A location that a user chose may hold other things as well. What is not recognized here is never deleted there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OWN_FOLDERS = re.compile("|".join((*_FOLDERS, "data", "tree")))
 
 
 def is_own(key: str) -> bool:
-    """Whether Lance or Lanceway made the object of this key below a table's location."""
+    """Return whether Lance or Lanceway made the object of this key below a table's location."""
     return _OWN.fullmatch(key) is not None
 
 
@@ -39,12 +39,12 @@ def own(store: Store) -> Iterator[str]:
 
 
 def has_others(store: Store) -> bool:
-    """Whether anything lies at a location that is not a table's own."""
+    """Return whether a location holds anything that is not a table's own."""
     return not all(map(is_own, store.keys()))
 
 
 def remove(store: Store) -> None:
-    """Delete a table at a location that somebody chose: its own files, then the folders that those leave empty."""
+    """Delete a table at a location that a user chose: its own files, then the folders that those leave empty."""
     store.delete(*own(store))
     remove_empty_folders(store)
 

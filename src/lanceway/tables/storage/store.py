@@ -1,4 +1,4 @@
-"""Objects under a location: a folder of this machine or a prefix in a bucket, behind one face.
+"""Objects under a location, behind one interface: a folder of this machine or a prefix in a bucket.
 
 Keys are relative to the location and separated by `/`. Folders exist only where objects lie
 below them, as in a bucket; an empty local folder is a name without keys.
@@ -49,7 +49,7 @@ class Store(ABC):
 
     @abstractmethod
     def read(self, key: str) -> bytes | None:
-        """What an object holds, None if there is none."""
+        """Return the content of an object, None if there is no such object."""
 
     @abstractmethod
     def head(self, key: str) -> Object | None:
@@ -57,15 +57,15 @@ class Store(ABC):
 
     @abstractmethod
     def names(self, prefix: str = "") -> list[str]:
-        """The names of the folders directly below `prefix`, in no order."""
+        """Return the names of the folders directly below `prefix`, in no order."""
 
     @abstractmethod
     def level(self, prefix: str = "") -> tuple[list[str], list[str]]:
-        """The names of the folders and of the objects directly below `prefix`, in no order; one request."""
+        """Return the names of the folders and of the objects directly below `prefix`, in no order; one request."""
 
     @abstractmethod
     def objects(self, prefix: str = "") -> Iterator[Object]:
-        """All objects below `prefix`, at any depth, in no order."""
+        """Return all objects below `prefix`, at any depth, in no order."""
 
     @abstractmethod
     def delete(self, *keys: str) -> None:
@@ -76,7 +76,7 @@ class Store(ABC):
         """Copy an object unless the target is there. Raises InvalidInputError if the source is not."""
 
     def place_if_absent(self, source: str, target: str, data: bytes) -> bool:
-        """`put_if_absent` of what another object holds, which is soon to be deleted and written no more."""
+        """Put what another object holds, unless the target is there; the source is about to be deleted."""
         return self.put_if_absent(target, data)
 
     def delete_if(self, key: str, test: Callable[[bytes], bool]) -> None:
@@ -89,22 +89,22 @@ class Store(ABC):
             self.delete(key)
 
     def exists(self, key: str) -> bool:
-        """Whether there is an object of this very key."""
+        """Return whether there is an object of this very key."""
         return self.head(key) is not None
 
     def has_any(self, prefix: str = "") -> bool:
-        """Whether any object lies below `prefix`."""
+        """Return whether any object lies below `prefix`."""
         return next(self.objects(prefix), None) is not None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        return (found.key for found in self.objects(prefix))
+        return (stored.key for stored in self.objects(prefix))
 
     def remove_empty_folders(self, prefix: str = "", *, unless: str = "") -> None:  # noqa: B027 - a bucket has none
         """Remove local folders below `prefix`, and it, that hold no file; none if it holds the file `unless`."""
 
 
 def checked_key(location: str, key: str) -> str:
-    """A key that stays below its location. Raises InvalidInputError for one that would lead elsewhere."""
+    """Return a key that stays below its location. Raises InvalidInputError for one that would lead elsewhere."""
     if key.startswith("/") or (".." in key and ".." in key.split("/")):
         raise InvalidInputError(
             f"{key!r} is no key below {location}: it begins with '/' or has a part '..'. Give a path inside it."
@@ -113,7 +113,7 @@ def checked_key(location: str, key: str) -> str:
 
 
 def open_store(location: str, storage_options: Mapping[str, str] | None = None) -> Store:
-    """The store rooted at a location, which need not exist yet."""
+    """Return the store rooted at a location, which need not exist yet."""
     path = local_path(location)
     if path is not None:
         return FolderStore(path)
@@ -124,7 +124,7 @@ def open_store(location: str, storage_options: Mapping[str, str] | None = None) 
 
 
 def local_path(location: str) -> Path | None:
-    """The absolute local path that a location means, None if it lies elsewhere."""
+    """Return the absolute local path that a location means, None if it lies elsewhere."""
     if not location:
         raise InvalidInputError("A location is needed, but it is empty. Give a path or a URI such as s3://bucket/path.")
     if "://" not in location and not location.startswith("file:"):
@@ -160,7 +160,7 @@ class FolderStore(Store):
 
     @contextmanager
     def _staged(self, key: str, data: bytes) -> Iterator[str]:
-        """The data in a hidden file beside its target, gone afterwards."""
+        """Write the data to a hidden file beside its target, gone afterwards."""
         folder, name = os.path.split(self._path(key))
         os.makedirs(folder, exist_ok=True)
         staged = os.path.join(folder, f".{name[:100]}.{uuid.uuid4().hex}.part")
@@ -212,13 +212,13 @@ class FolderStore(Store):
 
     def _below(self, prefix: str) -> Iterator[Object]:
         try:
-            with os.scandir(self._path(prefix)) as found:
-                entries = list(found)
+            with os.scandir(self._path(prefix)) as listing:
+                entries = list(listing)
         except _ABSENT:  # a folder may vanish while its parent is being listed
             return
         for entry in entries:
             key = f"{prefix}/{entry.name}" if prefix else entry.name
-            # A link to a folder is an object: whoever deletes all that is listed must not delete what is behind it.
+            # A link to a folder is an object: deleting all that is listed must not delete what is behind it.
             if entry.is_dir(follow_symlinks=False):
                 yield from self._below(key)
             else:
@@ -233,7 +233,7 @@ class FolderStore(Store):
     def place_if_absent(self, source: str, target: str, data: bytes) -> bool:
         try:
             return _link(self._path(source), self._path(target))  # the same file under another name
-        except OSError:  # not every file system has links, nor may everybody make one; what else is wrong a copy tells
+        except OSError:  # links may be missing or not allowed; a copy raises what else is wrong
             return self.put_if_absent(target, data)
 
     def copy_if_absent(self, source: str, target: str) -> bool:
@@ -265,7 +265,7 @@ class FolderStore(Store):
 
 @contextmanager
 def _opened(folder: str, *, follow: bool = True) -> Iterator[int]:
-    """A folder itself, whatever has its name meanwhile; NotADirectoryError for a link unless told to `follow` it."""
+    """Open a folder itself, whatever gets its name later; NotADirectoryError for a link unless `follow`."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | (0 if follow else os.O_NOFOLLOW))
     try:
         yield descriptor
@@ -283,7 +283,7 @@ def _link(staged: str, path: str) -> bool:
 
 
 def _status(entry: os.DirEntry[str]) -> os.stat_result:
-    """Of a link to a file the file's status, since that is what is read; of any other link its own."""
+    """Return an entry's status: of a link to a file the file's, which is what is read; of other links their own."""
     if entry.is_symlink() and not entry.is_file():
         return entry.stat(follow_symlinks=False)
     return entry.stat()
@@ -297,7 +297,7 @@ def _object(key: str, status: os.stat_result) -> Object:
 
 @contextmanager
 def translated(verb: str, path: str) -> Iterator[None]:
-    """Around calls of the operating system: what they raise becomes the contract's error for what happened."""
+    """Translate what calls of the operating system raise into the contract's errors."""
     try:
         yield
     except PermissionError as error:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def list_(table: Table, after: str | None) -> dict[str, BranchContents]:
-    """The branches whose names come after `after`, in the order of their names; main is none of them."""
+    """Return the branches whose names come after `after`, in the order of their names; main is none of them."""
     dataset = open_at(table)
     with translated(table, "list_table_branches"):
-        known = dataset.branches.list()
-    return {name: _contents(known[name]) for name in sorted(known) if after is None or name > after}
+        listed = dataset.branches.list()
+    return {name: _contents(listed[name]) for name in sorted(listed) if after is None or name > after}
 
 
 def _contents(branch: Branch) -> BranchContents:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def commit(table: Table, transaction: Transaction, *, retries: int, branch: lance.LanceDataset | None = None) -> int:
-    """The version that it made; of a branch, where the table is given as it is open there.
+    """Commit a transaction and return its version; on a branch, if the dataset that is open there is given.
 
     Whatever pylance raises comes out as it is.
     """
@@ -22,7 +22,7 @@ def commit(table: Table, transaction: Transaction, *, retries: int, branch: lanc
 
     if branch is not None:
         return int(lance.LanceDataset.commit(branch, transaction, max_retries=retries).version)
-    made = lance.LanceDataset.commit(
+    committed = lance.LanceDataset.commit(
         table.path,
         transaction,
         storage_options=table.options,
@@ -31,7 +31,7 @@ def commit(table: Table, transaction: Transaction, *, retries: int, branch: lanc
         table_id=list(table.id) if table.client else None,
         namespace_client_managed_versioning=table.client is not None,
     )
-    return int(made.version)
+    return int(committed.version)
 
 
 _SUFFIX = ".lance"

@@ -33,7 +33,7 @@ class Manager:
 
     @classmethod
     def read(cls, data: bytes) -> Manager:
-        """What a marker says. One that cannot be read is some lake's, and of no lake that is known."""
+        """Parse a marker. One that cannot be read stands for an unknown lake."""
         try:
             fields = json.loads(data)
             return cls(str(fields["lake"]), fields["from_first"] is True)
@@ -45,16 +45,16 @@ class Manager:
 
 
 def find(store: Store) -> Manager | None:
-    """The lake that manages the table, None if no lake says that it does."""
+    """Return the lake that manages the table, None if no lake says that it does."""
     data = store.read(KEY)
     return None if data is None else Manager.read(data)
 
 
-def take(store: Store, wanted: Manager) -> Manager:
+def take(store: Store, manager: Manager) -> Manager:
     """Say that a lake manages a table, unless another says so already; the one that does from now on."""
-    if store.put_if_absent(KEY, wanted.write()):
-        return wanted
-    return find(store) or wanted
+    if store.put_if_absent(KEY, manager.write()):
+        return manager
+    return find(store) or manager
 
 
 def adopt(store: Store, lake: str) -> Manager:
@@ -62,14 +62,14 @@ def adopt(store: Store, lake: str) -> Manager:
 
     Where nothing may be written no lake can give out a version either, and nothing need be said.
     """
-    wanted = Manager(lake, from_first=False)
+    manager = Manager(lake, from_first=False)
     with suppress(PermissionDeniedError):
-        found = take(store, wanted)
-        if found.lake != lake:
-            return found
-        if found != wanted:
-            store.put(KEY, wanted.write())
-    return wanted
+        recorded = take(store, manager)
+        if recorded.lake != lake:
+            return recorded
+        if recorded != manager:
+            store.put(KEY, manager.write())
+    return manager
 
 
 def leave(store: Store, lake: str) -> None:
@@ -78,11 +78,11 @@ def leave(store: Store, lake: str) -> None:
     store.remove_empty_folders(_FOLDER)
 
 
-def refusal(asked: str, location: str, advice: str) -> InvalidTableStateError:
-    """The error for what only the lake that manages a table may do; `advice` says what can be done instead."""
+def refusal(operation: str, location: str, advice: str) -> InvalidTableStateError:
+    """Return the error for what only the lake that manages a table may do; `advice` says what can be done instead."""
     return InvalidTableStateError(
-        f"{asked}: another lake manages the versions of the table at {location}. {advice} If no lake manages it any "
-        f"more, because that lake is gone or the folder is a copy, delete {location.rstrip('/')}/{KEY}."
+        f"{operation}: another lake manages the versions of the table at {location}. {advice} If no lake "
+        f"manages it any more, because that lake is gone or the folder is a copy, delete {location.rstrip('/')}/{KEY}."
     )
 
 

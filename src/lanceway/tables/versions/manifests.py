@@ -26,7 +26,7 @@ _SCHEMES = ("V2", "V1")
 
 
 def folder(branch: str | None) -> str:
-    """Where a branch keeps its versions, below the table's location.
+    """Return the folder of a branch's versions, below the table's location.
 
     Raises InvalidInputError for what can be no branch: this is where a name becomes a path.
     """
@@ -46,7 +46,7 @@ def check_branch(name: str) -> None:
 
 
 def is_branch(name: str) -> bool:
-    """Whether pylance takes a name for a branch, by its own rules."""
+    """Return whether pylance takes a name for a branch, by its own rules."""
     parts = name.split("/")
     return (
         all(part and part != "." and all(map(_is_for_branches, part)) for part in parts)
@@ -67,29 +67,29 @@ def key(version: int, branch: str | None = None, *, scheme: str = "V2") -> str:
     return f"{folder(branch)}/{name}{_SUFFIX}"
 
 
-def scheme(given: str | None) -> str:
-    """A naming scheme as a request has it; the newer one unless told."""
-    chosen = (given or _SCHEMES[0]).upper()
+def scheme(name: str | None) -> str:
+    """Return a naming scheme as a request names it; by default the newer one."""
+    chosen = (name or _SCHEMES[0]).upper()
     if chosen not in _SCHEMES:
         raise InvalidInputError(
-            f"create_table_version: the naming scheme is {given!r}, but must be one of {', '.join(_SCHEMES)}."
+            f"create_table_version: the naming scheme is {name!r}, but must be one of {', '.join(_SCHEMES)}."
         )
     return chosen
 
 
 def root(table: Table) -> str:
-    """The location as a path from its store's root: no scheme, no bucket, no leading slash."""
+    """Return the location as a path from its store's root: no scheme, no bucket, no leading slash."""
     path = local_path(table.location)
     return (unquote(urlsplit(table.location).path) if path is None else path.as_posix()).strip("/")
 
 
 def path_of(table: Table, key: str) -> str:
-    """A key below the location as clients know it: as a path from the store's root."""
+    """Return a key below the location as clients know it: as a path from the store's root."""
     return f"{root(table)}/{key}".lstrip("/")
 
 
 def staged(table: Table, path: str, branch: str | None) -> str:
-    """The key of a staged manifest, whose path a client gives from the store's root or from the location.
+    """Return the key of a staged manifest, whose path a client gives from the store's root or from the location.
 
     It must lie where the branch keeps its versions, and be none yet.
     """
@@ -104,19 +104,19 @@ def staged(table: Table, path: str, branch: str | None) -> str:
 
 
 def find(store: Store, version: int, branch: str | None = None) -> Object | None:
-    """A version's manifest, in whichever scheme it is named."""
+    """Return a version's manifest, in whichever scheme it is named."""
     if not 1 <= version <= _TOP:
         return None
     return store.head(key(version, branch)) or store.head(key(version, branch, scheme="V1"))
 
 
 def version_of(path: str) -> int | None:
-    """The version that a manifest's path means, None for other files beside it."""
+    """Return the version that a manifest's path means, None for other files beside it."""
     return None if path.rpartition("/")[2].partition(_SUFFIX)[2] else staged_version(path)
 
 
 def staged_version(path: str) -> int | None:
-    """The version that a staged manifest is meant for, by its name; None if that does not tell."""
+    """Return the version that a staged manifest is meant for, by its name; None if that does not tell."""
     stem, suffix, _ = path.rpartition("/")[2].partition(_SUFFIX)
     if not suffix or not (stem.isascii() and stem.isdigit()):
         return None
@@ -124,11 +124,11 @@ def staged_version(path: str) -> int | None:
 
 
 def all_in(store: Store, branch: str | None = None) -> Iterator[tuple[int, Object]]:
-    """Every version of a branch with its manifest, in no order."""
-    for found in store.objects(folder(branch)):
-        version = version_of(found.key)
+    """Yield every version of a branch with its manifest, in no order."""
+    for manifest in store.objects(folder(branch)):
+        version = version_of(manifest.key)
         if version is not None:
-            yield version, found
+            yield version, manifest
 
 
 # Out of sight of every reader of the format, and gone with the table's folder.
@@ -138,7 +138,7 @@ KEPT = ".lanceway/strays"
 def publish(store: Store, staging: str, final: str, keep: Callable[[bytes], None], data: bytes | None = None) -> bool:
     """Put a staged manifest, whose `data` may be known, at its final path; False if it is staged no more.
 
-    What somebody else has put there is handed to `keep`, and then replaced.
+    What another writer has put there is handed to `keep`, and then replaced.
     """
     data = store.read(staging) if data is None else data
     if data is None:
@@ -149,23 +149,23 @@ def publish(store: Store, staging: str, final: str, keep: Callable[[bytes], None
 
 
 def _replace(store: Store, final: str, data: bytes, keep: Callable[[bytes], None]) -> None:
-    found = store.read(final)
-    if found == data:
-        return  # ours: somebody was faster
-    if found is not None:
-        keep(found)
+    current = store.read(final)
+    if current == data:
+        return  # ours: another process was faster
+    if current is not None:
+        keep(current)
     # Replaced, never deleted and written: so two who do it at once leave the same, and no moment is without it.
     store.put(final, data)
 
 
 def kept_key(key: str, data: bytes) -> str:
-    """Where a stray is kept: the same for the same content, so that to keep it twice keeps it once."""
+    """Return the key that a stray is kept under: the same for the same content, so that it is kept once."""
     folder, _, name = key.rpartition("/")
     return f"{KEPT}/{folder}/{hashlib.blake2b(data, digest_size=8).hexdigest()}/{name}"
 
 
 def branches(store: Store) -> list[str]:
-    """The branches that have a folder of versions, without the main one and without what can be no branch."""
+    """Return the branches that have a folder of versions, without the main one and without what can be no branch."""
     mark = f"/{FOLDER}/"
-    found = {key.removeprefix("tree/").partition(mark)[0] for key in store.keys("tree") if mark in key}
-    return sorted(filter(is_branch, found))
+    names = {key.removeprefix("tree/").partition(mark)[0] for key in store.keys("tree") if mark in key}
+    return sorted(filter(is_branch, names))

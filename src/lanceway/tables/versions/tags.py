@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def list_(table: Table, after: str | None) -> dict[str, TagContents]:
-    """The tags whose names come after `after`, in the order of their names."""
-    known = _all(table, open_at(table), "list_table_tags")
-    return {name: _contents(known[name]) for name in sorted(known) if after is None or name > after}
+    """Return the tags whose names come after `after`, in the order of their names."""
+    tags = _all(table, open_at(table), "list_table_tags")
+    return {name: _contents(tags[name]) for name in sorted(tags) if after is None or name > after}
 
 
 def _contents(tag: Any) -> TagContents:
@@ -68,14 +68,14 @@ def delete(table: Table, request: DeleteTableTagRequest) -> None:
 
 
 def _reference(table: Table, request: CreateTableTagRequest | UpdateTableTagRequest) -> tuple[str | None, int]:
-    """The version that is to be tagged, which must be there."""
+    """Return the version that is to be tagged, which must be there."""
     open_at(table, version=request.version, branch=request.branch)
     return (None if is_main(request.branch) else request.branch), request.version
 
 
 def _require(table: Table, dataset: lance.LanceDataset, name: str, operation: str) -> Any:
-    known = _all(table, dataset, operation)
-    if name not in known:
-        names = f"It has: {', '.join(sorted(known))}." if known else "It has none."
+    tags = _all(table, dataset, operation)
+    if name not in tags:
+        names = f"It has: {', '.join(sorted(tags))}." if tags else "It has none."
         raise TableTagNotFoundError(f"{operation}: {table.name} has no tag {name!r}. {names}")
-    return known[name]
+    return tags[name]

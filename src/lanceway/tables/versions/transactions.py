@@ -31,7 +31,7 @@ SUCCEEDED = "SUCCEEDED"
 _STATUSES = ("QUEUED", "RUNNING", SUCCEEDED, "FAILED", "CANCELED")
 
 
-class _Found(NamedTuple):
+class _CommittedTransaction(NamedTuple):
     version: int
     transaction: Transaction
 
@@ -40,7 +40,7 @@ class _Found(NamedTuple):
         return f"{OWN_METADATA}{self.transaction.uuid}"
 
     def fixed(self) -> dict[str, str]:
-        """What storage says of the transaction; it cannot be set."""
+        """Return the properties that storage records; they cannot be set."""
         return {
             "uuid": self.transaction.uuid,
             "operation": type(self.transaction.operation).__name__,
@@ -51,37 +51,37 @@ class _Found(NamedTuple):
 
 def describe(table: Table, transaction: str) -> DescribeTransactionResponse:
     dataset = open_at(table)
-    found = _find(table, dataset, transaction)
-    return DescribeTransactionResponse(status=SUCCEEDED, properties=found.fixed() | _properties(dataset, found))
+    committed = _find(table, dataset, transaction)
+    return DescribeTransactionResponse(status=SUCCEEDED, properties=committed.fixed() | _properties(dataset, committed))
 
 
 def alter(table: Table, transaction: str, request: AlterTransactionRequest) -> AlterTransactionResponse:
     """Apply all actions in one commit, or none."""
     dataset = open_at(table)
-    found = _find(table, dataset, transaction)
-    before = _properties(dataset, found)
+    committed = _find(table, dataset, transaction)
+    before = _properties(dataset, committed)
     after = dict(before)
     for action in request.actions:
-        _apply(action, after, found)
+        _apply(action, after, committed)
     if after != before:
         with translated(table, "alter_transaction"):
-            dataset.update_metadata({found.key: json.dumps(after, sort_keys=True)})
-    return AlterTransactionResponse(status=SUCCEEDED, properties=found.fixed() | after)
+            dataset.update_metadata({committed.key: json.dumps(after, sort_keys=True)})
+    return AlterTransactionResponse(status=SUCCEEDED, properties=committed.fixed() | after)
 
 
-def _find(table: Table, dataset: lance.LanceDataset, name: str) -> _Found:
+def _find(table: Table, dataset: lance.LanceDataset, name: str) -> _CommittedTransaction:
     for version in _candidates(table, name):
         with translated(table, "describe_transaction"):
             transaction = dataset.read_transaction(version)
         if transaction is not None and name in (str(version), transaction.uuid):
-            return _Found(version, transaction)
+            return _CommittedTransaction(version, transaction)
     raise TransactionNotFoundError(
         f"{table.name} has no transaction {name!r}. Give the version that it made, or its uuid."
     )
 
 
 def _candidates(table: Table, name: str) -> Iterable[int]:
-    """The versions that a transaction may have made: those after the one it read, oldest first."""
+    """Return the versions that a transaction may have made: those after the one it read, oldest first."""
     if name.isascii() and name.isdigit():
         return [int(name)] if int(name) in versions.numbers(table) else []
     files = (key.rpartition("/")[2] for key in table.store().keys("_transactions"))
@@ -89,45 +89,47 @@ def _candidates(table: Table, name: str) -> Iterable[int]:
     return sorted(version for version in versions.numbers(table) if version > read)
 
 
-def _properties(dataset: lance.LanceDataset, found: _Found) -> dict[str, str]:
-    """The transaction's own properties, or what alter_transaction made of them."""
-    altered = dataset.metadata.get(found.key)
+def _properties(dataset: lance.LanceDataset, committed: _CommittedTransaction) -> dict[str, str]:
+    """Return the transaction's own properties, or what alter_transaction made of them."""
+    altered = dataset.metadata.get(committed.key)
     if altered is not None:
         return {str(key): str(value) for key, value in json.loads(altered).items()}
-    return dict(found.transaction.transaction_properties or {})
+    return dict(committed.transaction.transaction_properties or {})
 
 
-def _apply(action: AlterTransactionAction, properties: dict[str, str], found: _Found) -> None:
-    given = [
+def _apply(action: AlterTransactionAction, properties: dict[str, str], committed: _CommittedTransaction) -> None:
+    parts = [
         part
         for part in (action.set_status_action, action.set_property_action, action.unset_property_action)
         if part is not None
     ]
-    if len(given) != 1:
+    if len(parts) != 1:
         raise InvalidInputError(
             "alter_transaction: each action must be exactly one of setStatusAction, setPropertyAction and "
-            f"unsetPropertyAction, but one has {len(given)} of them."
+            f"unsetPropertyAction, but one has {len(parts)} of them."
         )
-    part = given[0]
+    part = parts[0]
     if isinstance(part, AlterTransactionSetStatus):
-        _set_status(part, found)
+        _set_status(part, committed)
     elif isinstance(part, AlterTransactionSetProperty):
-        _set_property(part, properties, found)
+        _set_property(part, properties, committed)
     else:
-        _unset_property(part, properties, found)
+        _unset_property(part, properties, committed)
 
 
-def _set_status(action: AlterTransactionSetStatus, found: _Found) -> None:
+def _set_status(action: AlterTransactionSetStatus, committed: _CommittedTransaction) -> None:
     status = _choice("status", action.status, *_STATUSES)
     if status != SUCCEEDED:
         raise InvalidTableStateError(
-            f"alter_transaction: transaction {found.transaction.uuid} has succeeded and is part of version "
-            f"{found.version}; it cannot become {status}. Restore an earlier version to undo it."
+            f"alter_transaction: transaction {committed.transaction.uuid} has succeeded and is part of version "
+            f"{committed.version}; it cannot become {status}. Restore an earlier version to undo it."
         )
 
 
-def _set_property(action: AlterTransactionSetProperty, properties: dict[str, str], found: _Found) -> None:
-    key = _property(action.key, found)
+def _set_property(
+    action: AlterTransactionSetProperty, properties: dict[str, str], committed: _CommittedTransaction
+) -> None:
+    key = _property(action.key, committed)
     chosen = _choice("mode", action.mode or "OVERWRITE", "OVERWRITE", "FAIL", "SKIP")
     if action.value is None:
         raise InvalidInputError(f"alter_transaction: the property {key!r} needs a value.")
@@ -137,18 +139,20 @@ def _set_property(action: AlterTransactionSetProperty, properties: dict[str, str
         raise InvalidInputError(f"alter_transaction: the property {key!r} is already set, and the mode is Fail.")
 
 
-def _unset_property(action: AlterTransactionUnsetProperty, properties: dict[str, str], found: _Found) -> None:
-    key = _property(action.key, found)
+def _unset_property(
+    action: AlterTransactionUnsetProperty, properties: dict[str, str], committed: _CommittedTransaction
+) -> None:
+    key = _property(action.key, committed)
     chosen = _choice("mode", action.mode or "SKIP", "SKIP", "FAIL")
     if key not in properties and chosen == "FAIL":
         raise InvalidInputError(f"alter_transaction: the property {key!r} is not set, and the mode is Fail.")
     properties.pop(key, None)
 
 
-def _property(key: str | None, found: _Found) -> str:
+def _property(key: str | None, committed: _CommittedTransaction) -> str:
     if not key:
         raise InvalidInputError("alter_transaction: a property needs a key.")
-    if key in found.fixed():
+    if key in committed.fixed():
         raise InvalidInputError(f"alter_transaction: {key!r} is what the transaction is and cannot be changed.")
     return key
 

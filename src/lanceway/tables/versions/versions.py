@@ -36,16 +36,16 @@ BARRED = "lanceway.barred"
 
 
 def list_(table: Table, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
-    """The versions that come after `after`: oldest first, newest first if `descending`."""
-    found = _all(table, table.store(), request.branch)
-    ordered = sorted(found, reverse=bool(request.descending))
+    """Return the versions that come after `after`: oldest first, newest first if `descending`."""
+    stored = _all(table, table.store(), request.branch)
+    ordered = sorted(stored, reverse=bool(request.descending))
     if after is not None:
         ordered = [version for version in ordered if (version < after if request.descending else version > after)]
-    return [_version(table, version, found[version]) for version in ordered]
+    return [_version(table, version, stored[version]) for version in ordered]
 
 
 def numbers(table: Table) -> list[int]:
-    """The versions of the main branch, in no order: as they were claimed, or as storage has them."""
+    """Return the versions of the main branch, in no order: as they were claimed, or as storage has them."""
     if table.client is not None:
         claimed = table.client.list_table_versions(ListTableVersionsRequest(id=list(table.id)))
         return [version.version for version in claimed.versions]
@@ -53,11 +53,11 @@ def numbers(table: Table) -> list[int]:
 
 
 def _all(table: Table, store: Store, branch: str | None) -> dict[int, Object]:
-    """Every version of a branch. Where there is none, opening says why."""
-    found = dict(manifests.all_in(store, branch))
-    if not found:
+    """Return every version of a branch. Where there is none, opening says why."""
+    stored = dict(manifests.all_in(store, branch))
+    if not stored:
         open_at(table, branch=branch)
-    return found
+    return stored
 
 
 def _version(table: Table, version: int, manifest: Object) -> TableVersion:
@@ -71,7 +71,7 @@ def _version(table: Table, version: int, manifest: Object) -> TableVersion:
 
 
 def describe(table: Table, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
-    """One version, or the latest where none is named."""
+    """Describe a version, the latest if none is named."""
     store, version = table.store(), request.version
     if version is None:
         version = max(_all(table, store, request.branch))
@@ -88,20 +88,20 @@ def create(table: Table, request: CreateTableVersionRequest) -> CreateTableVersi
     Raises ConcurrentModificationError for the others, and for a version that is not the next one.
     """
     store = table.store()
-    found = dict(manifests.all_in(store, request.branch))
+    stored = dict(manifests.all_in(store, request.branch))
     # A branch begins with the version of its parent that it was made from.
-    expected = max(found) + 1 if found else 1 if is_main(request.branch) else request.version
+    expected = max(stored) + 1 if stored else 1 if is_main(request.branch) else request.version
     if request.version != expected:
         raise _conflict(table, request, f"the next version is {expected}")
     staged = manifests.staged(table, request.manifest_path, request.branch)
     final = manifests.key(request.version, request.branch, scheme=manifests.scheme(request.naming_scheme))
     if not store.copy_if_absent(staged, final):
-        raise _conflict(table, request, "somebody else has just created it")
+        raise _conflict(table, request, "another writer has just created it")
     store.delete(staged)
-    made = store.head(final)
-    if made is None:
+    manifest = store.head(final)
+    if manifest is None:
         raise _conflict(table, request, "it was deleted as soon as it was there")
-    return CreateTableVersionResponse(version=_version(table, request.version, made))
+    return CreateTableVersionResponse(version=_version(table, request.version, manifest))
 
 
 def _conflict(table: Table, request: CreateTableVersionRequest, why: str) -> ConcurrentModificationError:
@@ -117,16 +117,16 @@ def delete(table: Table, request: BatchDeleteTableVersionsRequest) -> BatchDelet
     The latest version stays, and so does a tagged one.
     """
     store, parts = table.store(), ranges(request)
-    found = _all(table, store, request.branch)
-    doomed = within(found, parts)
-    refuse_latest(table, max(found), doomed)
+    stored = _all(table, store, request.branch)
+    doomed = within(stored, parts)
+    refuse_latest(table, max(stored), doomed)
     refuse_tagged(table, request.branch, doomed)
-    store.delete(*(found[version].key for version in sorted(doomed)))
+    store.delete(*(stored[version].key for version in sorted(doomed)))
     return BatchDeleteTableVersionsResponse(deleted_count=len(doomed))
 
 
 def ranges(request: BatchDeleteTableVersionsRequest) -> list[tuple[int, int | None]]:
-    """The ranges of versions that are to be deleted; an end is exclusive, and None where there is none."""
+    """Return the ranges of versions that are to be deleted; an end is exclusive, and None where there is none."""
     return [_bounds(part) for part in request.ranges]
 
 
@@ -140,7 +140,7 @@ def _bounds(part: VersionRange) -> tuple[int, int | None]:
 
 
 def within(versions: Iterable[int], parts: Sequence[tuple[int, int | None]]) -> set[int]:
-    """Those of the versions that lie in one of the ranges."""
+    """Return those of the versions that lie in one of the ranges."""
     return {
         version
         for version in versions

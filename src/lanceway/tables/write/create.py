@@ -1,9 +1,9 @@
 """A table's first version: of several who write it one succeeds, and what the others wrote goes away again.
 
-A catalog gives the right to write it as a claim, and takes the claim away when the table is dropped. Whoever is
-just writing then notices too late: storage alone cannot stop its version from appearing where somebody else
+A catalog gives the right to write it as a claim, and takes the claim away when the table is dropped. A
+writer at work then notices too late: storage alone cannot stop its version from appearing where another
 may hold a new claim by now. It takes its version back, and until it has, the version's
-transaction tells everybody else that it is a stray.
+transaction tells all others that it is a stray.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _FIRST = 1
-# What a commit says that met a version of somebody else, be it there, gone again, or just going.
+# What a commit says that met a version of another writer, be it there, gone again, or just going.
 _MET_ANOTHER = (
     ConcurrentModificationError,
     InvalidTableStateError,
@@ -124,7 +124,7 @@ def _create(
             if _is_lost(claim):
                 raise _dropped(table) from error
             if isinstance(error, TableAlreadyExistsError):
-                raise _taken(table) from error
+                raise _already_exists(table) from error
             raise
     if _is_lost(claim):
         discard(written)
@@ -133,7 +133,7 @@ def _create(
 
 
 def with_options(table: Table, storage_options: Mapping[str, str] | None) -> Table:
-    """The table as a request with storage options of its own reaches it."""
+    """Return the table as a request with storage options of its own reaches it."""
     if not storage_options:
         return table
     return replace(table, storage_options=options.combined(table.location, table.storage_options, storage_options))
@@ -148,9 +148,9 @@ def _require(table: Table, claim: CreateClaim | None) -> None:
         raise _dropped(table)
 
 
-def _taken(table: Table) -> TableAlreadyExistsError:
+def _already_exists(table: Table) -> TableAlreadyExistsError:
     return TableAlreadyExistsError(
-        f"{table.name} cannot be created: somebody else has just written its first version to "
+        f"{table.name} cannot be created: another writer has just written its first version to "
         f"{table.location}. Insert into it, or use mode exist_ok or overwrite."
     )
 
@@ -171,7 +171,7 @@ def _insist(
     *,
     while_unread: CountingReader | None = None,
 ) -> Result:
-    """Take a step anew if all that is in its way is a version that goes away again."""
+    """Repeat a step if all that is in its way is a version that goes away again."""
     table = written.table
     for pause in _PAUSES:
         try:
@@ -209,11 +209,14 @@ def _files(fragments: list[FragmentMetadata]) -> tuple[str, ...]:
 
 
 def _transaction(claim: CreateClaim | None) -> str:
-    """A new transaction's name, which tells its claim. UUIDs of version 8 may mean something; pylance's are of 4."""
-    given = uuid.uuid4()
+    """Return a new transaction's name, which tells its claim.
+
+    UUIDs of version 8 may mean something; pylance's are of 4.
+    """
+    random = uuid.uuid4()
     if claim is None or claim.name is None:
-        return str(given)
-    name = str(uuid.UUID(bytes=hashlib.sha256(claim.name.encode()).digest()[:6] + given.bytes[6:]))
+        return str(random)
+    name = str(uuid.UUID(bytes=hashlib.sha256(claim.name.encode()).digest()[:6] + random.bytes[6:]))
     return f"{name[:14]}8{name[15:]}"
 
 
@@ -242,21 +245,21 @@ def _commit(
 
 
 def _is_taken(written: CreatedFiles, claim: CreateClaim | None) -> bool:
-    """Whether there is a version that is not a stray, as far as that can be told."""
+    """Return whether there is a version that is not a stray, as far as that can be told."""
     if written.table.client is not None or claim is None or claim.name is None:
         return has_data(written.table)
     store = written.table.store()
-    return any(not _is_stray(store.read(found.key), written.transaction) for _, found in manifests.all_in(store))
+    return any(not _is_stray(store.read(manifest.key), written.transaction) for _, manifest in manifests.all_in(store))
 
 
 def _is_stray(manifest: bytes | None, transaction: str) -> bool:
-    """Whether a version is gone by now, or was written for another claim than this transaction's."""
+    """Return whether a version is gone by now, or was written for another claim than this transaction's."""
     claimed = _CLAIMED.search(manifest or b"")
     return manifest is None or (claimed is not None and not transaction.startswith(claimed[1].decode()))
 
 
 def _is_committed(written: CreatedFiles) -> bool:
-    """Whether a commit that was said to have failed made the first version all the same.
+    """Return whether a commit that was said to have failed made the first version all the same.
 
     Only of a managed table: a claim that stands is not taken back by deleting files.
     """
@@ -264,7 +267,7 @@ def _is_committed(written: CreatedFiles) -> bool:
         return False
     try:
         return has_data(written.table) and _is_own(written)
-    except (NamespaceNotFoundError, TableNotFoundError):  # dropped meanwhile
+    except (NamespaceNotFoundError, TableNotFoundError):  # dropped in between
         return False
 
 
@@ -291,6 +294,6 @@ def discard(written: CreatedFiles) -> None:
 
 
 def _staged(store: Store, transaction: str) -> list[str]:
-    """The manifests that a transaction has staged and not claimed, or not been given."""
-    found = (key for key in store.keys(manifests.FOLDER) if manifests.version_of(key) is None)
-    return [key for key in found if transaction.encode() in (store.read(key) or b"")]
+    """Return the manifests that a transaction has staged and not claimed, or not been given."""
+    keys = (key for key in store.keys(manifests.FOLDER) if manifests.version_of(key) is None)
+    return [key for key in keys if transaction.encode() in (store.read(key) or b"")]

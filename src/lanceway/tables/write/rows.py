@@ -98,10 +98,10 @@ def _merge(dataset: lance.LanceDataset, keys: list[str], request: MergeInsertInt
 
 
 def _duration(text: str) -> timedelta:
-    found = _DURATION.fullmatch(text.strip().lower())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match is None:
         raise InvalidInputError(f"The timeout {text!r} is no duration; write a number and ms, s, m or h: 30s, 5m.")
-    return timedelta(seconds=float(found[1]) * _SECONDS[found[2]])
+    return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
 
 
 # -- rows changed --------------------------------------------------------------------------------
