@@ -96,6 +96,27 @@ def test_storage_options_are_the_settings_and_above_them_the_tables_own_paramete
     assert found.properties == {"table_type": "lance", "owner": "ada"}
 
 
+def test_the_credentials_of_the_catalog_go_to_no_address_that_a_table_names(glue: Glue, tmp_path: Path) -> None:
+    database(glue, folder=tmp_path)
+    catalog = connect(glue, **{"storage.aws_access_key_id": "mine", "storage.aws_secret_access_key": "hush"})
+    address = {"storage.aws_endpoint": "https://elsewhere.example"}
+    put(glue, row("t", Parameters={"table_type": "lance", **address}))
+    with pytest.raises(InvalidInputError, match="aws_endpoint"):
+        describe(catalog, "db", "t")
+    with pytest.raises(InvalidInputError, match="aws_endpoint"):
+        declare(catalog, "db", "new", location="s3://bucket/new", properties=address)
+    assert tables(catalog, "db") == ["t"]
+    theirs = {"storage.aws_access_key_id": "theirs", "storage.aws_secret_access_key": "own"}
+    declared = declare(catalog, "db", "new", location="s3://bucket/new", properties={**address, **theirs})
+    assert declared.storage_options == {
+        "aws_endpoint": "https://elsewhere.example",
+        "aws_access_key_id": "theirs",
+        "aws_secret_access_key": "own",
+    }
+    catalog.deregister_table({"id": ["db", "t"]})  # type: ignore[arg-type]
+    assert tables(catalog, "db") == ["new"]
+
+
 def test_a_missing_database_is_told_from_a_missing_table(glue: Glue, catalog: GlueCatalog) -> None:
     with pytest.raises(TableNotFoundError):
         describe(catalog, "db", "t")

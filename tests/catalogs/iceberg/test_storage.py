@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lanceway.catalogs.iceberg.storage import options_of, public
+from lanceway.errors import InvalidInputError
 from lanceway.wire.iceberg import LoadedTable, read_table
 
 
@@ -20,6 +21,19 @@ def test_the_more_special_wins() -> None:
     assert options_of(table, own, vended=False) == {"region": "table", "timeout": "9s"}
     assert options_of(table, own, vended=True) == {"region": "table", "timeout": "9s", "aws_region": "vended"}
     assert options_of(loaded(), {}, vended=True) is None
+
+
+def test_the_credentials_of_the_catalog_go_to_no_address_that_a_table_names() -> None:
+    own = {"aws_access_key_id": "mine", "aws_secret_access_key": "hush"}
+    address = {"storage.aws_endpoint": "https://elsewhere.example"}
+    theirs = {"storage.aws_access_key_id": "theirs", "storage.aws_secret_access_key": "own"}
+    with pytest.raises(InvalidInputError, match="aws_endpoint"):
+        options_of(loaded(address), own, vended=False)
+    options = options_of(loaded({**address, **theirs}), own, vended=False) or {}
+    assert "mine" not in options.values()
+    assert options["aws_endpoint"] == "https://elsewhere.example"
+    with pytest.raises(InvalidInputError, match="aws_endpoint"):
+        options_of(loaded({**address, **theirs}, config={"s3.access-key-id": "vended"}), own, vended=True)
 
 
 def test_options_are_no_properties() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables.storage.options import check, combined
+from lanceway.tables.storage.options import check, combined, for_table
 
 S3, AZURE = "s3://bucket/t", "az://container/t"
 OWN = {
@@ -114,3 +114,26 @@ def test_what_it_may_not(key: str) -> None:
 def test_a_region_is_no_address(region: object) -> None:
     with pytest.raises(InvalidInputError, match="is no region"):
         check({"aws_region": region})
+
+
+def test_a_table_names_no_address_for_credentials_that_are_not_its_own() -> None:
+    address = {"aws_endpoint": "https://elsewhere"}
+    for own in (OWN, {}, None):  # without any, a store would find those of this machine
+        with pytest.raises(InvalidInputError, match="aws_endpoint"):
+            for_table(S3, own, address)
+        with pytest.raises(InvalidInputError, match="whole"):
+            for_table(S3, own, {**address, "aws_access_key_id": "my-id"})
+        with pytest.raises(InvalidInputError, match="region"):
+            for_table(S3, own, {"aws_region": "elsewhere.example/"})
+        with pytest.raises(InvalidInputError, match="aws_web_identity_token_file"):
+            for_table(S3, own, {**KEYS, "aws_web_identity_token_file": "/run/token"})
+        assert for_table(S3, own, {**KEYS, **address}) == {**KEYS, **address}
+
+
+def test_a_table_may_say_what_its_catalog_says_and_where_its_region_is() -> None:
+    assert for_table(S3, OWN, {"aws_region": "us", **{key: WHERE[key] for key in WHERE if key != "aws_region"}}) == {
+        **OWN,
+        "aws_region": "us",
+    }
+    assert for_table(S3, OWN, KEYS) == {**WHERE, **KEYS}
+    assert for_table("/folder/t", OWN, {"allow_http": "false"}) == {"allow_http": "false"}

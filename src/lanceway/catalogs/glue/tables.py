@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables.storage import own_files
+from lanceway.tables.storage import options, own_files
 from lanceway.tables.storage.store import open_store
 
 EXTERNAL = "EXTERNAL_TABLE"
@@ -75,9 +76,9 @@ class GlueTables(GlueNamespaces):
     def _entry(self, row: Answer) -> TableEntry:
         parameters = row.get("Parameters") or {}
         own = {name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)}
-        options = {**self._settings["storage"], **own}
-        shown = {name: text for name, text in parameters.items() if not name.startswith(STORAGE) and name not in _OWN}
-        return TableEntry(row["StorageDescriptor"]["Location"], options or None, shown, claim=parameters.get(CLAIM))
+        location = row["StorageDescriptor"]["Location"]
+        combined = options.for_table(location, self._settings["storage"], own)
+        return replace(_without_storage(row), storage_options=combined or None)
 
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
@@ -136,13 +137,13 @@ class GlueTables(GlueNamespaces):
         return f"{base.rstrip('/')}/{table.name}-{claim[:_MARK]}.lance"
 
     def _create(self, table: Identifier, made: dict[str, Any]) -> TableEntry:
-        about, place = f"{table} cannot be created", self._inside(table)
+        about, place, entry = f"{table} cannot be created", self._inside(table), self._entry(made)
         try:
             self._glue.call("CreateTable", about, taken=TableAlreadyExistsError, TableInput=made, **place)
         except TableAlreadyExistsError as taken:
             if not (was_retried(taken) and self._is_claimed_by(table, made["Parameters"][CLAIM])):
                 raise
-        return self._entry(made)
+        return entry
 
     def _is_claimed_by(self, table: Identifier, claim: str | None) -> bool:
         try:
@@ -169,9 +170,9 @@ class GlueTables(GlueNamespaces):
     # -- forgetting and dropping -----------------------------------------------------------------
 
     def _deregister_table(self, table: Identifier) -> TableEntry:
-        entry = self._find_table(table)
+        row = self._row(names.folded(table))
         self._delete(names.folded(table))
-        return entry
+        return _without_storage(row)
 
     def _delete(self, table: Identifier) -> None:
         try:
@@ -207,6 +208,13 @@ def is_lance(row: Answer) -> bool:
     kind = (row.get("Parameters") or {}).get(TABLE_TYPE, "")
     location = (row.get("StorageDescriptor") or {}).get("Location")
     return row.get("TableType") == EXTERNAL and kind.lower() == LANCE and bool(location)
+
+
+def _without_storage(row: Answer) -> TableEntry:
+    """Describe a table without the options of its storage, which may be such that it cannot be read."""
+    parameters = row.get("Parameters") or {}
+    shown = {name: text for name, text in parameters.items() if not name.startswith(STORAGE) and name not in _OWN}
+    return TableEntry(row["StorageDescriptor"]["Location"], None, shown, claim=parameters.get(CLAIM))
 
 
 def new_row(table: Identifier, location: str, properties: Mapping[str, str], claim: str) -> dict[str, Any]:

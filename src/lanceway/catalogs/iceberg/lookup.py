@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 
 from lanceway.catalogs.contract.base import TableEntry
@@ -104,8 +105,12 @@ class IcebergLookup(IcebergNamespaces):
 
     def _entry(self, loaded: LoadedTable) -> TableEntry:
         options = options_of(loaded, self._settings["storage"], vended=self._settings["vended_credentials"])
+        return replace(self._without_storage(loaded), storage_options=options)
+
+    @staticmethod
+    def _without_storage(loaded: LoadedTable) -> TableEntry:
         kept = {key: value for key, value in public(loaded.properties).items() if key != CLAIM}
-        return TableEntry(loaded.location, options, kept, claim=loaded.uuid)
+        return TableEntry(loaded.location, None, kept, claim=loaded.uuid)
 
 
 def check_table(table: Identifier) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from lanceway.tables.storage import options
 from lanceway.tables.storage.store import EXPIRES
 from lanceway.wire.iceberg import LoadedTable
 
@@ -28,9 +29,20 @@ _SAS_EXPIRES = "adls.sas-token-expires-at-ms."
 
 
 def options_of(loaded: LoadedTable, own: Mapping[str, str], *, vended: bool) -> dict[str, str] | None:
-    """The storage options of a table, None for none. The more special wins: vended, the table's, the catalog's."""
-    told = {key.removeprefix(PREFIX): value for key, value in loaded.properties.items() if key.startswith(PREFIX)}
-    return {**own, **told, **(_vended(loaded) if vended else {})} or None
+    """Return the storage options of a table, None for none. The more special wins: vended, the table's, the catalog's.
+
+    Raises InvalidInputError where the table's properties name an address for credentials that are not the table's.
+    """
+    table_options = own_options(loaded.properties)
+    vended_options = _vended(loaded) if vended else {}
+    if vended_options:
+        options.check(table_options)
+    return {**options.for_table(loaded.location, own, table_options), **vended_options} or None
+
+
+def own_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the storage options among a table's properties."""
+    return {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
 
 
 def public(properties: Mapping[str, str]) -> dict[str, str]:

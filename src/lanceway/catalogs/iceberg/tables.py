@@ -15,6 +15,7 @@ from lance_namespace import CreateTableRequest, CreateTableResponse
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.iceberg.lookup import CLAIM, IcebergLookup, check_table
 from lanceway.catalogs.iceberg.names import default_location
+from lanceway.catalogs.iceberg.storage import own_options
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -28,7 +29,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
-from lanceway.tables.storage import own_files
+from lanceway.tables.storage import options, own_files
 from lanceway.tables.storage.store import local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import LoadedTable
@@ -54,6 +55,7 @@ class IcebergTables(IcebergLookup):
     def _companion(self, table: Identifier, location: str, properties: Mapping[str, str]) -> LoadedTable:
         """Make a table's companion. Its claim tells whether it is ours: not every server refuses a name that is taken,
         and after an answer that was lost it is there already."""
+        options.for_table(location, self._settings["storage"], own_options(properties))
         warehouse, names = self._inside(table.parent)
         claim = uuid.uuid4().hex
         body = iceberg.create_table_body(table.name, location, {**properties, CLAIM: claim})
@@ -127,6 +129,7 @@ class IcebergTables(IcebergLookup):
 
     def _replaced(self, table: Identifier, location: str, properties: Mapping[str, str]) -> TableEntry:
         """Point the companion that is there to another table, in one commit."""
+        options.for_table(location, self._settings["storage"], own_options(properties))
         warehouse, names = self._inside(table.parent)
         body = iceberg.replace_body(self._found(table), location, properties)
         self._ask(warehouse, "commit_table", f"Registering the table {table}", names, table.name, body=body)
@@ -138,15 +141,21 @@ class IcebergTables(IcebergLookup):
     # -- forgetting and dropping -----------------------------------------------------------------
 
     def _deregister_table(self, table: Identifier) -> TableEntry:
-        entry = self._find_table(table)
-        had_data = self._has_data(table, entry)
+        loaded = self._found(table)
+        had_data = self._has_data_at(table, loaded)
         self._forget(table)
-        if had_data and self._has_data(table, entry) is False:
+        if had_data and self._has_data_at(table, loaded) is False:
             raise InternalError(
-                f"{table} is deregistered, but its data at {entry.location} is gone: the server deleted it, although "
+                f"{table} is deregistered, but its data at {loaded.location} is gone: the server deleted it, although "
                 "it was told to keep it. Do not deregister tables there."
             )
-        return entry
+        return self._without_storage(loaded)
+
+    def _has_data_at(self, table: Identifier, loaded: LoadedTable) -> bool | None:
+        try:
+            return self._has_data(table, self._entry(loaded))
+        except InvalidInputError:  # the table's own storage options are such that nobody may follow them
+            return None
 
     def _has_data(self, table: Identifier, entry: TableEntry) -> bool | None:
         """Whether there is data; None if storage does not say: one may tidy up a catalog without access to it."""

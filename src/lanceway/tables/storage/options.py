@@ -96,6 +96,33 @@ def combined(location: str, configured: Mapping[str, str] | None, requested: Map
     return {**_without(_addresses(configured or {}), requested), **requested}
 
 
+def for_table(location: str, configured: Mapping[str, str] | None, requested: Mapping[str, str]) -> dict[str, str]:
+    """Combine a catalog's options with those that the properties of one of its tables name.
+
+    Clients write such properties, and every later reader of the table uses them. So an address needs credentials beside
+    it, or those of the catalog or of this machine would go there; and nothing may be named that finds credentials.
+
+    Raises InvalidInputError for options that a table's properties must not set.
+    """
+    changes = {key: value for key, value in requested.items() if (configured or {}).get(key) != value}
+    names = {key.lower() for key in changes}
+    if all(map(_is_known, names)):
+        check(changes)
+        return combined(location, configured, changes)
+    beyond = sorted(name for name in names if not _is_known(name) and _bare(name) not in _ADDRESSES)
+    if beyond:
+        raise InvalidInputError(
+            f"The storage options {', '.join(beyond)} cannot be set by a table's properties. Set them for the catalog."
+        )
+    if not names & _CREDENTIALS.keys() and urlsplit(location).scheme.lower() not in _LOCAL:
+        raise InvalidInputError(
+            f"The storage options {', '.join(sorted(names))} cannot be set by a table's properties alone: the "
+            "catalog's credentials would go there. Set them for the catalog, or beside credentials of the table's own."
+        )
+    _require_whole(location, names & _CREDENTIALS.keys())
+    return dict(requested)
+
+
 def _addresses(configured: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in configured.items() if _bare(key) in _ADDRESSES}
 
