@@ -10,7 +10,7 @@ import pytest
 
 import lanceway
 from lanceway.catalogs import IcebergCatalog
-from lanceway.catalogs.iceberg.lookup import CLAIM
+from lanceway.catalogs.metastore.tables import CLAIM
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,

@@ -20,7 +20,7 @@ from lanceway.identifiers import ROOT, Identifier
 _WHERE = ("path", "uri", "endpoint", "region", "catalog_id", "metalake", "catalog", "warehouse")
 
 
-class Shape(NamedTuple):
+class IdentifierLimits(NamedTuple):
     """How many names the identifier of a table has."""
 
     least: int
@@ -54,29 +54,29 @@ def _bare(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def shape(catalog: LanceNamespace) -> Shape:
+def shape(catalog: LanceNamespace) -> IdentifierLimits:
     """How deep tables may lie, seen from the root here. A server's limits are the server's to tell."""
     inner, at = opened(catalog)
     if not isinstance(inner, CatalogHooks) or inner.TYPE not in _SHAPES:
-        return Shape(1, None)
+        return IdentifierLimits(1, None)
     found = _SHAPES[inner.TYPE](inner)
     most = None if found.most is None else found.most - at.depth
     if most is not None and most < 1:
         raise InvalidInputError(f"{at} cannot be a root for tables: {inner!r} holds none so deep.")
-    return Shape(max(1, found.least - at.depth), most, found.folds_case)
+    return IdentifierLimits(max(1, found.least - at.depth), most, found.folds_case)
 
 
-def _directory(catalog: Any) -> Shape:
+def _directory(catalog: Any) -> IdentifierLimits:
     nested = catalog._settings["layout"] == "manifest" or catalog._manifest.exists()
-    return Shape(1, None if nested else 1)
+    return IdentifierLimits(1, None if nested else 1)
 
 
-_SHAPES: Mapping[str, Callable[[Any], Shape]] = {
+_SHAPES: Mapping[str, Callable[[Any], IdentifierLimits]] = {
     "dir": _directory,
-    "glue": lambda catalog: Shape(2, None, folds_case=True),
-    "iceberg": lambda catalog: Shape(3, None),
-    "lake": lambda catalog: Shape(1, None if catalog._catalog.nested else 2),
-    "unity": lambda catalog: Shape(3, 3, folds_case=True),
+    "glue": lambda catalog: catalog.identifier_limits(),
+    "iceberg": lambda catalog: catalog.identifier_limits(),
+    "lake": lambda catalog: IdentifierLimits(1, None if catalog._catalog.nested else 2),
+    "unity": lambda catalog: catalog.identifier_limits(),
 }
 
 
@@ -95,19 +95,6 @@ def _check_directory(catalog: Any, table: Identifier) -> None:
         check_new(Identifier(table[:depth]), manifest=True)
 
 
-def _check_glue(catalog: Any, table: Identifier) -> None:
-    from lanceway.catalogs.glue import names as glue_names
-
-    glue_names.check_new_database(table.parent)
-    glue_names.check_new_table(glue_names.folded(table))
-
-
-def _check_iceberg(catalog: Any, table: Identifier) -> None:
-    from lanceway.catalogs.iceberg.lookup import check_table
-
-    check_table(table)
-
-
 def _check_lake(catalog: Any, table: Identifier) -> None:
     from lanceway.lake.tree import names
 
@@ -115,22 +102,12 @@ def _check_lake(catalog: Any, table: Identifier) -> None:
     names.physical(names.new(table.parent) if table.parent else names.known(ROOT))
 
 
-def _check_unity(catalog: Any, table: Identifier) -> None:
-    from lanceway.catalogs.unity import names as unity_names
-
-    unity_names.check_new(table)
-    if table[0] != catalog._catalog:
-        raise InvalidInputError(
-            f"{table} cannot be a table here: the first name must be {catalog._catalog!r}, the catalog in Unity."
-        )
-
-
 _CHECKS: Mapping[str, Callable[[Any, Identifier], None]] = {
     "dir": _check_directory,
-    "glue": _check_glue,
-    "iceberg": _check_iceberg,
+    "glue": lambda catalog, table: catalog.check_new_table(table),
+    "iceberg": lambda catalog, table: catalog.check_new_table(table),
     "lake": _check_lake,
-    "unity": _check_unity,
+    "unity": lambda catalog, table: catalog.check_new_table(table),
 }
 
 
@@ -151,13 +128,8 @@ def _is_below(catalog: Any, location: str) -> bool:
 def check_namespace(catalog: LanceNamespace, namespace: Identifier) -> None:
     """Raises InvalidInputError where to make this namespace would not make room for a table."""
     inner, at = opened(catalog)
-    if not isinstance(inner, CatalogHooks) or inner.TYPE != "glue" or at.depth + namespace.depth != 1:
-        return
-    if inner._settings["hierarchy"] != "databases":
-        raise InvalidInputError(
-            f"There is no database {namespace} in Glue, and a namespace of one name would be made as a catalog, which "
-            'holds no tables. Set hierarchy = "databases" for this target, or make the database first.'
-        )
+    if check := getattr(inner, "check_new_namespace", None):
+        check(Identifier((*at, *namespace)))
 
 
 def takes_turns(catalog: LanceNamespace) -> bool:

@@ -1,4 +1,4 @@
-"""Glue's API: the one place where it is called, and where its pages are followed."""
+"""Glue's API: the one place where it is called, where its pages are followed, and where catalogs get their ids."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
-from lanceway.catalogs.glue import errors
-from lanceway.catalogs.glue.errors import Kind
+from lanceway.catalogs.glue import errors, names
+from lanceway.catalogs.glue.errors import ErrorType
+from lanceway.catalogs.glue.settings import GlueSettings
 from lanceway.errors import (
     InternalError,
     NamespaceAlreadyExistsError,
@@ -17,8 +18,9 @@ from lanceway.errors import (
     UnauthenticatedError,
     UnsupportedOperationError,
 )
+from lanceway.identifiers import Identifier
 
-Answer = Mapping[str, Any]
+GlueRow = Mapping[str, Any]
 
 # A request is sent at most so often, with growing pauses, if it is throttled or gets no answer.
 ATTEMPTS = 5
@@ -30,14 +32,20 @@ _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class GlueClient:
-    """Calls Glue as the settings say. Safe for threads, and after a fork: each process has a connection of its own."""
+    """A client of Glue with the identity of the settings.
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    Safe for threads, and after a fork: each process has a connection of its own.
+    """
+
+    def __init__(self, settings: GlueSettings) -> None:
         self._settings = settings
         self._clients: dict[int, Any] = {}
+        # Asked for once. No lock: threads that ask at the same time get the same answer.
+        self._caller_account: str | None = None
+        self._environment: str | None = None
 
     def close(self) -> None:
-        """Give the connections of this process back. The next call opens new ones."""
+        """Close the connections of this process. The next call opens new ones."""
         client = self._clients.pop(os.getpid(), None)
         if client is not None:
             client.close()
@@ -49,51 +57,53 @@ class GlueClient:
         operation: str,
         about: str,
         *,
-        missing: Kind = NamespaceNotFoundError,
-        taken: Kind = NamespaceAlreadyExistsError,
+        missing: ErrorType = NamespaceNotFoundError,
+        taken: ErrorType = NamespaceAlreadyExistsError,
         **parameters: Any,
-    ) -> Answer:
-        """Carry out one operation of Glue. What is not there raises `missing`, what is there already `taken`."""
+    ) -> GlueRow:
+        """Run one operation of Glue. Raises `missing` for what is not there, `taken` for what is there already."""
         with _translated(about, missing, taken):
-            answer: Answer = getattr(self._client(), _WORDS.sub("_", operation).lower())(**parameters)
-        return answer
+            response: GlueRow = getattr(self._client(), _WORDS.sub("_", operation).lower())(**parameters)
+        return response
 
-    def rows(self, operation: str, about: str, *, missing: Kind = NamespaceNotFoundError, **parameters: Any) -> Any:
-        """Every row of a list, page after page. A page may be empty and not be the last: rows are filtered after it."""
+    def rows(
+        self, operation: str, about: str, *, missing: ErrorType = NamespaceNotFoundError, **parameters: Any
+    ) -> Iterator[GlueRow]:
+        """Yield every row of a list. A page may be empty and not be the last: Glue filters rows after it is cut."""
         field, size = _PAGES[operation]
         token: str | None = None
         while True:
             more: dict[str, Any] = {"NextToken": token} if token else {}
-            answer = self.call(operation, about, missing=missing, MaxResults=size, **more, **parameters)
-            yield from answer.get(field) or ()
-            before, token = token, answer.get("NextToken")
+            response = self.call(operation, about, missing=missing, MaxResults=size, **more, **parameters)
+            yield from response.get(field) or ()
+            before, token = token, response.get("NextToken")
             if not token:
                 return
             if token == before:
                 raise InternalError(f"{about}: AWS answers {operation} with the same page over and over.")
 
-    def writable(self, row: Answer) -> dict[str, Any]:
-        """Of a table as Glue gives it, what Glue takes: the rest is its own to set."""
-        taken = self._client().meta.service_model.shape_for("TableInput").members
-        return {key: value for key, value in row.items() if key in taken}
+    def writable(self, row: GlueRow) -> dict[str, Any]:
+        """Return what Glue takes of a table as Glue gives it: it sets the other fields itself."""
+        fields = self._client().meta.service_model.shape_for("TableInput").members
+        return {key: value for key, value in row.items() if key in fields}
 
     # -- connecting ------------------------------------------------------------------------------
 
     def _client(self) -> Any:
-        """The client of this process. Several threads may make one at first; one of them is kept."""
+        """Return the client of this process. Several threads may make one at first; one of them is used."""
         process = os.getpid()
-        found = self._clients.get(process)
-        if found is None:
-            made = self._made("glue")
-            found = self._clients.setdefault(process, made)
-            if found is not made:
-                made.close()
-        return found
+        client = self._clients.get(process)
+        if client is None:
+            new = self._connect("glue")
+            client = self._clients.setdefault(process, new)
+            if client is not new:
+                new.close()
+        return client
 
-    def _made(self, service: str) -> Any:
+    def _connect(self, service: str) -> Any:
         import boto3
 
-        endpoint = self._settings["endpoint"] if service == "glue" else None
+        endpoint = self._settings.endpoint if service == "glue" else None
         return boto3.session.Session(botocore_session=self._session()).client(
             service, endpoint_url=endpoint, config=_config()
         )
@@ -105,13 +115,25 @@ class GlueClient:
 
     # -- who asks --------------------------------------------------------------------------------
 
-    def account(self) -> str:
-        """The caller's account, asked of STS."""
-        with _translated("Finding out the AWS account"), closing(self._made("sts")) as sts:
-            return str(sts.get_caller_identity()["Account"])
+    @property
+    def caller(self) -> str:
+        """Return the account of the caller, as STS knows it."""
+        if self._caller_account is None:
+            with _translated("Finding out the AWS account"), closing(self._connect("sts")) as sts:
+                self._caller_account = str(sts.get_caller_identity()["Account"])
+        return self._caller_account
 
-    def identity(self) -> Iterator[str]:
-        """What the environment alone says of who asks: the profile, and the key where it is a fixed one."""
+    @property
+    def environment(self) -> str:
+        """Return what the settings leave to the environment: region, and who asks."""
+        if self._settings.access_key_id and self._settings.region:
+            return ""
+        if self._environment is None:
+            self._environment = "\x00".join(self._identity())
+        return self._environment
+
+    def _identity(self) -> Iterator[str]:
+        """Yield what the environment alone says of who asks: the profile, and the key where it is a fixed one."""
         _require_library()
         from botocore.exceptions import BotoCoreError
 
@@ -119,17 +141,47 @@ class GlueClient:
 
         session = self._session()
         try:
-            found = (session.profile, session.get_config_variable("region"), fixed_key(session))
-        except BotoCoreError:  # nobody yet; the first call will say so
+            identity = (session.profile, session.get_config_variable("region"), fixed_key(session))
+        except BotoCoreError:  # there are no credentials yet; the first call will say so
             return
-        yield from (text or "" for text in found)
+        yield from (text or "" for text in identity)
+
+    # -- which catalog ---------------------------------------------------------------------------
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether the root is the catalog that every account has."""
+        start = self._settings.catalog_id
+        return not start or names.is_account(start)
+
+    @property
+    def _account(self) -> str:
+        """Return the account, for the ids of catalogs; empty for a compatible service, which takes bare names."""
+        start = self._settings.catalog_id
+        if start:
+            return names.account_of(start) or ""
+        return "" if self._settings.endpoint else self.caller
+
+    def catalog_id(self, path: Identifier) -> str | None:
+        """Return the id of the catalog at a path below the root, None for the caller's own default catalog."""
+        start = self._settings.catalog_id
+        if not path:
+            return start or None
+        if self.is_default and names.is_account(path[0]) and path[0] == self._account:
+            return names.below(self._account, Identifier(path[1:]))  # its own number names the root too
+        return names.below(start or self._account, path)
+
+    def inside(self, path: Identifier) -> Mapping[str, Any]:
+        """Return the parameter that names the catalog of an operation. Without it, that is the caller's account."""
+        id_ = self.catalog_id(path)
+        return {"CatalogId": id_} if id_ else {}
 
 
 @contextmanager
 def _translated(
-    about: str, missing: Kind = NamespaceNotFoundError, taken: Kind = NamespaceAlreadyExistsError
+    about: str, missing: ErrorType = NamespaceNotFoundError, taken: ErrorType = NamespaceAlreadyExistsError
 ) -> Iterator[None]:
-    """Around a call to AWS: what it raises becomes the contract's error for what happened."""
+    """Turn what a call to AWS raises into the contract's error for what happened."""
     _require_library()
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
@@ -137,13 +189,13 @@ def _translated(
     try:
         yield
     except ClientError as error:
-        meaning = errors.answered(error, about, missing, taken)
+        meaning = errors.from_response(error, about, missing, taken)
         # The original quotes what was signed, a session's token included.
         raise meaning from (None if isinstance(meaning, UnauthenticatedError) else error)
     except BotoCoreError as error:
-        raise errors.unanswered(error, about) from error
+        raise errors.without_response(error, about) from error
     except ResponseParserError as error:
-        raise InternalError(f"{about}: what AWS answers cannot be read.") from error
+        raise InternalError(f"{about}: the response of AWS cannot be read.") from error
 
 
 def _config() -> Any:

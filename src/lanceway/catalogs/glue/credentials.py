@@ -1,4 +1,4 @@
-"""Who asks Glue: the default chain, static or temporary keys, or a role that is assumed anew before it ends."""
+"""Credentials for Glue: the default chain, static or temporary keys, or a role whose sessions are renewed in time."""
 
 from __future__ import annotations
 
@@ -19,39 +19,41 @@ from botocore.loaders import Loader, create_loader
 from botocore.session import Session
 from botocore.utils import parse_timestamp
 
+from lanceway.catalogs.glue.settings import GlueSettings
+
 # Sessions that last less than this, in seconds, are renewed when half of them is over rather than by the clock.
 _SHORT = 1800.0
 
 
-def session_for(settings: Mapping[str, Any], config: Config) -> Session:
-    """A new session of the AWS library with the identity that the settings name. Nothing is asked yet."""
-    base = _session(settings["region"])
-    if settings["access_key_id"]:
-        base.set_credentials(settings["access_key_id"], settings["secret_access_key"], settings["session_token"])
-    if not settings["assume_role_arn"]:
+def session_for(settings: GlueSettings, config: Config) -> Session:
+    """Return a new session of the AWS library with the identity that the settings name. No request is sent yet."""
+    base = _session(settings.region)
+    if settings.access_key_id:
+        base.set_credentials(settings.access_key_id, settings.secret_access_key, settings.session_token)
+    if not settings.assume_role_arn:
         return base
-    assumed = _session(settings["region"])
+    assumed = _session(settings.region)
     provider = _RoleProvider(base, settings, config)
     assumed.register_component("credential_provider", CredentialResolver([provider]))
     return assumed
 
 
 def _session(region: str | None) -> Session:
-    made = Session()
-    made.register_component("data_loader", _loader(made.get_config_variable("data_path")))
+    session = Session()
+    session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
     if region:
-        made.set_config_variable("region", region)
-    return made
+        session.set_config_variable("region", region)
+    return session
 
 
 @cache
 def _loader(path: str | None) -> Loader:
-    """Glue's model is large, and read once for all sessions of the process."""
+    """Return the loader that all sessions of the process share: Glue's model is large, and read once."""
     return create_loader(path)
 
 
 def fixed_key(session: Session) -> str | None:
-    """The id of the access key, None where keys come and go."""
+    """Return the id of the access key, None where keys are renewed."""
     credentials = session.get_credentials()
     if credentials is None or isinstance(credentials, RefreshableCredentials):
         return None
@@ -61,36 +63,41 @@ def fixed_key(session: Session) -> str | None:
 class _RoleProvider(CredentialProvider):  # type: ignore[misc]
     METHOD = "assume-role"
 
-    def __init__(self, base: Session, settings: Mapping[str, Any], config: Config) -> None:
+    def __init__(self, base: Session, settings: GlueSettings, config: Config) -> None:
         super().__init__()
-        self._base, self._settings, self._config = base, settings, config
+        self._base = base
+        self._settings = settings
+        self._config = config
 
     def load(self) -> RoleCredentials:
         source = self._base.get_credentials()
         if source is None:
             raise NoCredentialsError
-        given = self._settings
-        wanted = {
-            "RoleSessionName": given["assume_role_session_name"],
-            "DurationSeconds": given["assume_role_timeout_sec"],
-            "ExternalId": given["assume_role_external_id"],
+        settings = self._settings
+        arguments = {
+            "RoleSessionName": settings.assume_role_session_name,
+            "DurationSeconds": settings.assume_role_timeout_sec,
+            "ExternalId": settings.assume_role_external_id,
         }
         fetcher = AssumeRoleCredentialFetcher(
             partial(
                 self._base.create_client,
-                region_name=given["assume_role_region"] or given["region"],
+                region_name=settings.assume_role_region or settings.region,
                 config=self._config,
             ),
             source,
-            given["assume_role_arn"],
-            extra_args={name: value for name, value in wanted.items() if value},
+            settings.assume_role_arn,
+            extra_args={name: value for name, value in arguments.items() if value},
         )
         return RoleCredentials(fetcher.fetch_credentials)
 
 
 class RoleCredentials(DeferredRefreshableCredentials):  # type: ignore[misc]
-    """A role's session. The AWS library renews one in its last fifteen minutes, which may be all it has:
-    a short one would be renewed for every request. Here that begins at half of its life."""
+    """The credentials of a role's session, renewed from half of its life on if it is short.
+
+    The AWS library renews a session in its last fifteen minutes, which may be all it has: a short one would be renewed
+    for every request.
+    """
 
     def __init__(self, fetch: Callable[[], Mapping[str, Any]]) -> None:
         self._lasts = _SHORT
@@ -99,11 +106,11 @@ class RoleCredentials(DeferredRefreshableCredentials):  # type: ignore[misc]
 
     def _fetched(self) -> Mapping[str, Any]:
         fetched = self._fetch()
-        left = (parse_timestamp(fetched["expiry_time"]) - self._time_fetcher()).total_seconds()
-        if left <= 0:
+        seconds_left = (parse_timestamp(fetched["expiry_time"]) - self._time_fetcher()).total_seconds()
+        if seconds_left <= 0:
             wrong = "the session that STS gave has ended already; the clock of this machine is wrong"
             raise CredentialRetrievalError(provider=self.method, error_msg=wrong)
-        self._lasts = min(left, _SHORT)
+        self._lasts = min(seconds_left, _SHORT)
         return fetched
 
     def refresh_needed(self, refresh_in: float | None = None) -> bool:

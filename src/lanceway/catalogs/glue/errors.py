@@ -1,4 +1,4 @@
-"""What Glue and the AWS library say, as the contract's errors: by code, never by message."""
+"""The errors of Glue and the AWS library as the contract's: by code, never by message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lanceway.errors import (
 if TYPE_CHECKING:
     from botocore.exceptions import BotoCoreError, ClientError
 
-Kind = type[LanceNamespaceError]
+ErrorType = type[LanceNamespaceError]
 
 
 class GlueForbiddenError(PermissionDeniedError):
@@ -38,7 +38,7 @@ class FederationError(ServiceUnavailableError):
 MISSING = "EntityNotFoundException"
 TAKEN = frozenset({"AlreadyExistsException", "FederatedResourceAlreadyExistsException"})
 
-_CODES: Mapping[Kind, tuple[str, ...]] = {
+_CODES: Mapping[ErrorType, tuple[str, ...]] = {
     UnsupportedOperationError: (
         "InvalidAction",
         "NotImplemented",
@@ -108,15 +108,15 @@ _CODES: Mapping[Kind, tuple[str, ...]] = {
         "InternalServiceException",
     ),
 }
-KINDS: Mapping[str, Kind] = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
-_STATUSES: Mapping[int, Kind] = {
+KINDS: Mapping[str, ErrorType] = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
+_STATUSES: Mapping[int, ErrorType] = {
     401: UnauthenticatedError,
     403: GlueForbiddenError,
     429: ThrottlingError,
     503: ServiceUnavailableError,
 }
-_ADVICE: Mapping[Kind, str] = {
-    InvalidInputError: "Mend the request.",
+_ADVICE: Mapping[ErrorType, str] = {
+    InvalidInputError: "Correct the request.",
     ConcurrentModificationError: "Look again and retry.",
     GlueForbiddenError: "Grant it to the identity in use: in IAM, and in Lake Formation where that governs it.",
     UnauthenticatedError: "Check access_key_id, secret_access_key and session_token, or the default chain.",
@@ -126,12 +126,13 @@ _ADVICE: Mapping[Kind, str] = {
 }
 
 
-def answered(error: ClientError, about: str, missing: Kind, taken: Kind) -> LanceNamespaceError:
-    """What an error means that Glue, or STS on its behalf, answered when asked about something."""
-    code, said = _code(error), error.response.get("Error", {}).get("Message", "")
+def from_response(error: ClientError, about: str, missing: ErrorType, taken: ErrorType) -> LanceNamespaceError:
+    """Return the contract's error for one that Glue, or STS on its behalf, sent as its response."""
+    code = _code(error)
+    message = error.response.get("Error", {}).get("Message", "")
     kind = _kind(error, missing, taken)
     # A signature that does not match is answered with all that was signed, the session's token included.
-    words = "" if kind is UnauthenticatedError else f": {said.rstrip('.')}"
+    words = "" if kind is UnauthenticatedError else f": {message.rstrip('.')}"
     advice = _ADVICE.get(kind, "")
     return kind(f"{about}: AWS answers {error.operation_name} with {code}{words}.{' ' if advice else ''}{advice}")
 
@@ -140,7 +141,7 @@ def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def _kind(error: ClientError, missing: Kind, taken: Kind) -> Kind:
+def _kind(error: ClientError, missing: ErrorType, taken: ErrorType) -> ErrorType:
     code = _code(error)
     if code == MISSING:
         return missing
@@ -151,13 +152,13 @@ def _kind(error: ClientError, missing: Kind, taken: Kind) -> Kind:
 
 
 def was_retried(error: LanceNamespaceError) -> bool:
-    """Whether the answer is that of a second try: the first may have done the work, and its answer got lost."""
+    """Return whether this is the response to a retry: the first request may have worked, and its response got lost."""
     response = getattr(error.__cause__, "response", None) or {}
     return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
 
 
-def unanswered(error: BotoCoreError, about: str) -> LanceNamespaceError:
-    """What an error of the AWS library itself means: nothing was asked, or no answer came."""
+def without_response(error: BotoCoreError, about: str) -> LanceNamespaceError:
+    """Return the contract's error for one of the AWS library itself: no request was sent, or no response came."""
     from botocore import exceptions as aws
 
     if isinstance(error, aws.NoRegionError):
@@ -178,7 +179,7 @@ def unanswered(error: BotoCoreError, about: str) -> LanceNamespaceError:
     if isinstance(error, credentials):
         return UnauthenticatedError(
             f"{about}: there are no AWS credentials to ask with ({type(error).__name__}). Set access_key_id and "
-            "secret_access_key, or mend what the default chain reads."
+            "secret_access_key, or correct what the default chain reads."
         )
     if isinstance(error, aws.HTTPClientError | aws.ConnectionError):  # one that cannot be made, or breaks
         return ServiceUnavailableError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from lanceway.catalogs.directory.names import check_new
+from lanceway.catalogs.contract.names import alternatives, check_new
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
@@ -20,6 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def folded(identifier: Identifier) -> Identifier:
+    """Return an identifier as Glue keeps it."""
     return Identifier(name.lower() for name in identifier)
 
 
@@ -28,13 +29,13 @@ def is_account(text: str) -> bool:
 
 
 def account_of(catalog_id: str) -> str | None:
-    """The account in a catalog's id, None where the id does not name it."""
+    """Return the account in a catalog's id, None where the id does not name it."""
     account, _, _ = catalog_id.partition(":")
     return account if is_account(account) else None
 
 
 def below(catalog_id: str, path: Identifier) -> str:
-    """The id of what lies below a catalog; an empty id stands for an account whose number is not known."""
+    """Return the id of a catalog below another; an empty id stands for an account whose number is not known."""
     if not path:
         return catalog_id
     separator = "" if not catalog_id else ":" if is_account(catalog_id) else "/"
@@ -42,12 +43,12 @@ def below(catalog_id: str, path: Identifier) -> str:
 
 
 def name_of(catalog_id: str) -> str:
-    """A catalog's own name: the last in its id."""
+    """Return a catalog's own name: the last in its id."""
     return re.split("[:/]", catalog_id)[-1]
 
 
 def may_be_catalogs(path: Identifier) -> bool:
-    """Whether every name could be a catalog's: with one that could not, an id would mean something else."""
+    """Return whether every name could be a catalog's: with any other, an id would mean something else."""
     return all(len(name) <= _LONGEST_CATALOG and not _forbidden(name, _NOT_IN_CATALOGS) for name in path)
 
 
@@ -75,10 +76,9 @@ def _forbidden(name: str, characters: str) -> str | None:
 def _refuse(namespace: Identifier, character: str | None, longest: int) -> None:
     name = namespace.name
     if character is not None:
-        alternatives = " or ".join(repr(name.replace(character, other)) for other in "_-")
         raise InvalidInputError(
             f"{list(namespace)!r} cannot be created: the name {name!r} holds {character!r}, which separates names in "
-            f"Glue or in an identifier, or cannot be seen. Use {alternatives}."
+            f"Glue or in an identifier, or cannot be seen. Use {alternatives(name, character)}."
         )
     if len(name) > longest or name != name.strip():
         raise InvalidInputError(

@@ -1,9 +1,10 @@
-"""What may be set for a Glue catalog, and what does not fit together."""
+"""The settings of a Glue catalog, and the check that they fit together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from lanceway.config import Setting
@@ -47,24 +48,58 @@ SETTINGS = (
 )
 
 
-def check(owner: str, given: Mapping[str, Any]) -> None:
-    """Refuse settings that do not fit together, before anything is asked of AWS."""
-    if bool(given["access_key_id"]) != bool(given["secret_access_key"]):
-        raise InvalidInputError(
-            f"{owner}: access_key_id and secret_access_key belong together. Set both, or neither for the default chain."
-        )
-    if given["session_token"] and not given["access_key_id"]:
-        raise InvalidInputError(f"{owner}: session_token needs the access_key_id and secret_access_key it belongs to.")
-    if not given["assume_role_arn"]:
-        lonely = [name for name in ("assume_role_region", "assume_role_external_id") if given[name]]
-        if lonely:
-            raise InvalidInputError(f"{owner}: {lonely[0]} is set, but no role is to be assumed. Set assume_role_arn.")
-    seconds = given["assume_role_timeout_sec"]
-    if not _SHORTEST <= seconds <= _LONGEST:
-        raise InvalidInputError(
-            f"{owner}: assume_role_timeout_sec is {seconds}, but AWS allows {_SHORTEST} to {_LONGEST} seconds."
-        )
-    _check_endpoint(owner, given["endpoint"])
+@dataclass(frozen=True, slots=True)
+class GlueSettings:
+    """The settings of one Glue catalog, as `SETTINGS` describes them."""
+
+    catalog_id: str | None
+    region: str | None
+    endpoint: str | None
+    access_key_id: str | None = field(repr=False)
+    secret_access_key: str | None = field(repr=False)
+    session_token: str | None = field(repr=False)
+    assume_role_arn: str | None
+    assume_role_region: str | None
+    assume_role_external_id: str | None = field(repr=False)
+    assume_role_session_name: str
+    assume_role_timeout_sec: int
+    hierarchy: str
+    root: str | None
+    storage: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, owner: str, settings: Mapping[str, Any]) -> Self:
+        """Return the settings. Raises InvalidInputError where they do not fit together; AWS is not asked."""
+        typed = cls(**{row.name: settings[row.name] for row in fields(cls)})
+        typed._check_credentials(owner)
+        typed._check_role(owner)
+        _check_endpoint(owner, typed.endpoint)
+        return typed
+
+    @property
+    def makes_databases(self) -> bool:
+        return self.hierarchy == DATABASES
+
+    def _check_credentials(self, owner: str) -> None:
+        if bool(self.access_key_id) != bool(self.secret_access_key):
+            raise InvalidInputError(
+                f"{owner}: access_key_id and secret_access_key belong together. Set both, or neither for the default "
+                "chain."
+            )
+        if self.session_token and not self.access_key_id:
+            raise InvalidInputError(
+                f"{owner}: session_token needs the access_key_id and secret_access_key it belongs to."
+            )
+
+    def _check_role(self, owner: str) -> None:
+        if not self.assume_role_arn and (self.assume_role_region or self.assume_role_external_id):
+            name = "assume_role_region" if self.assume_role_region else "assume_role_external_id"
+            raise InvalidInputError(f"{owner}: {name} is set, but no role is to be assumed. Set assume_role_arn.")
+        seconds = self.assume_role_timeout_sec
+        if not _SHORTEST <= seconds <= _LONGEST:
+            raise InvalidInputError(
+                f"{owner}: assume_role_timeout_sec is {seconds}, but AWS allows {_SHORTEST} to {_LONGEST} seconds."
+            )
 
 
 def _check_endpoint(owner: str, endpoint: str | None) -> None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from typing import Any
-from urllib.parse import urlsplit
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.glue import columns, names
-from lanceway.catalogs.glue.client import Answer
+from lanceway.catalogs.glue.client import GlueClient, GlueRow
 from lanceway.catalogs.glue.errors import GlueForbiddenError, was_retried
 from lanceway.catalogs.glue.namespaces import GlueNamespaces
+from lanceway.catalogs.glue.settings import GlueSettings
+from lanceway.catalogs.metastore.tables import (
+    CLAIM,
+    LANCE,
+    TABLE_TYPE,
+    NewTable,
+    find_created,
+    own_folder,
+    require_data,
+)
 from lanceway.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -23,34 +33,55 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables.storage import options, own_files
-from lanceway.tables.storage.store import open_store
+from lanceway.tables import dataset
+from lanceway.tables.storage import options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOG = logging.getLogger(__name__)
 
 EXTERNAL = "EXTERNAL_TABLE"
-TABLE_TYPE, LANCE = "table_type", "lance"
 STORAGE = "storage."
-# Tells one claim of a name from the next.
-CLAIM = "lanceway.claim"
-_OWN = (CLAIM, columns.PARAMETER)
-_MARK = 8
+# How often a row is read again because another writer changed it first.
+_ATTEMPTS = 5
 
 
-class GlueTables(GlueNamespaces):
-    """Finding, declaring and forgetting tables."""
+@dataclass(frozen=True, slots=True)
+class GlueEntry(TableEntry):
+    """A table with the columns that Glue shows for it, and the parameter that has what they lose."""
+
+    columns: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class GlueTables:
+    """The tables of one Glue catalog. Identifiers have been folded to lower case."""
+
+    name = "Glue"
+    reserved = (CLAIM, columns.PARAMETER)
+
+    def __init__(self, client: GlueClient, namespaces: GlueNamespaces, settings: GlueSettings) -> None:
+        self._client = client
+        self._namespaces = namespaces
+        self._settings = settings
 
     # -- finding ---------------------------------------------------------------------------------
 
-    def _row(self, table: Identifier) -> Answer:
-        """A Lance table as Glue has it. Raises InvalidInputError for a table that is none."""
+    def load(self, table: Identifier) -> GlueRow:
+        """Return a Lance table as Glue has it. Raises InvalidInputError for a table of another kind."""
         if table.depth < 2 or not names.may_be_catalogs(Identifier(table[:-2])):
             self._refuse_missing_parent(table)
-            raise TableNotFoundError(f"There is no table {table}: in Glue, a table lies in a database.")
-        about = f"The table {table}"
+            raise TableNotFoundError(f"There is no table {table}: in Glue, a table is in a database.")
+        place = self._place(table)
         try:
-            row: Answer = self._glue.call("GetTable", about, missing=TableNotFoundError, **self._at(table))["Table"]
+            response = self._client.call(
+                "GetTable", f"The table {table}", missing=TableNotFoundError, Name=table.name, **place
+            )
         except TableNotFoundError:
             self._refuse_missing_parent(table)
             raise
+        row: GlueRow = response["Table"]
         if not is_lance(row):
             raise InvalidInputError(
                 f"{table} is no Lance table: in Glue it is a table of another kind. A Lance table has the type "
@@ -58,61 +89,66 @@ class GlueTables(GlueNamespaces):
             )
         return row
 
+    peek = load
+
     def _refuse_missing_parent(self, table: Identifier) -> None:
-        """Glue says the same of a missing table and of one whose database is missing."""
+        """Raise NamespaceNotFoundError if the database is missing: Glue says the same of a missing table."""
         if table.depth > 1:
             with suppress(GlueForbiddenError):  # may not look; the table is missing in any case
-                self._database(table.parent)
+                self._namespaces.database(table.parent)
 
-    def _inside(self, table: Identifier) -> Mapping[str, Any]:
-        return {"DatabaseName": table[-2], **self._in(Identifier(table[:-2]))}
+    def _place(self, table: Identifier) -> Mapping[str, Any]:
+        return {"DatabaseName": table[-2], **self._client.inside(Identifier(table[:-2]))}
 
-    def _at(self, table: Identifier) -> Mapping[str, Any]:
-        return {"Name": table.name, **self._inside(table)}
-
-    def _find_table(self, table: Identifier) -> TableEntry:
-        return self._entry(self._row(names.folded(table)))
-
-    def _entry(self, row: Answer) -> TableEntry:
-        parameters = row.get("Parameters") or {}
-        own = {name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)}
-        location = row["StorageDescriptor"]["Location"]
-        combined = options.for_table(location, self._settings["storage"], own)
-        return replace(_without_storage(row), storage_options=combined or None)
-
-    def _child_tables(
-        self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
-    ) -> Sequence[str]:
-        namespace = names.folded(namespace)
-        if namespace.is_root:
-            return []
-        found = {row["Name"]: partial(self._entry, row) for row in self._lance_rows(namespace)}
-        return self._wanted_names(namespace, found, after, limit, include_declared)
-
-    def _lance_rows(self, namespace: Identifier) -> list[Answer]:
+    def lance_tables(self, namespace: Identifier) -> Iterator[GlueRow]:
+        """Yield the Lance tables of a database. A catalog holds databases, and no tables."""
         try:
-            return [row for row in self._rows_of(namespace) if is_lance(row)]
+            yield from filter(is_lance, self._namespaces.tables_in(namespace))
         except (NamespaceNotFoundError, GlueForbiddenError) as error:
-            if self._is_catalog(namespace):
-                return []  # a catalog holds databases, and no tables
-            raise error from error.__cause__
+            if not self._is_catalog(namespace):
+                raise error from error.__cause__
 
     def _is_catalog(self, namespace: Identifier) -> bool:
         try:
-            return self._catalog(namespace) is not None
+            return self._namespaces.catalog(namespace) is not None
         except GlueForbiddenError:
             return False
 
-    # -- claiming --------------------------------------------------------------------------------
+    # -- entries ---------------------------------------------------------------------------------
 
-    def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
-        table = self._new(table)
-        claim = uuid.uuid4().hex
-        where = absolute(table, location) if location else self._place(table, claim)
-        return self._create(table, new_row(table, where, properties, claim))
+    def claim_of(self, row: GlueRow) -> str | None:
+        return (row.get("Parameters") or {}).get(CLAIM)
 
-    def _new(self, table: Identifier) -> Identifier:
-        """The identifier of a new table, if one may have it."""
+    def describe(self, row: GlueRow) -> GlueEntry:
+        """Return the entry of a row without storage options."""
+        parameters = row.get("Parameters") or {}
+        hidden = (CLAIM, columns.PARAMETER)
+        storage = row["StorageDescriptor"]
+        return GlueEntry(
+            storage["Location"],
+            properties={
+                name: text for name, text in parameters.items() if not name.startswith(STORAGE) and name not in hidden
+            },
+            claim=self.claim_of(row),
+            columns=tuple(storage.get("Columns") or ()),
+            parameters=parameters,
+        )
+
+    def entry(self, row: GlueRow) -> GlueEntry:
+        """Return the entry of a row. Raises InvalidInputError for storage options that parameters must not set."""
+        entry = self.describe(row)
+        return replace(entry, storage_options=self._storage_options(entry.location, entry.parameters) or None)
+
+    reach = entry
+
+    def _storage_options(self, location: str, parameters: Mapping[str, str]) -> dict[str, str]:
+        own = {name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)}
+        return options.for_table(location, self._settings.storage, own)
+
+    # -- new tables ------------------------------------------------------------------------------
+
+    def check_new(self, table: Identifier) -> Identifier:
+        """Return the identifier of a new table as Glue has it, if a table may have it."""
         table = names.folded(table)
         names.check_new_table(table)
         if table.depth < 2:
@@ -124,120 +160,127 @@ class GlueTables(GlueNamespaces):
             raise NamespaceNotFoundError(f"There is no namespace {table.parent}: no catalog of Glue has such a name.")
         return table
 
-    def _place(self, table: Identifier, claim: str) -> str:
-        """Where a new table is to lie: in a folder that no other table ever has, not even the next of this name."""
-        base = self._database(table.parent).get("LocationUri")
-        if not base and self._settings["root"]:
-            base = "/".join((self._settings["root"].rstrip("/"), *table.parent))
+    def locate(self, table: Identifier, location: str | None, claim: str) -> str:
+        """Return the given location, or a new folder below the database's location or the root's."""
+        if location:
+            return _require_absolute(table, location)
+        base = self._namespaces.database(table.parent).get("LocationUri")
+        if not base and self._settings.root:
+            base = "/".join((self._settings.root.rstrip("/"), *table.parent))
         if not base:
             raise InvalidInputError(
                 f"{table} needs a location: the database {table.parent} has none (LocationUri) below which a table "
-                "could lie. Give the table a location, or the database, or connect with root."
+                "could be. Give the table a location, or the database, or connect with root."
             )
-        return f"{base.rstrip('/')}/{table.name}-{claim[:_MARK]}.lance"
+        return f"{base.rstrip('/')}/{own_folder(table.name, claim)}"
 
-    def _create(self, table: Identifier, made: dict[str, Any]) -> TableEntry:
-        about, place, entry = f"{table} cannot be created", self._inside(table), self._entry(made)
+    def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> pa.Schema:
+        """Return the schema of the table at a location. Raises InvalidInputError where no Lance table is."""
+        return dataset.open_at(require_data(table, location, self._storage_options(location, properties))).schema
+
+    def create(self, table: Identifier, new: NewTable) -> GlueRow:
+        return self._create_row(table, _new_row(table, new))
+
+    def _create_row(self, table: Identifier, row: GlueRow) -> GlueRow:
+        self.entry(row)  # raises for storage options that are refused, before the row is made
+        place = self._place(table)
         try:
-            self._glue.call("CreateTable", about, taken=TableAlreadyExistsError, TableInput=made, **place)
-        except TableAlreadyExistsError as taken:
-            if not (was_retried(taken) and self._is_claimed_by(table, made["Parameters"][CLAIM])):
+            self._client.call(
+                "CreateTable", f"{table} cannot be created", taken=TableAlreadyExistsError, TableInput=row, **place
+            )
+        except TableAlreadyExistsError as error:
+            if not was_retried(error):
                 raise
-        return entry
+            find_created(self, table, row["Parameters"][CLAIM], error)
+        return row
 
-    def _is_claimed_by(self, table: Identifier, claim: str | None) -> bool:
+    def replace(self, table: Identifier, new: NewTable) -> GlueRow:
+        row = _new_row(table, new)
+        self._update(table, lambda _: row)
+        return row
+
+    def copy(self, row: GlueRow, target: Identifier) -> GlueRow:
+        parameters = {**row["Parameters"], CLAIM: uuid.uuid4().hex}
+        return self._create_row(target, {**self._client.writable(row), "Name": target.name, "Parameters": parameters})
+
+    def delete(self, table: Identifier, row: GlueRow) -> None:
+        place = self._place(table)
         try:
-            return (self._row(table).get("Parameters") or {}).get(CLAIM) == claim
-        except (NamespaceNotFoundError, TableNotFoundError, InvalidInputError):
-            return False
-
-    def _holds(self, table: Identifier, entry: TableEntry) -> bool:
-        try:
-            found = self._find_table(table)
-        except (NamespaceNotFoundError, TableNotFoundError, InvalidInputError):
-            return False
-        return (found.claim, found.location) == (entry.claim, entry.location)
-
-    def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
-        with suppress(NamespaceNotFoundError, TableNotFoundError):
-            if self._holds(table, entry) and self._is_declared_only(table, entry):
-                self._delete(names.folded(table))
-
-    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
-        if entry.claim and f"-{entry.claim[:_MARK]}.lance" in entry.location:  # nobody else's, now or later
-            self._remove(entry)
-
-    # -- forgetting and dropping -----------------------------------------------------------------
-
-    def _deregister_table(self, table: Identifier) -> TableEntry:
-        row = self._row(names.folded(table))
-        self._delete(names.folded(table))
-        return _without_storage(row)
-
-    def _delete(self, table: Identifier) -> None:
-        try:
-            self._glue.call("DeleteTable", f"The table {table}", missing=TableNotFoundError, **self._at(table))
-        except TableNotFoundError as gone:
-            if not was_retried(gone):
+            self._client.call("DeleteTable", f"The table {table}", missing=TableNotFoundError, Name=table.name, **place)
+        except TableNotFoundError as error:
+            if not was_retried(error):  # the first request may have deleted it, and its response got lost
                 raise
 
-    def _drop_table(self, table: Identifier) -> TableEntry:
-        entry = self._find_table(table)
-        if not urlsplit(entry.location).path.strip("/"):
-            raise InvalidInputError(
-                f"{table} cannot be dropped: its location is {entry.location}, all of which would be deleted. "
-                "Deregister it, and delete its data by hand."
-            )
-        self._delete(names.folded(table))
+    # -- changing rows ---------------------------------------------------------------------------
+
+    def _update(self, table: Identifier, change: Callable[[GlueRow], GlueRow | None]) -> None:
+        """Change a table's row. If another writer changes it at the same time, it is read again."""
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            row = self.load(table)
+            changed = change(row)
+            if changed is None:
+                return
+            version = {"VersionId": row["VersionId"]} if row.get("VersionId") else {}
+            try:
+                self._client.call(
+                    "UpdateTable",
+                    f"{table} cannot be changed",
+                    missing=TableNotFoundError,
+                    taken=TableAlreadyExistsError,
+                    TableInput=changed,
+                    SkipArchive=True,
+                    **version,
+                    **self._place(table),
+                )
+            except ConcurrentModificationError:
+                if not attempts_left:
+                    raise
+            else:
+                return
+
+    def show_schema(self, table: Identifier, schema: Callable[[], pa.Schema]) -> None:
+        """Write a schema to Glue. The request itself has succeeded by now, so a failure is only logged."""
         try:
-            self._remove(entry)
+            shown, parameter = columns.written(schema())
+            self._update(table, lambda row: self._with_columns(row, shown, parameter))
         except LanceNamespaceError as error:
-            raise type(error)(
-                f"{table} is gone from Glue, but its data is still at {entry.location}: {error} Delete it there once "
-                "the cause is mended."
-            ) from error
-        return entry
+            _LOG.warning("Glue does not show the new columns of %s: %s", table, error)
 
-    def _remove(self, entry: TableEntry) -> None:
-        """Delete what Lance has made. Anybody may choose a location, and other things may lie there."""
-        own_files.remove(open_store(entry.location, entry.storage_options))
+    def _with_columns(self, row: GlueRow, shown: list[dict[str, str]], parameter: Mapping[str, str]) -> GlueRow | None:
+        """Return the row with other columns, None if it has them already."""
+        parameters = {key: text for key, text in row["Parameters"].items() if key != columns.PARAMETER}
+        storage = row["StorageDescriptor"]
+        current = [{"Name": column["Name"], "Type": column.get("Type")} for column in storage.get("Columns") or ()]
+        if current == shown and row["Parameters"].get(columns.PARAMETER) == parameter.get(columns.PARAMETER):
+            return None
+        return {
+            **self._client.writable(row),
+            "Parameters": {**parameters, **parameter},
+            "StorageDescriptor": {**storage, "Columns": shown},
+        }
 
 
-def is_lance(row: Answer) -> bool:
-    """Views, links and tables that Lake Formation shows in part may lack any of these."""
+def is_lance(row: GlueRow) -> bool:
+    """Return whether a row is a Lance table. Views, links and tables seen through Lake Formation may lack any field."""
     kind = (row.get("Parameters") or {}).get(TABLE_TYPE, "")
     location = (row.get("StorageDescriptor") or {}).get("Location")
     return row.get("TableType") == EXTERNAL and kind.lower() == LANCE and bool(location)
 
 
-def _without_storage(row: Answer) -> TableEntry:
-    """Describe a table without the options of its storage, which may be such that it cannot be read."""
-    parameters = row.get("Parameters") or {}
-    shown = {name: text for name, text in parameters.items() if not name.startswith(STORAGE) and name not in _OWN}
-    return TableEntry(row["StorageDescriptor"]["Location"], None, shown, claim=parameters.get(CLAIM))
-
-
-def new_row(table: Identifier, location: str, properties: Mapping[str, str], claim: str) -> dict[str, Any]:
-    given = properties.get(TABLE_TYPE, LANCE)
-    reserved = [name for name in _OWN if name in properties]
-    if given.lower() != LANCE or reserved:
-        name = reserved[0] if reserved else TABLE_TYPE
-        raise InvalidInputError(
-            f"{table} cannot have the property {name} with a value of its own: it is how Lance tables are told in "
-            "Glue. Leave it out."
-        )
+def _new_row(table: Identifier, new: NewTable) -> dict[str, Any]:
+    shown, parameter = ([], {}) if new.schema is None else columns.written(new.schema)
     return {
         "Name": table.name,
         "TableType": EXTERNAL,
-        "Parameters": {**properties, TABLE_TYPE: LANCE, CLAIM: claim},
-        "StorageDescriptor": {"Location": location, "Columns": []},
+        "Parameters": {**new.properties, TABLE_TYPE: LANCE, CLAIM: new.claim, **parameter},
+        "StorageDescriptor": {"Location": new.location, "Columns": shown},
     }
 
 
-def absolute(table: Identifier, location: str) -> str:
+def _require_absolute(table: Identifier, location: str) -> str:
     if "://" not in location and not location.startswith(("/", "file:")):
         raise InvalidInputError(
-            f"{table} cannot lie at {location!r}: others read the location from Glue, so it must be a URI such as "
+            f"{table} cannot be at {location!r}: others read the location from Glue, so it must be a URI such as "
             "s3://bucket/path or an absolute path."
         )
     return location

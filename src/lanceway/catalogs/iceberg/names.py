@@ -1,10 +1,11 @@
-"""Names in an Iceberg catalog: which may be given, and where a table lies unless somebody says so."""
+"""Names in an Iceberg catalog, and the locations of tables that are declared without one."""
 
 from __future__ import annotations
 
 import re
 from typing import NoReturn
 
+from lanceway.catalogs.contract.names import alternatives
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
@@ -32,6 +33,16 @@ def check(identifier: Identifier) -> None:
             _refuse(identifier, name, f"has {len(name.encode())} bytes, and at most {_LONGEST} can be kept")
 
 
+def check_table(table: Identifier) -> None:
+    """Refuse what cannot be a table's identifier."""
+    check(table)
+    if table.depth < 3:
+        raise InvalidInputError(
+            f"{list(table)!r} is no table's identifier: it needs a warehouse, a namespace and a name, such as "
+            "['warehouse', 'sales', 'orders']."
+        )
+
+
 def check_levels(namespace: Identifier, separator: str) -> None:
     """Refuse the name of a namespace that holds what this server joins the names with."""
     for name in namespace:
@@ -40,7 +51,7 @@ def check_levels(namespace: Identifier, separator: str) -> None:
 
 
 def default_location(root: str, table: Identifier) -> str:
-    """`{root}/{warehouse}/{namespace}/{table}`, the names of the namespace joined by dots.
+    """Return `{root}/{warehouse}/{namespace}/{table}`, the names of the namespace joined by dots.
 
     With slashes, a table could come to lie inside another whose name a namespace has too.
     The root `s3://` makes each warehouse a bucket.
@@ -61,14 +72,10 @@ def default_location(root: str, table: Identifier) -> str:
 def _no_location(table: Identifier, name: str, character: str, reason: str) -> NoReturn:
     raise InvalidInputError(
         f"{list(table)!r} has no location by default: {name!r} holds {character!r}, which {reason}. Declare it with a "
-        f"location of your choice, or use {_alternatives(name, character)}."
+        f"location of your choice, or use {alternatives(name, character)}."
     )
 
 
 def _refuse(identifier: Identifier, name: str, what: str, character: str = "") -> NoReturn:
-    instead = f"Use {_alternatives(name, character)}." if character else "Use another name."
+    instead = f"Use {alternatives(name, character)}." if character else "Use another name."
     raise InvalidInputError(f"{list(identifier)!r} cannot be used: the name {name!r} {what}. {instead}")
-
-
-def _alternatives(name: str, character: str) -> str:
-    return " or ".join(repr(name.replace(character, other)) for other in "_-")

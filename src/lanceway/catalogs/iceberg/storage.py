@@ -1,4 +1,4 @@
-"""How a table's storage is reached: from the catalog's settings, the table's properties, and what the server vends."""
+"""Storage options of a table: from the catalog's settings, the table's properties, and what the server vends."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def own_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def public(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties without those that are storage options, and may be secrets."""
+    """Return the properties without those that are storage options, and may be secrets."""
     return {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
 
 
 def _vended(loaded: LoadedTable) -> dict[str, str]:
-    """What the server gives for this table: by the longest prefix that its location has, else for all of it."""
+    """Return what the server vends for this table: by the longest prefix of its location, else for any."""
     fitting = [row for row in loaded.credentials if loaded.location.startswith(row[0])]
     special = max(fitting, key=lambda row: len(row[0]))[1] if fitting else {}
     return _translated({**loaded.config, **special})
 
 
 def _translated(config: Mapping[str, str]) -> dict[str, str]:
-    found = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
+    translated = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
     for key, value in config.items():
         if key.startswith(_SAS_EXPIRES):
-            found[EXPIRES] = value
+            translated[EXPIRES] = value
         elif key.startswith(_SAS):
-            found["azure_storage_sas_token"] = value
-            found["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]
-    if found.get("aws_endpoint", "").startswith("http://"):
-        found["allow_http"] = "true"
-    return found
+            translated["azure_storage_sas_token"] = value
+            translated["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]
+    if translated.get("aws_endpoint", "").startswith("http://"):
+        translated["allow_http"] = "true"
+    return translated

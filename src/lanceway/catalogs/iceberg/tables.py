@@ -6,16 +6,18 @@ its location where. Iceberg keeps its own files in the folder `metadata` there, 
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
-
-from lance_namespace import CreateTableRequest, CreateTableResponse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
 
 from lanceway.catalogs.contract.base import TableEntry
-from lanceway.catalogs.iceberg.lookup import CLAIM, IcebergLookup, check_table
-from lanceway.catalogs.iceberg.names import default_location
-from lanceway.catalogs.iceberg.storage import own_options
+from lanceway.catalogs.iceberg import storage
+from lanceway.catalogs.iceberg.client import IcebergClient
+from lanceway.catalogs.iceberg.names import check_table, default_location
+from lanceway.catalogs.iceberg.namespaces import IcebergNamespaces
+from lanceway.catalogs.iceberg.settings import IcebergSettings
+from lanceway.catalogs.metastore.tables import CLAIM, NewTable, data_left_behind, find_created, require_data
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -29,180 +31,271 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
+from lanceway.tables.dataset import Table
 from lanceway.tables.storage import options, own_files
 from lanceway.tables.storage.store import local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import LoadedTable
 from lanceway.wire.retries import Repeat
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 # What Iceberg calls its folder.
 _METADATA = "metadata"
 
 
-class IcebergTables(IcebergLookup):
-    """Tables, declared by their companions."""
+class IcebergTables:
+    """The tables of a server, found and declared by their companions."""
 
-    # -- claiming --------------------------------------------------------------------------------
+    name = "Iceberg"
+    reserved = (CLAIM,)
 
-    def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
+    def __init__(self, client: IcebergClient, namespaces: IcebergNamespaces, settings: IcebergSettings) -> None:
+        self._client = client
+        self._namespaces = namespaces
+        self._settings = settings
+
+    # -- finding ---------------------------------------------------------------------------------
+
+    def load(self, table: Identifier) -> LoadedTable:
+        """Return a Lance table. Raises TableNotFoundError, NamespaceNotFoundError, InvalidInputError if not Lance."""
         check_table(table)
-        place = location or default_location(self._settings["root"], table)
-        return self._entry(self._companion(table, place, properties))
-
-    def _companion(self, table: Identifier, location: str, properties: Mapping[str, str]) -> LoadedTable:
-        """Make a table's companion. Its claim tells whether it is ours: not every server refuses a name that is taken,
-        and after an answer that was lost it is there already."""
-        options.for_table(location, self._settings["storage"], own_options(properties))
-        warehouse, names = self._inside(table.parent)
-        claim = uuid.uuid4().hex
-        body = iceberg.create_table_body(table.name, location, {**properties, CLAIM: claim})
-        what = f"Declaring the table {table}"
         try:
-            answer = self._ask_twice(
-                warehouse, "create_table", what, names, body=body, headers=self._delegation, repeat=Repeat.SAFE
+            loaded = self._load(table, with_credentials=True)
+        except TableNotFoundError as error:
+            self._namespaces.require(table.parent)
+            raise TableNotFoundError(f"There is no table {table}.") from error
+        if not loaded.is_lance:
+            raise InvalidInputError(
+                f"{table} is no Lance table: its property {iceberg.TABLE_TYPE!r} is not {iceberg.LANCE!r}. Use a "
+                "client for Iceberg tables."
             )
-            made = iceberg.read_table(answer)
-        except NamespaceNotFoundError as error:
-            self._need_namespace(table.parent)
-            raise ConcurrentModificationError(
-                f"{table} cannot be created: its namespace is there, but the server did not find what it had made. "
-                "Somebody may have dropped it at that moment; try again."
-            ) from error
-        except (TableAlreadyExistsError, ServiceUnavailableError) as error:
-            made = self._lost_and_found(table, error)
-        if made.properties.get(CLAIM) != claim:
-            raise TableAlreadyExistsError(f"{table} cannot be created: a table has this name already.")
-        return made
+        return loaded
 
-    def _lost_and_found(self, table: Identifier, error: Exception) -> LoadedTable:
-        try:
-            return self._load(table, to_read=True)
-        except (ServiceUnavailableError, TableNotFoundError):
-            raise error from None
+    def peek(self, table: Identifier) -> LoadedTable:
+        return self._load(table)
 
-    def _write_first(
-        self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
-    ) -> CreateTableResponse:
-        try:
-            return super()._write_first(table, entry, request, data)
-        except ConcurrentModificationError as error:
-            if not self._holds(table, entry) or not self._has_data(table, entry):
-                raise
-            raise ConcurrentModificationError(
-                f"{table} cannot be created: at {entry.location} lies a Lance table already, of which the catalog does "
-                "not know. It was deregistered, or is being dropped. Register it, declare the new one elsewhere, or "
-                "delete what is there."
-            ) from error
+    def _load(self, table: Identifier, *, with_credentials: bool = False) -> LoadedTable:
+        """Return what the server knows of a table, Lance or not. Raises TableNotFoundError."""
+        warehouse, names = self._client.resolve(table.parent)
+        response = self._client.ask_twice(
+            warehouse,
+            "load_table",
+            f"Loading the table {table}",
+            names,
+            table.name,
+            query=[("snapshots", "refs")],
+            headers=self._delegation if with_credentials else {},
+        )
+        return iceberg.read_table(response)
 
-    def _holds(self, table: Identifier, entry: TableEntry) -> bool:
+    @property
+    def _delegation(self) -> Mapping[str, str]:
+        """Return headers that ask for credentials, if set so: some servers let fewer have a table with them."""
+        return {iceberg.DELEGATION: iceberg.VENDED} if self._settings.vended_credentials else {}
+
+    def _is_there(self, table: Identifier) -> bool:
         try:
-            return self._load(table).uuid == entry.claim
+            self._load(table)
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
+        return True
 
-    def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
+    def children(
+        self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
+    ) -> Sequence[str]:
+        """Return the first `limit` names of Lance tables after `after`, in code point order."""
+        if namespace.is_root:
+            self._namespaces.configured_warehouse()
+            return []
+        warehouse, levels = self._client.resolve(namespace)
+        if not levels:
+            return []  # a table needs a namespace
+        pages = self._client.pages(warehouse, "list_tables", f"Listing the tables in {namespace}", levels)
+        names = {name for page in pages for parent, name in iceberg.read_tables(page) if parent == levels}
+        if not names:
+            self._namespaces.require(namespace)  # some servers answer nothing for a namespace that is missing
+        following = sorted(name for name in names if after is None or name > after)
+        width = self._settings.concurrency
+        batch_size = max(1, len(following)) if limit is None else min(4 * width, max(limit, width))
+        with ThreadPoolExecutor(width) as pool:
+            tables = self._lance_tables(namespace, _batches(following, batch_size), include_declared, pool)
+            return list(islice(tables, limit))
+
+    def _lance_tables(
+        self, namespace: Identifier, batches: Iterable[Sequence[str]], include_declared: bool, pool: ThreadPoolExecutor
+    ) -> Iterator[str]:
+        """Yield the names of Lance tables, in order; all of a batch are loaded before the next."""
+
+        def is_listed(name: str) -> bool:
+            table = namespace.child(name)
+            try:
+                loaded = self._load(table, with_credentials=not include_declared)
+            except TableNotFoundError:  # dropped since it was listed
+                return False
+            return loaded.is_lance and (include_declared or dataset.has_data(_handle(table, self.entry(loaded))))
+
+        for batch in batches:
+            yield from (name for name, listed in zip(batch, pool.map(is_listed, batch), strict=True) if listed)
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def claim_of(self, loaded: LoadedTable) -> str | None:
+        return loaded.properties.get(CLAIM)
+
+    def describe(self, loaded: LoadedTable) -> TableEntry:
+        """Return the entry of a table without storage options."""
+        properties = {key: value for key, value in storage.public(loaded.properties).items() if key != CLAIM}
+        return TableEntry(loaded.location, None, properties, claim=loaded.uuid)
+
+    def entry(self, loaded: LoadedTable) -> TableEntry:
+        """Return the entry of a table. Raises InvalidInputError for storage options that properties must not set."""
+        own = self._settings.storage
+        vended = self._settings.vended_credentials
+        return replace(self.describe(loaded), storage_options=storage.options_of(loaded, own, vended=vended))
+
+    reach = entry
+
+    def has_data(self, table: Identifier, loaded: LoadedTable) -> bool | None:
+        """Return whether there is data, None if storage does not say: it need not be within reach to tidy a catalog."""
+        try:
+            return dataset.has_data(_handle(table, self.entry(loaded)))
+        except LanceNamespaceError:
+            return None
+
+    # -- new tables ------------------------------------------------------------------------------
+
+    def check_new(self, table: Identifier) -> Identifier:
+        check_table(table)
+        return table
+
+    def locate(self, table: Identifier, location: str | None, claim: str) -> str:
+        return location or default_location(self._settings.root, table)
+
+    def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> None:
+        """Raise InvalidInputError where no Lance table is."""
+        self._namespaces.require(table.parent)
+        require_data(table, location, self._settings.storage)
+
+    def create(self, table: Identifier, new: NewTable) -> LoadedTable:
+        """Make a table's companion. Its claim tells whether it is ours: not every server refuses a name that is taken,
+        and after a response that was lost it is there already."""
+        self._check_options(new)
+        warehouse, names = self._client.resolve(table.parent)
+        properties = {**new.properties, CLAIM: new.claim}
+        try:
+            response = self._client.ask_twice(
+                warehouse,
+                "create_table",
+                f"Declaring the table {table}",
+                names,
+                body=iceberg.create_table_body(table.name, new.location, properties),
+                headers=self._delegation,
+                repeat=Repeat.SAFE,
+            )
+            loaded = iceberg.read_table(response)
+        except NamespaceNotFoundError as error:
+            self._namespaces.require(table.parent)
+            raise ConcurrentModificationError(
+                f"{table} cannot be created: its namespace is there, but the server did not find what it had made. "
+                "Another client may have dropped it at that moment; try again."
+            ) from error
+        except (TableAlreadyExistsError, ServiceUnavailableError) as error:
+            find_created(self, table, new.claim, error)
+            loaded = self._load(table, with_credentials=True)
+        if self.claim_of(loaded) != new.claim:
+            raise TableAlreadyExistsError(f"{table} cannot be created: a table has this name already.")
+        if new.registered and not _is_at(loaded, new.location):
+            self.withdraw(table, self.describe(loaded))
+            raise _moved(table, new.location, loaded)
+        return loaded
+
+    def _check_options(self, new: NewTable) -> None:
+        """Refuse storage options that properties must not set, before anything is made."""
+        options.for_table(new.location, self._settings.storage, storage.own_options(new.properties))
+
+    def replace(self, table: Identifier, new: NewTable) -> LoadedTable:
+        """Point the companion that is there to another table, in one commit."""
+        self._check_options(new)
+        warehouse, names = self._client.resolve(table.parent)
+        body = iceberg.replace_body(self.load(table), new.location, new.properties)
+        self._client.ask(warehouse, "commit_table", f"Registering the table {table}", names, table.name, body=body)
+        loaded = self.load(table)
+        if not _is_at(loaded, new.location):
+            raise _moved(table, new.location, loaded)
+        return loaded
+
+    # -- taking tables away ----------------------------------------------------------------------
+
+    def delete(self, table: Identifier, loaded: LoadedTable) -> None:
+        """Take a table that was there a moment ago out of the catalog; its data stays."""
+        warehouse, names = self._client.resolve(table.parent)
+        what = f"Deregistering the table {table}"
+        try:
+            if warehouse.config.has("unregister_table"):
+                self._client.ask(warehouse, "unregister_table", what, names, table.name, body={})
+            else:
+                # Said although it is the default: there are servers where it is not.
+                self._client.ask(warehouse, "drop_table", what, names, table.name, query=[(iceberg.PURGE, "false")])
+        except ServiceUnavailableError:
+            if self._is_there(table):  # or the response got lost, and the companion is gone
+                raise
+
+    def withdraw(self, table: Identifier, entry: TableEntry) -> None:
+        """Take back a claim whose first write failed, with the files of the companion."""
         loaded = self._load(table)
         if loaded.uuid == entry.claim:
-            self._forget(table)
+            self.delete(table, loaded)
             open_store(entry.location, entry.storage_options).delete(*_metadata_keys(loaded))
 
-    def _register_table(
-        self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
-    ) -> TableEntry:
-        check_table(table)
-        self._need_namespace(table.parent)
-        if not dataset.has_data(dataset.Table(str(table), location, self._settings["storage"] or None)):
-            raise InvalidInputError(f"{table} cannot be registered at {location}: there is no Lance table.")
-        try:
-            entry = self._entry(self._companion(table, location, properties))
-        except TableAlreadyExistsError:
-            if not replace:
-                raise
-            return self._replaced(table, location, properties)
-        if not _is_at(entry, location):
-            self._withdraw(table, entry)
-            raise _moved(table, location, entry)
-        return entry
-
-    def _replaced(self, table: Identifier, location: str, properties: Mapping[str, str]) -> TableEntry:
-        """Point the companion that is there to another table, in one commit."""
-        options.for_table(location, self._settings["storage"], own_options(properties))
-        warehouse, names = self._inside(table.parent)
-        body = iceberg.replace_body(self._found(table), location, properties)
-        self._ask(warehouse, "commit_table", f"Registering the table {table}", names, table.name, body=body)
-        entry = self._find_table(table)
-        if not _is_at(entry, location):
-            raise _moved(table, location, entry)
-        return entry
-
-    # -- forgetting and dropping -----------------------------------------------------------------
-
-    def _deregister_table(self, table: Identifier) -> TableEntry:
-        loaded = self._found(table)
-        had_data = self._has_data_at(table, loaded)
-        self._forget(table)
-        if had_data and self._has_data_at(table, loaded) is False:
+    def deregister(self, table: Identifier) -> TableEntry:
+        """Forget a table and keep its data. Raises InternalError if the server deleted it all the same."""
+        loaded = self.load(table)
+        had_data = self.has_data(table, loaded)
+        self.delete(table, loaded)
+        if had_data and self.has_data(table, loaded) is False:
             raise InternalError(
                 f"{table} is deregistered, but its data at {loaded.location} is gone: the server deleted it, although "
                 "it was told to keep it. Do not deregister tables there."
             )
-        return self._without_storage(loaded)
+        return self.describe(loaded)
 
-    def _has_data_at(self, table: Identifier, loaded: LoadedTable) -> bool | None:
-        try:
-            return self._has_data(table, self._entry(loaded))
-        except InvalidInputError:  # the table's own storage options are such that nobody may follow them
-            return None
-
-    def _has_data(self, table: Identifier, entry: TableEntry) -> bool | None:
-        """Whether there is data; None if storage does not say: one may tidy up a catalog without access to it."""
-        try:
-            return dataset.has_data(self._handle(table, entry))
-        except LanceNamespaceError:
-            return None
-
-    def _forget(self, table: Identifier) -> None:
-        """Take a table that was there a moment ago out of the catalog; its data stays."""
-        warehouse, names = self._inside(table.parent)
-        what = f"Deregistering the table {table}"
-        try:
-            if warehouse.config.has("unregister_table"):
-                self._ask(warehouse, "unregister_table", what, names, table.name, body={})
-            else:
-                # Said although it is the default: there are servers where it is not.
-                self._ask(warehouse, "drop_table", what, names, table.name, query=[(iceberg.PURGE, "false")])
-        except ServiceUnavailableError:
-            if self._is_there(table):
-                raise
-
-    def _drop_table(self, table: Identifier) -> TableEntry:
-        loaded = self._found(table)
-        entry = self._entry(loaded)
+    def drop(self, table: Identifier) -> TableEntry:
+        """Forget a table, then delete its data and the files of its companion."""
+        loaded = self.load(table)
+        entry = self.entry(loaded)
         store = open_store(entry.location, entry.storage_options)
         before = list(own_files.own(store))
-        self._forget(table)
-        # What came since is the table's too, unless somebody has given its name to a new one.
-        after = list(own_files.own(store))
-        # A new companion's file is written before it has the name, so that of those only the old ones are deleted.
-        store.delete(*(before if self._is_there(table) else (*after, *_metadata_keys(loaded))))
+        self.delete(table, loaded)
+        with data_left_behind(self.name, table, entry):
+            # What came since is the table's too, unless another client has given its name to a new one.
+            after = list(own_files.own(store))
+            # A new companion's file is written before it has the name, so that of those only the old ones are deleted.
+            store.delete(*(before if self._is_there(table) else (*after, *_metadata_keys(loaded))))
         return entry
 
-    def _rename_table(self, table: Identifier, target: Identifier) -> None:
+    def rename(self, table: Identifier, target: Identifier) -> None:
+        """Rename a table inside its warehouse."""
         check_table(target)
-        self._found(table)
+        self.load(table)
         if table[0] != target[0]:
             raise InvalidInputError(f"{table} cannot move to another warehouse, {target[0]!r}. Copy its data instead.")
-        self._need_namespace(target.parent)
-        warehouse, _ = self._inside(table.parent)
+        self._namespaces.require(target.parent)
+        warehouse, _ = self._client.resolve(table.parent)
         body = iceberg.rename_body(Identifier(table[1:]), Identifier(target[1:]))
-        self._ask(warehouse, "rename_table", f"Renaming the table {table} to {target}", body=body)
+        self._client.ask(warehouse, "rename_table", f"Renaming the table {table} to {target}", body=body)
+
+
+def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
+    remaining = iter(names)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def _handle(table: Identifier, entry: TableEntry) -> Table:
+    return Table(str(table), entry.location, entry.storage_options)
 
 
 def _metadata_keys(loaded: LoadedTable) -> Iterator[str]:
-    """The files that the companion has at its location."""
+    """Yield the keys of the files that the companion has at its location."""
     for file in loaded.metadata_files:
         folder, _, name = file.rpartition("/")
         if folder.endswith(f"/{_METADATA}"):
@@ -211,12 +304,12 @@ def _metadata_keys(loaded: LoadedTable) -> Iterator[str]:
                 yield f"{_METADATA}/.{name}.crc"
 
 
-def _is_at(entry: TableEntry, location: str) -> bool:
-    return entry.location.rstrip("/") == location.rstrip("/")
+def _is_at(loaded: LoadedTable, location: str) -> bool:
+    return loaded.location.rstrip("/") == location.rstrip("/")
 
 
-def _moved(table: Identifier, location: str, entry: TableEntry) -> UnsupportedOperationError:
+def _moved(table: Identifier, location: str, loaded: LoadedTable) -> UnsupportedOperationError:
     return UnsupportedOperationError(
-        f"{table} cannot be registered at {location}: the server chooses where tables lie, and chose {entry.location}. "
-        "Create the table, and copy the data into it."
+        f"{table} cannot be registered at {location}: the server chooses where tables are, and chose "
+        f"{loaded.location}. Create the table, and copy the data into it."
     )

@@ -1,13 +1,15 @@
-"""Names in Unity Catalog, which has three levels, and where a table lies unless somebody says so."""
+"""Names in Unity Catalog, which has three levels, and the locations of tables that are declared without one."""
 
 from __future__ import annotations
 
-import os
 import re
 from typing import NoReturn
 from urllib.parse import quote
 
-from lanceway.errors import InvalidInputError
+from lanceway.catalogs.contract.names import alternatives
+from lanceway.catalogs.metastore.http import absolute_path
+from lanceway.catalogs.metastore.tables import own_folder
+from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 
@@ -26,7 +28,7 @@ _NEW = {
     "$": "which joins the names of an identifier",
     **dict.fromkeys("%#?", "which has a meaning of its own in the URI of a location"),
 }
-_MARK = 8
+TABLE_LEVEL = 3
 
 
 def check(identifier: Identifier) -> None:
@@ -35,15 +37,27 @@ def check(identifier: Identifier) -> None:
 
 
 def check_new(identifier: Identifier) -> None:
+    """Refuse a name that Unity could have, but an identifier or the URI of a location could not hold."""
     _check(identifier, {**_REASONS, **_NEW})
+
+
+def check_table(table: Identifier) -> None:
+    """Refuse what cannot be a table's identifier: Unity has exactly three levels."""
+    check(table)
+    if table.depth < TABLE_LEVEL:
+        raise InvalidInputError(
+            f"{list(table)!r} is no table's identifier: it needs a catalog, a schema and a name, such as "
+            "['main', 'sales', 'orders']."
+        )
+    if table.depth > TABLE_LEVEL:
+        raise NamespaceNotFoundError(f"There is no namespace {table.parent}: a schema of Unity holds no namespaces.")
 
 
 def _check(identifier: Identifier, reasons: dict[str, str]) -> None:
     for name in identifier:
         for character, reason in reasons.items():
             if character in name:
-                alternatives = " or ".join(repr(name.replace(character, other)) for other in "_-")
-                _refuse(identifier, name, f"holds {character!r}, {reason}. Use {alternatives}")
+                _refuse(identifier, name, f"holds {character!r}, {reason}. Use {alternatives(name, character)}")
         if _CONTROL.search(name):
             _refuse(identifier, name, "holds a control character, which Unity refuses. Use printable ones")
         if len(name) > _LONGEST:
@@ -55,24 +69,17 @@ def _refuse(identifier: Identifier, name: str, what: str) -> NoReturn:
 
 
 def absolute(location: str | None) -> str:
-    """A location as a URI, which means the same wherever the server runs; the working folder for none."""
-    if location and ("://" in location or location.startswith("file:")):
-        return dataset.uri(location)
-    return dataset.uri(os.path.abspath(location or os.curdir))
+    """Return a location as a URI, which means the same wherever the server runs; the working folder for none."""
+    return dataset.uri(absolute_path(location))
 
 
-def place(root: str, table: Identifier, claim: str) -> str:
-    """Where a new table is to lie: in a folder that no other table ever has, not even the next of this name."""
-    names = (*map(_short, table.parent), f"{_short(table.name)}-{claim[:_MARK]}.lance")
+def default_location(root: str, table: Identifier, claim: str) -> str:
+    """Return a folder that no other table ever has, not even the next one of this name."""
+    names = (*map(_short, table.parent), own_folder(_short(table.name), claim))
     # In a bucket pylance takes a name as it is written, in a local folder as a URI has it.
     return "/".join((root.rstrip("/"), *(map(quote, names) if root.startswith("file:") else names)))
 
 
 def _short(name: str) -> str:
-    """As much of a name as a folder's may have; the mark is what tells folders apart."""
+    """Return as much of a name as a folder's may have; the claim is what tells folders apart."""
     return name.encode()[:_LONGEST_FOLDER].decode(errors="ignore")
-
-
-def is_own_place(location: str, claim: str | None) -> bool:
-    """Whether a folder was made for this claim of a name, and is nobody else's."""
-    return bool(claim) and location.rstrip("/").endswith(f"-{str(claim)[:_MARK]}.lance")

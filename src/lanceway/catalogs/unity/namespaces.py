@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from lanceway.catalogs.unity.connection import UnityConnection
+from lanceway.catalogs.unity.client import UnityClient
 from lanceway.catalogs.unity.names import check, check_new
 from lanceway.errors import (
     InternalError,
@@ -18,28 +18,41 @@ from lanceway.wire import unity
 CATALOG_LEVEL, SCHEMA_LEVEL = 1, 2
 
 
-class UnityNamespaces(UnityConnection):
+class UnityNamespaces:
     """The root holds the configured catalog, the catalog holds schemas, and they hold tables."""
 
-    def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
-        self._check_known(namespace)
-        operation = "get_catalog" if namespace.depth == CATALOG_LEVEL else "get_schema"
-        return unity.read_properties(self._ask(operation, f"Looking for the namespace {namespace}", namespace))
+    def __init__(self, client: UnityClient, catalog: str) -> None:
+        self._client = client
+        self._catalog = catalog
 
-    def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+    def properties(self, namespace: Identifier) -> Mapping[str, str]:
+        """Return the properties of a namespace. Raises NamespaceNotFoundError."""
+        self.check_known(namespace)
+        operation = "get_catalog" if namespace.depth == CATALOG_LEVEL else "get_schema"
+        return unity.read_properties(self._client.ask(operation, f"Looking for the namespace {namespace}", namespace))
+
+    def require_schema(self, schema: Identifier) -> None:
+        """Raise NamespaceNotFoundError, with the schema's own name, if it is missing."""
+        try:
+            self.properties(schema)
+        except NamespaceNotFoundError as error:
+            raise missing_schema(schema) from error
+
+    def children(self, namespace: Identifier) -> Iterable[str]:
+        """Return the names in a namespace, in no order. Raises NamespaceNotFoundError."""
         if namespace.depth >= SCHEMA_LEVEL:
-            self._namespace_properties(namespace)
+            self.properties(namespace)
             return []
-        found = [self._catalog] if namespace.is_root else self._schemas(namespace)
-        return sorted(name for name in found if after is None or name > after)[:limit]
+        return [self._catalog] if namespace.is_root else self._schemas(namespace)
 
     def _schemas(self, catalog: Identifier) -> set[str]:
-        self._check_known(catalog)
+        self.check_known(catalog)
         query = [("catalog_name", self._catalog)]
-        pages = self._pages("list_schemas", f"Listing the namespaces in {catalog}", query)
+        pages = self._client.pages("list_schemas", f"Listing the namespaces in {catalog}", query)
         return {name for page in pages for name in unity.read_schemas(page)}
 
-    def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
+    def create(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
+        """Make a schema in the configured catalog."""
         check_new(namespace)
         if namespace[0] != self._catalog:
             raise InvalidInputError(
@@ -52,26 +65,26 @@ class UnityNamespaces(UnityConnection):
                 f"{list(namespace[:SCHEMA_LEVEL])!r}."
             )
         if namespace.depth == CATALOG_LEVEL:
-            self._namespace_properties(namespace)  # raises if it is missing
-            raise NamespaceAlreadyExistsError(f"The catalog {namespace} is there already, and Unity's to make.")
+            self.properties(namespace)  # raises if it is missing
+            raise NamespaceAlreadyExistsError(f"The catalog {namespace} exists already, and is made in Unity itself.")
         body = unity.create_schema_body(self._catalog, namespace.name, properties)
         try:
-            answer = self._ask("create_schema", f"Creating the namespace {namespace}", body=body)
+            response = self._client.ask("create_schema", f"Creating the namespace {namespace}", body=body)
         except InternalError as error:
             check_properties(namespace, properties, error)
             raise
-        return unity.read_properties(answer)
+        return unity.read_properties(response)
 
-    def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
-        self._check_known(namespace)
+    def drop(self, namespace: Identifier, cascade: bool) -> None:
+        """Drop a schema, with all that it holds if `cascade`."""
+        self.check_known(namespace)
         if namespace.depth == CATALOG_LEVEL:
             raise InvalidInputError(f"The catalog {namespace} cannot be dropped from here. Drop it in Unity itself.")
         query = [(unity.FORCE, "true")] if cascade else []
-        self._ask("delete_schema", f"Dropping the namespace {namespace}", namespace, query=query)
-        return None
+        self._client.ask("delete_schema", f"Dropping the namespace {namespace}", namespace, query=query)
 
-    def _check_known(self, namespace: Identifier) -> None:
-        """Raises NamespaceNotFoundError for what cannot be a namespace here."""
+    def check_known(self, namespace: Identifier) -> None:
+        """Raise NamespaceNotFoundError for what cannot be a namespace here."""
         check(namespace)
         if namespace[0] != self._catalog:
             raise NamespaceNotFoundError(
@@ -83,10 +96,14 @@ class UnityNamespaces(UnityConnection):
 
 
 def check_properties(owner: Identifier, properties: Mapping[str, str], error: InternalError) -> None:
-    """Explain a failure of the server by properties that are too long, where there are such."""
+    """Explain a failure of the server by a property that is too long, if there is one."""
     for name, value in properties.items():
         if max(len(name), len(value)) > unity.LONGEST_PROPERTY:
             raise InvalidInputError(
                 f"{owner} cannot be created with the property {name[:100]!r}: it has {max(len(name), len(value))} "
                 f"characters, and this server fails on more than {unity.LONGEST_PROPERTY}."
             ) from error
+
+
+def missing_schema(schema: Identifier) -> NamespaceNotFoundError:
+    return NamespaceNotFoundError(f"There is no namespace {schema}. Create it first.")

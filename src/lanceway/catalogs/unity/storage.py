@@ -1,4 +1,4 @@
-"""How a table's storage is reached: what Unity Catalog vends for it, in pylance's words."""
+"""Storage options of a table: what Unity Catalog vends for it, in pylance's words."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 
 
 def options_of(vended: Vended) -> dict[str, str]:
-    """Storage options; none for a location that needs no credentials, such as a local folder."""
-    found = {
+    """Return storage options; none for a location that needs no credentials, such as a local folder."""
+    options = {
         name: vended.credentials[kind][field]
         for kind, names in _NAMES.items()
         for field, name in names.items()
         if vended.credentials.get(kind, {}).get(field)
     }
-    if found and vended.expires_at_millis is not None:
-        found[EXPIRES] = str(vended.expires_at_millis)
-    return found
+    if options and vended.expires_at_millis is not None:
+        options[EXPIRES] = str(vended.expires_at_millis)
+    return options

@@ -1,30 +1,37 @@
-"""Lance tables in Unity Catalog: external tables whose properties say that they are Lance."""
+"""Lance tables in Unity Catalog: external tables whose properties say that they are Lance.
+
+Unity cannot change a table's row. A new one is made instead, and the old one put back if that fails.
+"""
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import TableEntry
+from lanceway.catalogs.metastore.tables import CLAIM, NewTable, find_created, require_data
 from lanceway.catalogs.unity import columns as unity_columns
-from lanceway.catalogs.unity.lookup import CLAIM, Columns, UnityEntry, UnityLookup, check_table, claim_of, no_schema
-from lanceway.catalogs.unity.names import absolute, check_new, is_own_place, place
-from lanceway.catalogs.unity.namespaces import check_properties
+from lanceway.catalogs.unity import storage
+from lanceway.catalogs.unity.client import UnityClient
+from lanceway.catalogs.unity.names import TABLE_LEVEL, absolute, check_new, check_table, default_location
+from lanceway.catalogs.unity.namespaces import UnityNamespaces, check_properties, missing_schema
+from lanceway.catalogs.unity.settings import UnitySettings
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
+    PermissionDeniedError,
     ServiceUnavailableError,
     TableAlreadyExistsError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables.storage import own_files
-from lanceway.tables.storage.store import open_store
+from lanceway.tables import dataset
 from lanceway.wire import unity
 from lanceway.wire.retries import Repeat
 from lanceway.wire.unity import TableInfo
@@ -34,128 +41,172 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
+Columns = Sequence[Mapping[str, Any]]
 
-class UnityTables(UnityLookup):
-    """Declaring and forgetting tables."""
 
-    # -- claiming --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class UnityEntry(TableEntry):
+    """A table with the columns that Unity shows for it."""
 
-    def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> UnityEntry:
-        return self._claimed(table, location, properties, ())
+    columns: Columns = field(default=(), repr=False)
 
-    def _declare_first(self, table: Identifier, properties: Mapping[str, str], schema: pa.Schema) -> UnityEntry:
-        return self._claimed(table, None, properties, unity_columns.written(schema))
 
-    def _claimed(
-        self, table: Identifier, location: str | None, properties: Mapping[str, str], columns: Columns
-    ) -> UnityEntry:
-        self._check_new_table(table)
-        check_own(table, properties)
-        claim = uuid.uuid4().hex
-        where = absolute(location) if location else place(self._settings["root"], table, claim)
-        made = self._created_row(table, where, {**properties, CLAIM: claim}, columns)
+class UnityTables:
+    """The tables of the configured catalog."""
+
+    name = "Unity"
+    reserved = (CLAIM,)
+
+    def __init__(self, client: UnityClient, namespaces: UnityNamespaces, settings: UnitySettings) -> None:
+        self._client = client
+        self._namespaces = namespaces
+        self._settings = settings
+
+    # -- finding ---------------------------------------------------------------------------------
+
+    def load(self, table: Identifier) -> TableInfo:
+        """Return a Lance table. Raises TableNotFoundError, NamespaceNotFoundError, InvalidInputError if not Lance."""
+        check_table(table)
+        if table[0] != self._settings.catalog:
+            raise TableNotFoundError(
+                f"There is no table {table}: the catalog here is {self._settings.catalog!r}. Connect to another one "
+                "with the setting catalog."
+            )
         try:
-            return self._reachable(made)
-        except LanceNamespaceError:  # a table that cannot be reached is not left behind
-            self._forget(table, self._entry(made))
-            raise
+            info = unity.read_table(self._client.ask("get_table", f"Looking for the table {table}", table))
+        except TableNotFoundError as error:
+            with suppress(PermissionDeniedError):  # may not look; the table is missing in any case
+                self._namespaces.require_schema(table.parent)  # older servers say the same of a missing schema
+            raise TableNotFoundError(f"There is no table {table}.") from error
+        except NamespaceNotFoundError as error:
+            raise missing_schema(table.parent) from error
+        if not info.is_lance:
+            raise InvalidInputError(
+                f"{table} is no Lance table: in Unity it is a table of another kind. A Lance table has the type "
+                f"{unity.EXTERNAL}, the property {unity.TABLE_TYPE}={unity.LANCE} and a location."
+            )
+        return info
 
-    def _check_new_table(self, table: Identifier) -> None:
+    peek = load
+
+    def lance_tables(self, namespace: Identifier) -> Iterator[TableInfo]:
+        """Yield the Lance tables of a schema; a catalog holds schemas alone. Raises NamespaceNotFoundError."""
+        self._namespaces.check_known(namespace)
+        if namespace.depth < TABLE_LEVEL - 1:
+            self._namespaces.properties(namespace)
+            return
+        query = [("catalog_name", namespace[0]), ("schema_name", namespace[1])]
+        for page in self._client.pages("list_tables", f"Listing the tables in {namespace}", query):
+            yield from (info for info in unity.read_tables(page) if info.is_lance)
+
+    # -- entries ---------------------------------------------------------------------------------
+
+    def claim_of(self, info: TableInfo) -> str | None:
+        return info.properties.get(CLAIM) or info.id
+
+    def describe(self, info: TableInfo) -> UnityEntry:
+        """Return the entry of a table without storage options."""
+        properties = {name: value for name, value in info.properties.items() if name != CLAIM}
+        return UnityEntry(info.location, None, properties, claim=self.claim_of(info), columns=info.columns)
+
+    def entry(self, info: TableInfo) -> UnityEntry:
+        return replace(self.describe(info), storage_options=dict(self._settings.storage) or None)
+
+    def reach(self, info: TableInfo) -> UnityEntry:
+        """Return the entry of a table with what the server vends for its storage, if the settings ask for it."""
+        entry = self.entry(info)
+        if not self._settings.vended_credentials:
+            return entry
+        return replace(entry, storage_options={**(entry.storage_options or {}), **self._vended(info)} or None)
+
+    def _vended(self, info: TableInfo) -> dict[str, str]:
+        """Return credentials to write, else to read: only by refusing says a server which a caller may have."""
+        try:
+            return self._vended_to(unity.READ_WRITE, info)
+        except PermissionDeniedError:
+            return self._vended_to(unity.READ, info)
+
+    def _vended_to(self, operation: str, info: TableInfo) -> dict[str, str]:
+        body = unity.vend_credentials_body(info.id or "", operation)
+        what = f"Asking for credentials to the table {info.name}"
+        # Safe to send again: it changes nothing.
+        response = self._client.ask("vend_credentials", what, body=body, repeat=Repeat.SAFE)
+        return storage.options_of(unity.read_vended(response))
+
+    # -- new tables ------------------------------------------------------------------------------
+
+    def check_new(self, table: Identifier) -> Identifier:
+        """Return the identifier of a new table, if a table may have it."""
         check_table(table)
         check_new(table)
-        self._check_known(table.parent)
+        self._namespaces.check_known(table.parent)
+        return table
 
-    def _created_row(
+    def locate(self, table: Identifier, location: str | None, claim: str) -> str:
+        """Return the given location as a URI, or a new folder below the root."""
+        return absolute(location) if location else default_location(self._settings.root, table, claim)
+
+    def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> pa.Schema:
+        """Return the schema of the table at a location. Raises InvalidInputError where no Lance table is."""
+        self._namespaces.require_schema(table.parent)
+        return dataset.open_at(require_data(table, location, self._settings.storage)).schema
+
+    def create(self, table: Identifier, new: NewTable) -> TableInfo:
+        columns = () if new.schema is None else unity_columns.written(new.schema)
+        return self._create_row(table, new.location, {**new.properties, CLAIM: new.claim}, columns)
+
+    def _create_row(
         self, table: Identifier, location: str, properties: Mapping[str, str], columns: Columns
     ) -> TableInfo:
         """Make a table's row. Columns are there to be looked at: they never keep a table from being made."""
         try:
-            return self._posted(table, location, properties, columns)
+            return self._post(table, location, properties, columns)
         except (InvalidInputError, InternalError) as error:
             if not columns:
                 raise
             _LOG.warning("Unity does not take the columns of %s: %s", table, error)
-            return self._posted(table, location, properties, ())
+            return self._post(table, location, properties, ())
 
-    def _posted(self, table: Identifier, location: str, properties: Mapping[str, str], columns: Columns) -> TableInfo:
+    def _post(self, table: Identifier, location: str, properties: Mapping[str, str], columns: Columns) -> TableInfo:
         body = unity.create_table_body(table, location, properties, columns)
         try:
             # Safe to send again: the claim tells whether what is there then is ours.
-            answer = self._ask("create_table", f"Declaring the table {table}", body=body, repeat=Repeat.SAFE)
-            return unity.read_table(answer)
+            response = self._client.ask("create_table", f"Declaring the table {table}", body=body, repeat=Repeat.SAFE)
+            return unity.read_table(response)
         except NamespaceNotFoundError as error:
-            raise no_schema(table.parent) from error
+            raise missing_schema(table.parent) from error
         except InternalError as error:
             check_properties(table, properties, error)
             raise
         except (TableAlreadyExistsError, ServiceUnavailableError) as error:
-            return self._lost_and_found(table, properties[CLAIM], error)
+            return find_created(self, table, properties[CLAIM], error)
 
-    def _lost_and_found(self, table: Identifier, claim: str, error: LanceNamespaceError) -> TableInfo:
-        """The row that was made although its answer did not arrive."""
+    def replace(self, table: Identifier, new: NewTable) -> TableInfo:
+        """Delete the row and make another; the old one is put back if that fails. For a moment there is neither."""
+        old = self.load(table)
+        self.delete(table, old)
         try:
-            info = self._found(table)
-        except (InvalidInputError, NamespaceNotFoundError, ServiceUnavailableError, TableNotFoundError):
-            raise error from None
-        if claim_of(info) == claim:
-            return info
-        if isinstance(error, TableAlreadyExistsError):
-            raise error
-        raise TableAlreadyExistsError(f"{table} cannot be created: a table has this name already.") from error
+            return self.create(table, new)
+        except LanceNamespaceError:
+            with suppress(TableAlreadyExistsError):  # another client has taken the name in between
+                self._create_row(table, old.location, {CLAIM: uuid.uuid4().hex, **old.properties}, old.columns)
+            raise
 
-    def _holds(self, table: Identifier, entry: TableEntry) -> bool:
-        try:
-            found = self._entry(self._found(table))
-        except (InvalidInputError, NamespaceNotFoundError, TableNotFoundError):
-            return False
-        return (found.claim, found.location) == (entry.claim, entry.location)
+    def copy(self, info: TableInfo, target: Identifier) -> TableInfo:
+        properties = {**info.properties, CLAIM: uuid.uuid4().hex}
+        return self._create_row(target, info.location, properties, info.columns)
 
-    def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
-        with suppress(NamespaceNotFoundError, TableNotFoundError):
-            if self._holds(table, entry) and self._is_declared_only(table, entry):
-                self._forget(table, entry)
-
-    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
-        if is_own_place(entry.location, entry.claim):
-            self._remove(entry)
-
-    # -- forgetting and dropping -----------------------------------------------------------------
-
-    def _deregister_table(self, table: Identifier) -> UnityEntry:
-        entry = self._entry(self._found(table))
-        self._forget(table, entry)
-        return entry
-
-    def _forget(self, table: Identifier, entry: TableEntry) -> None:
+    def delete(self, table: Identifier, info: TableInfo) -> None:
         """Take a table that was there a moment ago out of the catalog. Unity keeps an external table's data."""
         try:
-            self._ask("delete_table", f"Deregistering the table {table}", table)
+            self._client.ask("delete_table", f"Deregistering the table {table}", table)
         except ServiceUnavailableError:
-            if self._holds(table, entry):
+            if self._is_there(table, info):  # or the response got lost, and the row is deleted
                 raise
 
-    def _drop_table(self, table: Identifier) -> UnityEntry:
-        entry = self._find_table(table)
-        self._forget(table, entry)
+    def _is_there(self, table: Identifier, info: TableInfo) -> bool:
         try:
-            self._remove(entry)
-        except LanceNamespaceError as error:
-            raise type(error)(
-                f"{table} is gone from Unity, but its data is still at {entry.location}: {error} Delete it there once "
-                "the cause is mended."
-            ) from error
-        return entry
-
-    def _remove(self, entry: TableEntry) -> None:
-        """Delete what Lance has made. Anybody may choose a location, and other things may lie there."""
-        own_files.remove(open_store(entry.location, entry.storage_options))
-
-
-def check_own(table: Identifier, properties: Mapping[str, str]) -> None:
-    """Refuse properties by which Lance tables are told."""
-    if properties.get(unity.TABLE_TYPE, unity.LANCE).lower() != unity.LANCE or CLAIM in properties:
-        name = CLAIM if CLAIM in properties else unity.TABLE_TYPE
-        raise InvalidInputError(
-            f"{table} cannot have the property {name} with a value of its own: it is how Lance tables are told in "
-            "Unity. Leave it out."
-        )
+            current = self.load(table)
+        except (InvalidInputError, NamespaceNotFoundError, TableNotFoundError):
+            return False
+        return (self.claim_of(current), current.location) == (self.claim_of(info), info.location)

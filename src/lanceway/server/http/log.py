@@ -37,7 +37,11 @@ def settings() -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": "lanceway.server.http.log.JsonFormatter"}},
         "handlers": {
-            "stderr": {"()": "lanceway.server.http.log.BufferedHandler", "formatter": "lines", "stream": "ext://sys.stderr"}
+            "stderr": {
+                "()": "lanceway.server.http.log.BufferedHandler",
+                "formatter": "lines",
+                "stream": "ext://sys.stderr",
+            }
         },
         "loggers": {
             "lanceway": _TO_STDERR,

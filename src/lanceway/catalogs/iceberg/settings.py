@@ -1,0 +1,109 @@
+"""The settings of an Iceberg catalog, and the check that they fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from lanceway.catalogs.metastore.http import HTTP_SETTINGS, absolute_path, client_settings
+from lanceway.config import Setting
+from lanceway.errors import InvalidInputError
+from lanceway.wire import http, iceberg
+
+_MILLISECONDS = 1000
+
+SETTINGS = (
+    Setting("endpoint", "The catalog's address, up to and without /v1: http://localhost:8181.", required=True),
+    Setting("warehouse", "The warehouse that the root lists. Others are reached by their names all the same."),
+    Setting("auth_token", "The bearer token that says who asks.", secret=True),
+    Setting("credential", "client_id:client_secret, for which a token is fetched and renewed.", secret=True),
+    Setting(
+        "oauth2_server_uri",
+        "Where that token is fetched: the identity provider's token endpoint, else the catalog's own.",
+        aliases=("oauth2-server-uri",),
+    ),
+    Setting("scope", "The scope that is asked for with credential.", default=iceberg.DEFAULT_SCOPE),
+    Setting("token_file", "A file that holds the bearer token and that somebody renews."),
+    Setting("connect_timeout", "How many milliseconds to wait for a connection.", int, default=10_000),
+    Setting("read_timeout", "How many milliseconds to wait for the server's next word.", int, default=30_000),
+    Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
+    Setting(
+        "root",
+        "Below this folder or URI tables lie that are declared without a location; s3:// alone takes the warehouse "
+        "for a bucket. The working folder if it is not set.",
+    ),
+    Setting("prefix", "What follows /v1 in paths, for a server that does not say so itself."),
+    Setting("page_size", "How many names to ask a server for at once; as many as it likes if it is not set.", int),
+    Setting("concurrency", "How many tables are looked at the same time while they are listed.", int, default=8),
+    Setting(
+        "vended_credentials", "Whether to ask the server for credentials to a table's storage.", bool, default=False
+    ),
+    *HTTP_SETTINGS,
+    Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergSettings:
+    """The settings of one Iceberg catalog, as `SETTINGS` describes them."""
+
+    endpoint: str
+    warehouse: str | None
+    auth_token: str | None = field(repr=False)
+    credential: str | None = field(repr=False)
+    oauth2_server_uri: str | None
+    scope: str
+    token_file: str | None
+    root: str  # a URI or an absolute path
+    prefix: str | None
+    page_size: int | None
+    concurrency: int
+    vended_credentials: bool
+    storage: Mapping[str, str] = field(repr=False)
+    client: Mapping[str, Any] = field(repr=False)  # for the HTTP client; headers may hold secrets
+
+    @classmethod
+    def read(cls, owner: str, settings: Mapping[str, Any]) -> Self:
+        """Return the settings. Raises InvalidInputError where they do not fit together."""
+        endpoint = _checked_endpoint(settings["endpoint"])
+        for name in ("connect_timeout", "read_timeout", "concurrency", "page_size"):
+            if settings[name] is not None and settings[name] < 1:
+                raise InvalidInputError(f"{owner}: {name} is {settings[name]}, but must be 1 or more.")
+        _check_credentials(owner, settings)
+        return cls(
+            endpoint=endpoint,
+            root=absolute_path(settings["root"]),
+            client=client_settings(
+                settings,
+                timeout=settings["read_timeout"] / _MILLISECONDS,
+                connect_timeout=settings["connect_timeout"] / _MILLISECONDS,
+                retries=settings["max_retries"],
+            ),
+            **{name: settings[name] for name in _AS_THEY_ARE},
+        )
+
+
+_AS_THEY_ARE = (
+    *("warehouse", "auth_token", "credential", "oauth2_server_uri", "scope", "token_file", "prefix", "page_size"),
+    *("concurrency", "vended_credentials", "storage"),
+)
+
+
+def _checked_endpoint(endpoint: str) -> str:
+    if not endpoint.lower().startswith(("http://", "https://")):
+        raise InvalidInputError(
+            f"endpoint is {endpoint!r}, but must start with http:// or https://, such as http://localhost:8181."
+        )
+    return http.checked_uri(endpoint)
+
+
+def _check_credentials(owner: str, settings: Mapping[str, Any]) -> None:
+    ways = [name for name in ("auth_token", "credential", "token_file") if settings[name]]
+    if len(ways) > 1:
+        raise InvalidInputError(f"{owner}: {' and '.join(ways)} are set, but one of them says who asks. Leave one.")
+    client, colon, secret = (settings["credential"] or "x:x").partition(":")
+    if not (client and colon and secret):
+        raise InvalidInputError(f"{owner}: credential must be client_id:client_secret.")
+    if settings["oauth2_server_uri"]:
+        http.checked_uri(settings["oauth2_server_uri"])

@@ -1,0 +1,1 @@
+"""What catalogs share that keep their tables in an external service."""
