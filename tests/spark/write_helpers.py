@@ -24,7 +24,7 @@ def ids(path: Path | str) -> list[int]:
 def strays(path: Path) -> set[str]:
     """The files of a table's folder that no version of it has: what a failed write left behind."""
     latest = lance.dataset(str(path))
-    known = set()
+    known = {".lanceway/managed-by.json"}  # a managed table says which lake manages it
     for version in latest.versions():
         for fragment in latest.checkout_version(version["version"]).get_fragments():
             known |= {f"data/{file.path}" for file in fragment.metadata.files}
