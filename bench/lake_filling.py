@@ -38,7 +38,7 @@ def fill(store: LakeStore, root: str, count: int) -> list[list[str]]:
     """Put tables with one version each into the lake's only catalog; their identifiers."""
     made = spaces(max(1, min(NAMESPACES, count // 10)))
     paths = tables(made, count)
-    store.run(lambda connection: _fill(connection, root, [HierarchicalName([WIDE]), *made], paths))
+    store.transact(_fill, root, [HierarchicalName([WIDE]), *made], paths)
     if store.read(lambda connection: connection.dialect.name) == "postgresql":
         store.read(lambda connection: connection.exec_driver_sql("ANALYZE"))
     return paths

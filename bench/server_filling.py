@@ -27,7 +27,7 @@ def fill_lake(store: LakeStore, folder: Path, count: int) -> None:
     for name in names(count):
         shutil.copytree(folder / f"{name}.lance", copies / f"{name}.lance", copy_function=os.link)
     if count:
-        store.run(lambda connection: _fill(connection, {"": folder, SPACE: copies}, count))
+        store.transact(_fill, {"": folder, SPACE: copies}, count)
 
 
 def _fill(connection: Connection, places: dict[str, Path], count: int) -> None:

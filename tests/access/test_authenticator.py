@@ -47,11 +47,11 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def break_tokens(store: LakeStore) -> None:
-    store.run(lambda connection: connection.execute(text("ALTER TABLE tokens RENAME TO elsewhere")))
+    store.transact(lambda connection: connection.execute(text("ALTER TABLE tokens RENAME TO elsewhere")))
 
 
 def mend_tokens(store: LakeStore) -> None:
-    store.run(lambda connection: connection.execute(text("ALTER TABLE elsewhere RENAME TO tokens")))
+    store.transact(lambda connection: connection.execute(text("ALTER TABLE elsewhere RENAME TO tokens")))
 
 
 def test_every_way_to_send_a_token(make: Make, secret: str) -> None:
@@ -184,7 +184,7 @@ def test_a_use_is_recorded_once_a_minute(make: Make, store: LakeStore, secret: s
     authenticator.close()
     assert last_used(store) == first
     minute_ago = f"UPDATE tokens SET last_used_at = {first} - 60000"
-    store.run(lambda connection: connection.execute(text(minute_ago)))
+    store.transact(lambda connection: connection.execute(text(minute_ago)))
     make().authenticate(bearer(secret))
     eventually(lambda: (last_used(store) or 0) >= (first or 0))
 
@@ -202,7 +202,7 @@ def test_a_record_that_fails_fails_no_request(
         ]
     )
     for statement in refuse:
-        store.run(lambda connection, statement=statement: connection.execute(text(statement)))
+        store.transact(lambda connection, statement=statement: connection.execute(text(statement)))
     with caplog.at_level(logging.WARNING):
         assert make().authenticate(bearer(secret)) == Principal("alice")
         eventually(lambda: "could not be recorded" in caplog.text)

@@ -34,7 +34,7 @@ SHAPE = re.compile(r"lw_[0-9a-f]{12}_[0-9a-f]{64}")
 
 
 def change(store: LakeStore, statement: str) -> None:
-    store.run(lambda connection: connection.execute(text(statement)))
+    store.transact(lambda connection: connection.execute(text(statement)))
 
 
 def test_a_token_is_known_again(store: LakeStore) -> None:

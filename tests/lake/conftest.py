@@ -26,10 +26,10 @@ class Lake:
     catalog: CatalogRow
 
     def do(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
-        return self.store.run(lambda connection: function(connection, self.catalog.id, *arguments, **options))
+        return self.store.transact(function, self.catalog.id, *arguments, **options)
 
     def see(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
-        return self.store.read(lambda connection: function(connection, self.catalog.id, *arguments, **options))
+        return self.store.read(function, self.catalog.id, *arguments, **options)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -67,13 +67,11 @@ def lake(store: LakeStore) -> Lake:
 @pytest.fixture
 def flat(lake: Lake) -> Lake:
     """A flat catalog beside it."""
-    made = lake.store.run(lambda connection: catalogs.create(connection, "m", "flat", by="me", location="/flat"))
+    made = lake.store.transact(catalogs.create, "m", "flat", by="me", location="/flat")
     return Lake(lake.store, made)
 
 
 def make_lake(store: LakeStore) -> Lake:
-    store.run(lambda connection: metalakes.create(connection, "m", by="me"))
-    made = store.run(
-        lambda connection: catalogs.create(connection, "m", "lake", by="me", nested=True, location="/warehouse")
-    )
+    store.transact(metalakes.create, "m", by="me")
+    made = store.transact(catalogs.create, "m", "lake", by="me", nested=True, location="/warehouse")
     return Lake(store, made)

@@ -31,7 +31,7 @@ def fill(lake: Lake) -> None:
     lake.do(tables.create, parse("team.plain"), by="me", managed=False, location="/elsewhere/plain")
     lake.do(namespaces.create, parse("young"), by="me")
     lake.do(tables.rename, parse("first"), parse("young.first"), by="you")
-    lake.store.run(lambda connection: _versions(connection, lake.catalog.id))
+    lake.store.transact(_versions, lake.catalog.id)
 
 
 def _versions(connection: Connection, catalog: int) -> None:
@@ -52,7 +52,7 @@ def rows(store: LakeStore) -> dict[str, list[Any]]:
             t.name: sorted(repr(tuple(row)) for row in connection.execute(t.select())) for t in metadata.sorted_tables
         }
 
-    return store.look(read)
+    return store.snapshot(read)
 
 
 def vandalise(uri: str, *statements: str) -> None:

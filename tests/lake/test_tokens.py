@@ -43,7 +43,7 @@ def first_version(uri: str, tmp_path: Path) -> LakeStore:
         if not file.name.startswith("r0001"):
             file.unlink()
     store = LakeStore(uri)
-    store.run(lambda connection: upgrades.migrate(connection, folder=folder, target=State(1, 1)))
+    store.transact(upgrades.migrate, folder=folder, target=State(1, 1))
     return store
 
 
@@ -73,7 +73,7 @@ def test_code_of_the_first_version_goes_on(first_version: LakeStore, uri: str) -
 
 def test_a_backup_of_the_first_version_is_taken(lake: Lake, tmp_path: Path) -> None:
     fill(lake)
-    lake.store.run(lambda connection: users.create(connection, "alice", by="me"))
+    lake.store.transact(users.create, "alice", by="me")
     backups.backup(lake.store, tmp_path / "b")
     with gzip.open(tmp_path / "b", "rt") as file:
         values = [json.loads(line) for line in file]
@@ -109,11 +109,11 @@ def test_every_table_has_its_place_in_a_backup(lake: Lake, tmp_path: Path) -> No
 
 
 def test_a_user_is_made_once(store: LakeStore) -> None:
-    first = store.run(lambda connection: users.create(connection, "alice", by="me"))
+    first = store.transact(users.create, "alice", by="me")
     assert first is not None
-    assert store.run(lambda connection: users.create(connection, "alice", by="you", admin=True)) is None
-    assert store.read(lambda connection: users.find(connection, "alice")) == first
-    assert store.read(lambda connection: users.find(connection, "Alice")) is None
+    assert store.transact(users.create, "alice", by="you", admin=True) is None
+    assert store.read(users.find, "alice") == first
+    assert store.read(users.find, "Alice") is None
 
 
 def test_tokens_go_with_their_user(store: LakeStore) -> None:
@@ -122,9 +122,9 @@ def test_tokens_go_with_their_user(store: LakeStore) -> None:
         assert user is not None
         tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None)
 
-    store.run(work)
-    store.run(lambda connection: connection.execute(text("DELETE FROM users")))
-    assert store.read(lambda connection: tokens.find(connection, "p1")) is None
+    store.transact(work)
+    store.transact(lambda connection: connection.execute(text("DELETE FROM users")))
+    assert store.read(tokens.find, "p1") is None
 
 
 def test_a_prefix_that_is_taken_asks_for_another(store: LakeStore) -> None:
@@ -133,7 +133,7 @@ def test_a_prefix_that_is_taken_asks_for_another(store: LakeStore) -> None:
         assert user is not None
         tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None)
 
-    store.run(work)
+    store.transact(work)
     with pytest.raises(RetryError, match="same prefix"), store.transaction() as connection:
         work(connection)
 
@@ -144,18 +144,18 @@ def test_a_use_is_recorded_unless_it_just_was(store: LakeStore) -> None:
         assert user is not None
         return tokens.create(connection, user, "p1", "h", by="me", label=None, lifetime=None).id
 
-    token = store.run(make)
+    token = store.transact(make)
 
     def last() -> int | None:
-        found = store.read(lambda connection: tokens.find(connection, "p1"))
+        found = store.read(tokens.find, "p1")
         assert found is not None
         return found.token.last_used_at
 
-    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    store.execute_one(tokens.touch, token, pause=60_000)
     first = last()
     assert first is not None
-    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    store.execute_one(tokens.touch, token, pause=60_000)
     assert last() == first
-    store.run(lambda connection: connection.execute(text("UPDATE tokens SET last_used_at = last_used_at - 60000")))
-    store.single(lambda connection: tokens.touch(connection, token, pause=60_000))
+    store.transact(lambda connection: connection.execute(text("UPDATE tokens SET last_used_at = last_used_at - 60000")))
+    store.execute_one(tokens.touch, token, pause=60_000)
     assert (last() or 0) >= first

@@ -45,7 +45,7 @@ class Place:
 
     def change(self, **values: Any) -> None:
         change = update(pipelines).where(pipelines.c.name == self.name).values(**values)
-        self.store.run(lambda connection: connection.execute(change))
+        self.store.transact(lambda connection: connection.execute(change))
 
 
 @pytest.fixture(params=["database", "server"])

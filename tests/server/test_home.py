@@ -35,7 +35,7 @@ def test_it_is_opened_again_as_it_is(tmp_path: Path) -> None:
     with_dropped = Home.open(tmp_path)
     assert with_dropped.first_token is None
     assert with_dropped.token_file.read_text() == token
-    with_dropped.store.run(lambda connection: catalogs.drop(connection, "lanceway", "lake"))
+    with_dropped.store.transact(lambda connection: catalogs.drop(connection, "lanceway", "lake"))
     with_dropped.close()
     again = Home.open(tmp_path)
     assert again.store.read(lambda connection: catalogs.names(connection, "lanceway")) == [], (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from functools import partial
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake import tokens
@@ -48,7 +47,7 @@ class Usage:
 
     def _record(self, token: int) -> None:
         try:
-            self._store.single(partial(tokens.touch, token=token, pause=PAUSE))
+            self._store.execute_one(tokens.touch, token=token, pause=PAUSE)
         except LanceNamespaceError as error:
             _LOG.warning("The use of a token could not be recorded: %s", error)
         finally:

@@ -89,7 +89,7 @@ def create(
             raise PermissionDeniedError(f"{user!r} is an admin here. Only an admin can make tokens for one.")
         return _create(connection, owner, by=by, label=label, lifetime=milliseconds)
 
-    return store.run(work)
+    return store.transact(work)
 
 
 def ensure_admin(store: LakeStore, file: Path) -> str | None:
@@ -111,7 +111,7 @@ def ensure_admin(store: LakeStore, file: Path) -> str | None:
         _write(file, token.secret)
         return token.secret
 
-    return store.run(work)
+    return store.transact(work)
 
 
 def verify(store: LakeStore, text: str) -> StoredToken:
@@ -136,7 +136,7 @@ def page(
     store: LakeStore, *, user: str | None = None, dead: bool = False, after: int = 0, limit: int | None = None
 ) -> Sequence[Token]:
     """Return tokens in the order in which they were made, of one user or of all, with or without the dead ones."""
-    return store.read(partial(tokens.page, user=user, dead=dead, after=after, limit=limit))
+    return store.read(tokens.page, user=user, dead=dead, after=after, limit=limit)
 
 
 def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> Token | None:
@@ -152,7 +152,7 @@ def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> 
             return None
         return tokens.revoke(connection, stored.token, by=by)
 
-    return store.run(work)
+    return store.transact(work)
 
 
 def read_prefix(name: str) -> str:

@@ -100,11 +100,11 @@ def _absolute(warehouse: str) -> str:
 def _ensure(store: LakeStore, create: Callable[[Connection], None]) -> None:
     """Create the metalake and its first catalog in a database that has none."""
     try:
-        store.read(partial(metalakes.load, name=METALAKE))
+        store.read(metalakes.load, name=METALAKE)
     except NamespaceNotFoundError:
         # Another process may create it at the same moment. A catalog that was dropped later stays dropped.
         with suppress(NamespaceAlreadyExistsError):
-            store.run(create)
+            store.transact(create)
 
 
 def _create(connection: Connection, *, location: str) -> None:

@@ -88,7 +88,7 @@ def claim_and_die(lake: LakeCatalog, table: Id, version: int, *ids: int) -> Vers
     """Claim a version in the database, and do nothing of what should follow: as a process that is killed there."""
     staged = stage(lake, table, *ids)
     asked = VersionClaim(version, staged, manifests.key(version), size=len(storage(lake, table).read(staged) or b""))
-    return lake._lake.run(
+    return lake._lake.transact(
         lambda connection: versions.claim(
             connection, lookups.hold(connection, lake._catalog.id, Identifier(table)), asked, by="killed"
         )

@@ -30,7 +30,7 @@ from tests.catalogs.lake.lake_helpers import PASSWORD, connect, create, ids, ins
 def test_connecting_makes_what_is_missing(tmp_path: Path) -> None:
     lake = lanceway.connect("lake", uri=f"sqlite:///{tmp_path}/lake.db", root=str(tmp_path / "w"), user="ada")
     assert isinstance(lake, LakeCatalog)
-    found = lake._lake.read(lambda connection: catalogs.load(connection, "lanceway", "lake"))
+    found = lake._lake.read(catalogs.load, "lanceway", "lake")
     assert (found.nested, found.managed, found.owner) == (True, True, "ada")
     assert found.location == str(tmp_path / "w")
     lake.close()
@@ -118,7 +118,7 @@ def test_the_user_owns_what_it_makes(uri: str, tmp_path: Path) -> None:
             lake._lake.read(lambda c, p=path: namespaces.load(c, lake._catalog.id, Identifier(p)))  # type: ignore[misc]
             for path in (["team"], ["team", "sales"])
         ]
-        row = lake._lake.read(lambda c: lookups.find(c, lake._catalog.id, Identifier(table)))
+        row = lake._lake.read(lookups.find, lake._catalog.id, Identifier(table))
         assert {found.owner for found in (*spaces, row)} == {"ada"}
         assert row.audit.created_by == "ada"
 
@@ -252,7 +252,7 @@ def test_tables_without_data_are_left_out_page_by_page(lake: LakeCatalog) -> Non
 def test_data_that_a_crash_left_is_remembered(lake: LakeCatalog) -> None:
     table = create(lake, "t")
     left = location(lake, table)
-    lake._lake.run(lambda connection: tables.drop(connection, lake._catalog.id, Identifier(table), by="killed"))
+    lake._lake.transact(tables.drop, lake._catalog.id, Identifier(table), by="killed")
     with pytest.raises(InvalidInputError, match="being removed"):
         lake.declare_table({"id": table, "location": left})  # type: ignore[arg-type]
     assert left in lake.finish_removals()

@@ -82,7 +82,7 @@ def test_what_came_after_the_drop_began_stays(lake: LakeCatalog, tmp_path: Path)
     place = tmp_path / "shared"
     lance.write_dataset(rows(1), place)
     table = register(lake, "t", at=place)
-    lake._lake.run(lambda connection: tables.drop(connection, lake._catalog.id, Identifier(table), by="killed"))
+    lake._lake.transact(tables.drop, lake._catalog.id, Identifier(table), by="killed")
     (place / "thesis.txt").write_text("years of work")
     assert str(place) in lake.finish_removals()
     assert [each.name for each in place.iterdir()] == ["thesis.txt"]
@@ -143,7 +143,7 @@ def test_a_lake_whose_root_was_recorded_with_a_link_goes_on(sqlite_uri: str, tmp
     name, old = uuid.uuid4().hex, f"{tmp_path}/link/warehouse"
     with LakeCatalog(uri=sqlite_uri, root=f"{tmp_path}/made", catalog=name) as lake:
         row = lake._catalog.id
-        lake._lake.run(lambda c: c.exec_driver_sql("UPDATE catalogs SET location = ? WHERE id = ?", (old, row)))
+        lake._lake.transact(lambda c: c.exec_driver_sql("UPDATE catalogs SET location = ? WHERE id = ?", (old, row)))
     for root in (old, f"{tmp_path}/real/warehouse"):
         with LakeCatalog(uri=sqlite_uri, root=root, catalog=name) as lake:
             table = create(lake, "t")
@@ -163,8 +163,8 @@ def test_a_table_that_was_recorded_in_another_spelling_is_met(lake: LakeCatalog,
     old = {"local": f"{tmp_path}/link/t", "bucket": "s3://b/a%20b"}
     for name, recorded in old.items():
         table = Identifier([name])
-        lake._lake.run(lambda c, t=table: tables.create(c, lake._catalog.id, t, by="me"))  # type: ignore[misc]
-        lake._lake.run(
+        lake._lake.transact(lambda c, t=table: tables.create(c, lake._catalog.id, t, by="me"))  # type: ignore[misc]
+        lake._lake.transact(
             lambda c, row=(recorded, name): c.exec_driver_sql("UPDATE objects SET location = ? WHERE name = ?", row)  # type: ignore[misc]
         )
         assert location(lake, [name]) == recorded

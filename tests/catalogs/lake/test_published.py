@@ -45,12 +45,12 @@ def other(lake: LakeCatalog) -> Iterator[LakeCatalog]:
 
 def unmarked(lake: LakeCatalog) -> list[int]:
     row = lake._row(Identifier(T))
-    return [version.version for version in lake._lake.read(lambda c: versions.uncopied(c, row.id))]
+    return [version.version for version in lake._lake.read(versions.uncopied, row.id)]
 
 
 def found(lake: LakeCatalog) -> dict[str, bool]:
     """What a check finds about the table, and whether it is wrong."""
-    both = [*lake._lake.look(checks.check), *storage_check.check(lake._lake, {}, None)]
+    both = [*lake._lake.snapshot(checks.check), *storage_check.check(lake._lake, {}, None)]
     return {finding.kind: finding.wrong for finding in both if f"table t of {lake._catalog.name}" in finding.where}
 
 

@@ -185,7 +185,7 @@ def test_a_table_that_another_left_to_storage_is_committed_to_there(lake: LakeCa
     claim(lake, table, 4, stage(lake, table, 4))
     assert sorted(lance.dataset(location(lake, table)).to_table()["id"].to_pylist()) == [1, 2, 3, 4]
     row = lake._row(Identifier(table))
-    assert lake._lake.read(lambda connection: versions.latest(connection, row.id)) is None
+    assert lake._lake.read(versions.latest, row.id) is None
 
 
 # -- crashes ---------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_a_claim_that_crashed_over_a_stray_wins(lake: LakeCatalog, table: Id) ->
 def kept(lake: LakeCatalog, table: Id) -> list[int]:
     """The versions of the strays that are recorded; each lies where the record says."""
     row = lake._row(Identifier(table))
-    found = lake._lake.read(lambda connection: orphans.of_table(connection, row.id))
+    found = lake._lake.read(orphans.of_table, row.id)
     assert all(storage(lake, table).exists(stray.kept_path) for stray in found)
     return [stray.version for stray in found]
 

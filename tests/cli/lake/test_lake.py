@@ -61,12 +61,12 @@ def catalog(store: LakeStore, name: str = "lake") -> catalogs.CatalogRow:
 
 def make(store: LakeStore, name: str, *numbers: int) -> Path:
     """A managed table with these versions, whose manifests are there."""
-    made = store.run(lambda connection: tables.create(connection, catalog(store).id, parse(name), by="me"))
+    made = store.transact(lambda connection: tables.create(connection, catalog(store).id, parse(name), by="me"))
     folder = Path(str(made.location))
     for number in numbers:
         key = manifests.key(number)
         claim = VersionClaim(number, f"{folder}/{key}-staged", f"{folder}/{key}")
-        store.run(lambda connection, claim=claim: _claim(connection, store, name, claim))
+        store.transact(lambda connection, claim=claim: _claim(connection, store, name, claim))
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_bytes(b"manifest")
     return folder
@@ -207,7 +207,7 @@ def test_nested_mode_and_what_stands_in_its_way(bare: Run, uri: str) -> None:
     bare("lake", "create", *where, "--root", "wh", "--flat", "--policy", "unrestricted")
     store = open_store(uri)
     for name in ("a:b", "c:d", "e;f", "plain"):
-        store.run(lambda c, name=name: namespaces.create(c, catalog(store).id, Identifier([name]), by="me"))
+        store.transact(lambda c, name=name: namespaces.create(c, catalog(store).id, Identifier([name]), by="me"))
 
     seen = bare("lake", "enable-nested", *where, "--dry-run", "--json")
     free = ["$", "~", "|", "!", "@", "^"]
@@ -233,7 +233,7 @@ def test_nested_mode_and_what_stands_in_its_way(bare: Run, uri: str) -> None:
 
 
 def test_the_separator(bare: Run, lake: Run, uri: str, store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.run(lambda c: namespaces.create(c, catalog(store).id, Identifier(["a~b"]), by="me"))
+    store.transact(lambda c: namespaces.create(c, catalog(store).id, Identifier(["a~b"]), by="me"))
     seen = bare("lake", "separator", "set", "~", "--dry-run", "--uri", uri, "--json")
     assert (seen.code, seen.json["conflicts"]) == (1, [["a~b"]])
     refused = bare("lake", "separator", "set", "~", "--uri", uri)
@@ -305,7 +305,7 @@ def test_a_claim_whose_manifest_is_nowhere_is_wrong(bare: Run, lake: Run, uri: s
         held = lookups.hold(connection, catalog(store).id, parse("t"))
         versions.claim(connection, held, VersionClaim(2, str(staged), "f"), by="me")
 
-    store.run(claim)
+    store.transact(claim)
     kinds = {kind: wrong for kind, _, wrong in found(bare("lake", "check", "--json", "--uri", uri))}
     assert kinds == {"uncopied": False, "lost manifest": True}
     staged.write_bytes(b"manifest")
@@ -313,7 +313,7 @@ def test_a_claim_whose_manifest_is_nowhere_is_wrong(bare: Run, lake: Run, uri: s
 
 
 def test_broken_rows_are_wrong(bare: Run, lake: Run, uri: str, store: LakeStore, tmp_path: Path) -> None:
-    store.run(lambda c: namespaces.create(c, catalog(store).id, parse("a.b.c"), by="me", parents=True))
+    store.transact(lambda c: namespaces.create(c, catalog(store).id, parse("a.b.c"), by="me", parents=True))
     with sqlite3.connect(tmp_path / "lake.db") as file:
         file.execute("DELETE FROM objects WHERE physical = 'a.b'")
     file.close()
@@ -407,7 +407,7 @@ def test_only_a_lake_keeps_versions(cli: Run, table: str) -> None:
 
 def test_tidy(lake: Run, store: LakeStore, tmp_path: Path) -> None:
     folder = make(store, "t", 1)
-    store.run(lambda connection: tables.drop(connection, catalog(store).id, parse("t"), by="me"))
+    store.transact(lambda connection: tables.drop(connection, catalog(store).id, parse("t"), by="me"))
     assert found(lake("check", "--json")) == [("removal", str(folder), False)]
     assert lake("tidy", "--json").json == {"removed": [str(folder)]}
     assert not folder.exists()

@@ -126,7 +126,7 @@ def test_a_long_list_is_whole(run: Run, store: LakeStore) -> None:
         "INSERT INTO tokens (user_id, prefix, hash, created_by, created_at) "
         f"SELECT user_id, printf('%012x', i), 'x', 'me', 1 FROM tokens, n WHERE tokens.id = {first.id}"
     )
-    store.run(lambda connection: connection.execute(text(copy)))
+    store.transact(lambda connection: connection.execute(text(copy)))
     listed = run("list", "--json").json
     assert len({item["prefix"] for item in listed}) == len(listed) == 2501
 

@@ -27,7 +27,7 @@ class Book:
         self.store = store
 
     def do(self, function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
-        return self.store.run(lambda connection: function(connection, *arguments, **options))
+        return self.store.transact(function, *arguments, **options)
 
     def record(self, *path: str, kind: str = "backfill", **request: Any) -> JobRow:
         return self.do(jobs.record, kind, "m", "lake", path, request, by="alice")

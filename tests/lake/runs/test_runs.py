@@ -18,46 +18,46 @@ from lanceway.lake.store.database import LakeStore
 
 @pytest.fixture
 def pipeline(store: LakeStore) -> PipelineRow:
-    return store.run(partial(leases.ensure, name="nightly"))
+    return store.transact(leases.ensure, name="nightly")
 
 
 def begin(store: LakeStore, pipeline: PipelineRow, key: str = "k1", **options: Any) -> Run:
     given = {"by": "ada", "full": False, "graph": {"nodes": []}, **options}
-    return store.run(lambda c: runs.create(c, pipeline.id, key, **given))
+    return store.transact(runs.create, pipeline.id, key, **given)
 
 
 def test_a_pipeline_is_made_once_and_held_by_one(store: LakeStore, pipeline: PipelineRow) -> None:
-    assert store.run(partial(leases.ensure, name="nightly")) == pipeline
+    assert store.transact(leases.ensure, name="nightly") == pipeline
     take = partial(leases.take, pipeline=pipeline.id, lifetime=60_000)
-    assert store.run(partial(take, key="a", by="ada"))
-    assert store.run(partial(take, key="a", by="ada"))  # whose answer was lost
-    assert not store.run(partial(take, key="b", by="bob"))
-    held = store.read(partial(leases.find, name="nightly"))
+    assert store.transact(take, key="a", by="ada")
+    assert store.transact(take, key="a", by="ada")  # whose answer was lost
+    assert not store.transact(take, key="b", by="bob")
+    held = store.read(leases.find, name="nightly")
     assert held is not None
     assert (held.holder, held.held_by) == ("a", "ada")
     assert held.held_since is not None
-    store.run(lambda c: leases.require(c, "nightly", "a"))
-    assert not store.run(partial(leases.renew, pipeline=pipeline.id, key="b", lifetime=1))
-    assert store.run(partial(take, key="b", by="bob", ended="a"))
+    store.transact(leases.require, "nightly", "a")
+    assert not store.transact(leases.renew, pipeline=pipeline.id, key="b", lifetime=1)
+    assert store.transact(take, key="b", by="bob", ended="a")
     with pytest.raises(ConcurrentModificationError, match="taken over"):
-        store.run(lambda c: leases.require(c, "nightly", "a"))
-    store.run(lambda c: leases.release(c, pipeline.id, "a"))  # no longer its own to give back
-    assert not store.run(partial(take, key="c", by="cleo"))
-    assert store.run(partial(leases.renew, pipeline=pipeline.id, key="b", lifetime=-1))
-    assert store.read(partial(leases.find, name="nightly")) == pipeline  # the lease is over
-    assert store.run(partial(take, key="c", by="cleo"))
+        store.transact(leases.require, "nightly", "a")
+    store.transact(leases.release, pipeline.id, "a")  # no longer its own to give back
+    assert not store.transact(take, key="c", by="cleo")
+    assert store.transact(leases.renew, pipeline=pipeline.id, key="b", lifetime=-1)
+    assert store.read(leases.find, name="nightly") == pipeline  # the lease is over
+    assert store.transact(take, key="c", by="cleo")
 
 
 def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: PipelineRow) -> None:
-    other = store.run(partial(leases.ensure, name="other"))
+    other = store.transact(leases.ensure, name="other")
     first, _, second = begin(store, pipeline, "a"), begin(store, other, "b"), begin(store, pipeline, "c", full=True)
     assert (first.number, second.number, second.pipeline, second.full) == (1, 2, "nightly", True)
-    store.run(lambda c: runs.end(c, first.id, FAILED, "no space left"))
-    found = store.read(lambda c: runs.page(c, pipeline.id))
+    store.transact(runs.end, first.id, FAILED, "no space left")
+    found = store.read(runs.page, pipeline.id)
     assert [(run.number, run.state, run.error) for run in found] == [(2, "running", None), (1, FAILED, "no space left")]
     assert begin(store, pipeline, "a").number == 1  # asked again, it is the same
     for _ in range(2):
-        again = store.run(lambda c: runs.resume(c, first.id, 2, {"nodes": [1]}))
+        again = store.transact(runs.resume, first.id, 2, {"nodes": [1]})
     assert (again.attempts, again.state, again.error, again.ended_at, again.graph) == (
         2,
         "running",
@@ -70,10 +70,10 @@ def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: Pip
 def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pipeline: PipelineRow) -> None:
     run = begin(store, pipeline)
     steps = [StepRow("out", "output", position=1), StepRow("aside", "quarantine", position=0)]
-    store.run(lambda c: runs.plan(c, run.id, steps))
-    store.run(lambda c: runs.begin_step(c, run.id, "out", base=4))
-    store.run(lambda c: runs.plan(c, run.id, steps))  # a run that goes on plans anew, and forgets nothing
-    found = store.read(lambda c: runs.steps(c, run.id))
+    store.transact(runs.plan, run.id, steps)
+    store.transact(runs.begin_step, run.id, "out", base=4)
+    store.transact(runs.plan, run.id, steps)  # a run that goes on plans anew, and forgets nothing
+    found = store.read(runs.steps, run.id)
     assert [(step.name, step.state, step.base) for step in found] == [("aside", "waiting", None), ("out", "running", 4)]
     read = Read("out", "orders", "table", 3, 7, "lake.orders", "/warehouse/orders")
 
@@ -82,14 +82,14 @@ def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pi
         raise LookupError
 
     with pytest.raises(LookupError):
-        store.run(broken)
-    assert store.read(lambda c: runs.had(c, pipeline.id)) == {}
+        store.transact(broken)
+    assert store.read(runs.had, pipeline.id) == {}
     values = {"version": 5, "rows": 10, "location": "/warehouse/out", "table_name": "lake.out"}
-    store.run(lambda c: runs.end_step(c, run.id, "out", DONE, [read], details={"a": [1]}, **values))
-    assert store.read(lambda c: runs.had(c, pipeline.id)) == {("out", "orders", "/warehouse/orders"): 7}
-    assert store.read(lambda c: runs.reads(c, run.id)) == [read]
-    store.run(lambda c: runs.begin_step(c, run.id, "out", base=9))  # it was long on its way, and comes too late
-    step = store.read(lambda c: runs.step(c, run.id, "out"))
+    store.transact(runs.end_step, run.id, "out", DONE, [read], details={"a": [1]}, **values)
+    assert store.read(runs.had, pipeline.id) == {("out", "orders", "/warehouse/orders"): 7}
+    assert store.read(runs.reads, run.id) == [read]
+    store.transact(runs.begin_step, run.id, "out", base=9)  # it was long on its way, and comes too late
+    step = store.read(runs.step, run.id, "out")
     assert step is not None
     assert (step.state, step.base, step.version, step.rows, step.details) == (DONE, 4, 5, 10, {"a": [1]})
 
@@ -98,13 +98,13 @@ def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeli
     a, b, changed = File("a", 1, 10), File("b", 2, 20), File("a", 3, 10)
 
     def note(number: int, *files: File) -> None:
-        store.run(lambda c: source_files.note(c, pipeline.id, "raw", files, number=number))
+        store.transact(source_files.note, pipeline.id, "raw", files, number=number)
 
     def between(after: int, until: int) -> list[File]:
-        return list(store.read(lambda c: source_files.between(c, pipeline.id, "raw", after=after, until=until)))
+        return list(store.read(source_files.between, pipeline.id, "raw", after=after, until=until))
 
     def has_changed(after: int, until: int) -> bool:
-        return store.read(lambda c: source_files.has_changed(c, pipeline.id, "raw", after=after, until=until))
+        return store.read(source_files.has_changed, pipeline.id, "raw", after=after, until=until)
 
     note(1, a)
     note(2, a)
@@ -115,4 +115,4 @@ def test_files_are_known_by_the_run_that_saw_them_first(store: LakeStore, pipeli
     assert (between(3, 4), between(0, 4), between(0, 3)) == ([changed], [changed, b], [a, b])
     note(5, b)
     assert (between(4, 5), between(0, 5), has_changed(4, 5)) == ([], [b], True)
-    assert store.read(lambda c: source_files.between(c, pipeline.id, "other", after=0, until=9)) == []
+    assert store.read(source_files.between, pipeline.id, "other", after=0, until=9) == []

@@ -60,7 +60,7 @@ def versions(lake: LakeCatalog, table: list[str] = TABLE) -> list[int]:
 def findings(lake: LakeCatalog, uri: str) -> list[str]:
     lake.close()  # its marks are written now
     store = open_store(uri)
-    found = [*store.look(checks.check), *storage_check.check(store, {}, None)]
+    found = [*store.snapshot(checks.check), *storage_check.check(store, {}, None)]
     store.close()
     return [finding.kind for finding in found]
 

@@ -72,7 +72,7 @@ def test_every_row_comes_back_in_either_database(lake: Lake, saved: Path, empty:
     assert rows(empty) == rows(lake.store)
     assert counts == {name: len(found) for name, found in rows(empty).items()}
     assert counts["objects"] > 30
-    assert [finding for finding in empty.look(checks.check) if finding.wrong] == []
+    assert [finding for finding in empty.snapshot(checks.check) if finding.wrong] == []
 
 
 def test_a_restored_lake_goes_on(lake: Lake, saved: Path, empty: LakeStore) -> None:
@@ -82,9 +82,9 @@ def test_a_restored_lake_goes_on(lake: Lake, saved: Path, empty: LakeStore) -> N
     for number in range(5):
         again.do(namespaces.create, Identifier(["new", f"n{number}"]), by="me", parents=True)
         again.do(tables.create, Identifier(["new", f"n{number}", "t"]), by="me")
-    empty.run(lambda connection: metalakes.create(connection, "second", by="me"))
+    empty.transact(metalakes.create, "second", by="me")
     assert again.see(lookups.children, parse("young")) == ["first"]
-    assert [finding for finding in empty.look(checks.check) if finding.wrong] == []
+    assert [finding for finding in empty.snapshot(checks.check) if finding.wrong] == []
 
 
 def test_separator_and_policy_come_with_it(uri: str, empty: LakeStore, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_writers_go_on_and_the_backup_is_one_state(lake: Lake, empty: LakeStore,
                 namespaces.create(connection, lake.catalog.id, space, by="me", parents=True)
                 tables.create(connection, lake.catalog.id, space.child("t"), by="me")
 
-            lake.store.run(both)
+            lake.store.transact(both)
             number += 1
         made.append(number)
 
@@ -132,7 +132,7 @@ def test_writers_go_on_and_the_backup_is_one_state(lake: Lake, empty: LakeStore,
             assert Lake(empty, lake.catalog).see(lookups.children, Identifier([name, space])) == ["t"]
     assert counts["objects"] == len(rows(empty)["objects"])
     assert counts["objects"] <= len(rows(lake.store)["objects"])
-    assert empty.look(checks.check) == []
+    assert empty.snapshot(checks.check) == []
 
 
 def test_only_an_empty_database_is_filled(lake: Lake, saved: Path) -> None:
@@ -240,7 +240,7 @@ def test_only_the_databases_own_version_is_saved(uri: str, tmp_path: Path) -> No
     bare.close()
     store = open_store(uri)
     newer = f"UPDATE {VERSION_TABLE} SET version_num = '{VERSION + 1:04}'"
-    store.run(lambda connection: connection.execute(text(newer)))
+    store.transact(lambda connection: connection.execute(text(newer)))
     with pytest.raises(InvalidInputError, match="Install a newer lanceway"):
         backups.backup(store, tmp_path / "b")
     store.close()
@@ -262,7 +262,7 @@ def test_two_restores_at_once_fill_it_once(small: Path, empty: LakeStore) -> Non
     for thread in threads:
         thread.join()
     assert sorted(type(answer) for answer in answers if not isinstance(answer, dict)) == [InvalidInputError]
-    assert empty.look(checks.check)[0].wrong is False
+    assert empty.snapshot(checks.check)[0].wrong is False
 
 
 def test_the_header_says_what_it_is(saved: Path) -> None:
@@ -278,8 +278,8 @@ def test_a_look_sees_one_state(store: LakeStore) -> None:
 
     def look(connection):  # type: ignore[no-untyped-def]
         before = metalakes.names(connection)
-        store.run(lambda other: metalakes.create(other, "later", by="me"))
+        store.transact(metalakes.create, "later", by="me")
         return before, metalakes.names(connection)
 
-    assert store.look(look) == (["m"], ["m"])
+    assert store.snapshot(look) == (["m"], ["m"])
     assert store.read(metalakes.names) == ["later", "m"]

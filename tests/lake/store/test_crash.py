@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -179,7 +178,7 @@ def has_token(lake: LakeCatalog, table: list[str], version: int, token: str) -> 
 def check_all(uri: str, kinds: set[str]) -> None:
     """What the shipped checker says: nothing wrong, no gap, and nothing to note but what is allowed."""
     store = open_store(uri)
-    found: list[Finding] = [*store.look(checks.check), *storage_check.check(store, {}, None)]
+    found: list[Finding] = [*store.snapshot(checks.check), *storage_check.check(store, {}, None)]
     store.close()
     assert [finding for finding in found if finding.wrong or finding.kind not in kinds] == []
 
@@ -187,7 +186,7 @@ def check_all(uri: str, kinds: set[str]) -> None:
 def settle(lake: LakeCatalog, uri: str) -> None:
     """Look at every table, which finishes what the dead began, and delete what they dropped."""
     store = open_store(uri)
-    for holder in store.read(partial(inventory.holders, limit=10**6)):
+    for holder in store.read(inventory.holders, limit=10**6):
         lake.list_table_versions({"id": list(holder.identifier)})
     store.close()
     lake.finish_removals()

@@ -9,25 +9,25 @@ import pytest
 
 from lanceway.identifiers import Identifier
 from lanceway.lake.store.database import open_store
-from lanceway.lake.store.fast_reads import Glances
+from lanceway.lake.store.fast_reads import FastReads
 from lanceway.lake.tree import namespaces, tables
 from tests.lake.conftest import Lake
 
 of_a_file = pytest.mark.parametrize("uri", ["sqlite"], indirect=True)
 
 
-def glances(lake: Lake) -> Glances:
-    found = lake.store.glances
+def glances(lake: Lake) -> FastReads:
+    found = lake.store.fast_reads
     assert found is not None
     return found
 
 
 def test_only_a_plain_file_allows_them(lake: Lake, tmp_path: Path) -> None:
     is_file = lake.store.uri.startswith("sqlite")
-    assert (lake.store.glances is not None) is is_file
+    assert (lake.store.fast_reads is not None) is is_file
     if is_file:
         special = open_store(f"sqlite:///file:{tmp_path}/other.db?uri=true")
-        assert special.glances is None
+        assert special.fast_reads is None
         special.close()
 
 

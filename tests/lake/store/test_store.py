@@ -33,7 +33,7 @@ def names(store: LakeStore) -> list[str]:
 
 
 def make(store: LakeStore, name: str) -> None:
-    store.run(lambda connection: metalakes.create(connection, name, by="me"))
+    store.transact(metalakes.create, name, by="me")
 
 
 def test_what_is_committed_is_seen_by_others(store: LakeStore, uri: str) -> None:
@@ -49,7 +49,7 @@ def test_what_raises_leaves_nothing(store: LakeStore) -> None:
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        store.run(work)
+        store.transact(work)
     with pytest.raises(KeyError, match="enough"), store.transaction() as connection:
         work(connection)
     assert names(store) == []
@@ -72,7 +72,7 @@ def test_work_is_begun_anew_where_somebody_was_in_the_way(store: LakeStore) -> N
             raise RetryError("not yet")
         return "done"
 
-    assert store.run(work) == "done"
+    assert store.transact(work) == "done"
     assert names(store) == ["m"]
 
 
@@ -85,7 +85,7 @@ def test_work_that_never_succeeds_is_given_up(store: LakeStore, uri: str) -> Non
 
     hasty = LakeStore(uri, patience=5)
     with pytest.raises(ConcurrentModificationError, match="never"):
-        hasty.run(work)
+        hasty.transact(work)
     assert len(attempts) == 20
     hasty.close()
 
@@ -249,7 +249,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
         for number in range(200):
             metalakes.create(connection, f"m{number}", by="me", comment="x" * 5000)
 
-    expect(ServiceUnavailableError, "disk is full", lambda: store.run(fill))
+    expect(ServiceUnavailableError, "disk is full", lambda: store.transact(fill))
     assert names(store) == []
     store.close()
 
@@ -263,7 +263,7 @@ def test_somebody_who_holds_the_lock_too_long(uri: str, store: LakeStore) -> Non
     make(store, "m")
     with store.transaction() as connection:
         change(connection)
-        expect(ServiceUnavailableError, "locked by others", lambda: hasty.run(change))
+        expect(ServiceUnavailableError, "locked by others", lambda: hasty.transact(change))
         assert names(hasty) == ["m"]  # readers do not wait
-    hasty.run(change)
+    hasty.transact(change)
     hasty.close()

@@ -126,7 +126,7 @@ def test_a_newer_database_says_which_code_can_use_it(uri: str, oldest: int, acce
         connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '{VERSION + 1:04}'"))
         settings.store(connection, {settings.OLDEST_CODE: str(oldest)})
 
-    store.run(advance)
+    store.transact(advance)
     store.close()
     if accepted:
         open_store(uri).close()
@@ -155,7 +155,7 @@ def fill(store: LakeStore) -> int:
         table = lookups.hold(connection, lake.catalog.id, parse("team.n0.t"))
         versions.claim(connection, table, VersionClaim(1, "s", "f"), by="me")
 
-    store.run(claim)
+    store.transact(claim)
     return lake.catalog.id
 
 
@@ -170,7 +170,7 @@ def rows(store: LakeStore) -> dict[str, list[Any]]:
 def _upgrade(uri: str, folder: Path, ready: Any) -> None:
     store = LakeStore(uri)
     ready.wait()
-    store.run(lambda c: upgrades.migrate(c, folder=folder, target=State(VERSION + 1, VERSION)))
+    store.transact(upgrades.migrate, folder=folder, target=State(VERSION + 1, VERSION))
     store.close()
 
 
@@ -195,11 +195,11 @@ def test_an_upgrade_keeps_every_row_though_many_start_at_once(uri: str, next_ver
 def test_code_of_the_version_before_works_on_a_newer_database(uri: str, next_version: Path) -> None:
     store = open_store(uri)
     catalog = fill(store)
-    store.run(lambda c: upgrades.migrate(c, folder=next_version, target=State(VERSION + 1, VERSION)))
+    store.transact(upgrades.migrate, folder=next_version, target=State(VERSION + 1, VERSION))
     store.close()
     older = open_store(uri)
-    older.run(lambda c: tables.create(c, catalog, parse("team.n1.u"), by="me"))
-    assert older.read(lambda c: lookups.find(c, catalog, parse("team.n1.u"))).managed
+    older.transact(tables.create, catalog, parse("team.n1.u"), by="me")
+    assert older.read(lookups.find, catalog, parse("team.n1.u")).managed
     older.close()
 
 
@@ -210,7 +210,7 @@ def test_an_upgrade_that_fails_changes_nothing(uri: str, next_version: Path) -> 
     broken = next_version / "versions" / "next.py"
     broken.write_text(broken.read_text() + "    raise LookupError('broken')\n")
     with pytest.raises(LookupError, match="broken"):
-        store.run(lambda c: upgrades.migrate(c, folder=next_version, target=State(VERSION + 1, VERSION)))
+        store.transact(upgrades.migrate, folder=next_version, target=State(VERSION + 1, VERSION))
     assert store.read(upgrades.state) == State(VERSION, OLDEST_CODE)
     assert rows(store) == before
     columns = store.read(lambda c: [column["name"] for column in inspect(c).get_columns("objects")])

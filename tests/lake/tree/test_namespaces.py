@@ -200,7 +200,7 @@ def test_a_rename_to_what_cannot_be_is_refused(lake: Lake) -> None:
 
 
 def test_nothing_can_be_made_in_a_catalog_that_is_gone(lake: Lake) -> None:
-    lake.store.run(lambda c: catalogs.drop(c, "m", "lake"))
+    lake.store.transact(catalogs.drop, "m", "lake")
     for attempt in (namespaces.create, tables.create):
         with pytest.raises(NamespaceNotFoundError):
             lake.do(attempt, parse("a"), by="me")

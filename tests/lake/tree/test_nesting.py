@@ -25,7 +25,7 @@ def loose(uri: str) -> Iterator[Lake]:
 @pytest.fixture
 def plain(loose: Lake) -> Lake:
     """A flat catalog in it, with names that hold separators as plain text."""
-    made = loose.store.run(lambda c: catalogs.create(c, "m", "plain", by="me", location="/plain"))
+    made = loose.store.transact(catalogs.create, "m", "plain", by="me", location="/plain")
     flat = Lake(loose.store, made)
     for name in ("a:b", "a;b", "c", "50%", "x:"):
         flat.do(namespaces.create, Identifier([name]), by="me")
@@ -109,7 +109,7 @@ def test_enabling_twice_does_no_harm_and_a_dry_run_changes_nothing(flat: Lake) -
 
 
 def change(lake: Lake, character: str, **options: object) -> nesting.Scan:
-    return lake.store.run(lambda connection: nesting.change_separator(connection, character, **options))
+    return lake.store.transact(nesting.change_separator, character, **options)
 
 
 def test_the_separator_changes_while_no_segment_holds_the_new_one(lake: Lake) -> None:

@@ -94,7 +94,7 @@ def _make_chains(uri: str, catalog: int, seed: int, answers: Any) -> None:
     for _ in range(30):
         path = Identifier(choice.choice("abc") for _ in range(choice.randint(1, 5)))
         with contextlib.suppress(NamespaceAlreadyExistsError):
-            store.run(lambda c, p=path: namespaces.create(c, catalog, p, by=f"u{seed}", parents=True))
+            store.transact(lambda c, p=path: namespaces.create(c, catalog, p, by=f"u{seed}", parents=True))
             made.append(tuple(path))
     answers.put(made)
     store.close()
@@ -143,11 +143,11 @@ def test_a_drop_racing_creates_leaves_no_orphan(lake: Lake, rounds: int) -> None
 
 def test_a_catalog_dropped_while_others_make_namespaces_in_it(lake: Lake, rounds: int) -> None:
     def race(number: int) -> None:
-        made = lake.store.run(lambda c: catalogs.create(c, "m", f"c{number}", by="me", nested=True))
+        made = lake.store.transact(catalogs.create, "m", f"c{number}", by="me", nested=True)
         other = Lake(lake.store, made)
         answers = at_once(
             [
-                lambda: lake.store.run(lambda c: catalogs.drop(c, "m", f"c{number}")),
+                lambda: lake.store.transact(catalogs.drop, "m", f"c{number}"),
                 *(lambda i=i: create(other, f"n{i}.a", parents=True) for i in range(6)),
             ]
         )
@@ -258,7 +258,7 @@ def test_nothing_slips_by_while_nested_mode_is_enabled(uri: str, rounds: int) ->
     make_lake(store)
 
     def race(number: int) -> None:
-        made = store.run(lambda c: catalogs.create(c, "m", f"c{number}", by="me"))
+        made = store.transact(catalogs.create, "m", f"c{number}", by="me")
         flat = Lake(store, made)
         answers = at_once(
             [
@@ -282,7 +282,7 @@ def claim(store: LakeStore, catalog: int, table: Identifier, number: int, who: s
         held = lookups.hold(connection, catalog, table)
         return versions.claim(connection, held, VersionClaim(number, f"{number}-{who}", f"{number}"), by=who)
 
-    return store.run(work)
+    return store.transact(work)
 
 
 def numbers(lake: Lake, table: Identifier) -> list[int]:
@@ -314,7 +314,7 @@ def test_one_of_many_gets_a_version(lake: Lake, rounds: int) -> None:
 def _commit(uri: str, catalog: int, who: str, answers: Any) -> None:
     store, made = open_store(uri), []
     while len(made) < 20:
-        table = store.read(lambda c: lookups.find(c, catalog, parse("t")))
+        table = store.read(lookups.find, catalog, parse("t"))
         number = (store.read(lambda c, t=table: versions.latest(c, t.id)) or 0) + 1
         with contextlib.suppress(ConcurrentModificationError):
             made.append(claim(store, catalog, parse("t"), number, who).version)
@@ -345,7 +345,7 @@ def test_batches_are_all_or_none_beside_single_claims(lake: Lake, rounds: int) -
             asked = [(table, VersionClaim(number, f"{number}-batch{who}", f"{number}")) for table, _ in held]
             return list(versions.claim_all(connection, asked, by=f"batch{who}"))
 
-        return lake.store.run(work)
+        return lake.store.transact(work)
 
     def race(number: int) -> None:
         answers = at_once(
@@ -378,7 +378,7 @@ def test_a_claim_never_follows_on_a_version_that_is_removed(lake: Lake, rounds: 
 
         at_once(
             [
-                lambda: lake.store.run(remove),
+                lambda: lake.store.transact(remove),
                 *(lambda w=w: claim(lake.store, lake.catalog.id, path, 3, f"w{w}") for w in range(3)),
             ]
         )
@@ -405,7 +405,7 @@ def test_a_drop_racing_claims_takes_all_versions_along(lake: Lake, rounds: int) 
             TableNotFoundError,
             ConcurrentModificationError,
         }
-        assert lake.store.read(lambda c: versions.uncopied(c, table.id)) == []
+        assert lake.store.read(versions.uncopied, table.id) == []
 
     for number in range(rounds):
         race(number)
@@ -416,8 +416,8 @@ def _until_killed(uri: str, catalog: int, seed: int, ready: Any) -> None:
     ready.put(os.getpid())
     for number in range(1_000_000):
         path = Identifier([f"s{seed}-{number}", "a", "b", "c"])
-        store.run(lambda c, p=path: namespaces.create(c, catalog, p, by="me", parents=True))
-        store.run(lambda c, p=path: tables.create(c, catalog, p.child("t"), by="me"))
+        store.transact(lambda c, p=path: namespaces.create(c, catalog, p, by="me", parents=True))
+        store.transact(lambda c, p=path: tables.create(c, catalog, p.child("t"), by="me"))
 
 
 def test_a_process_that_is_killed_leaves_whole_chains_only(lake: Lake, uri: str, rounds: int) -> None:

@@ -42,7 +42,7 @@ def test_a_registered_table_lies_where_it_lies(lake: Lake) -> None:
 
 
 def test_a_catalog_without_location_needs_one_for_each_table(lake: Lake) -> None:
-    bare = Lake(lake.store, lake.store.run(lambda c: catalogs.create(c, "m", "bare", by="me")))
+    bare = Lake(lake.store, lake.store.transact(catalogs.create, "m", "bare", by="me"))
     with pytest.raises(InvalidInputError, match="needs a location"):
         bare.do(tables.create, parse("t"), by="me")
     assert bare.do(tables.create, parse("t"), by="me", location="/elsewhere/t").location == "/elsewhere/t"
@@ -151,7 +151,7 @@ def test_the_location_of_a_dropped_table_is_kept_until_its_data_is_gone(lake: La
     for taken in (made.location, f"{made.location}/inside"):
         with pytest.raises(InvalidInputError, match="being removed"):
             lake.do(tables.create, parse("a.t"), by="me", location=taken)
-    lake.store.run(lambda c: locations.done(c, waiting.location))
+    lake.store.transact(locations.done, waiting.location)
     assert lake.store.read(locations.pending) == []
     assert lake.do(tables.create, parse("a.t"), by="me", location=made.location).location == made.location
 
@@ -212,5 +212,5 @@ def test_a_catalog_is_not_put_inside_a_table(lake: Lake) -> None:
     lake.do(tables.create, parse("a.t"), by="me", location="s3://b/x/t")
     for location in ("s3://b/x/t", "s3://b/x/t/u"):
         with pytest.raises(InvalidInputError, match="of a table"):
-            lake.store.run(lambda c, at=location: catalogs.create(c, "m", "other", by="me", location=at))
-    assert lake.store.run(lambda c: catalogs.create(c, "m", "other", by="me", location="s3://b/x")).location
+            lake.store.transact(lambda c, at=location: catalogs.create(c, "m", "other", by="me", location=at))
+    assert lake.store.transact(catalogs.create, "m", "other", by="me", location="s3://b/x").location

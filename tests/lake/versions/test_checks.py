@@ -18,15 +18,15 @@ TEAM = "SELECT id FROM objects WHERE physical = 'team'"
 
 
 def wrong(store: LakeStore) -> list[tuple[str, str]]:
-    return [(finding.kind, finding.where) for finding in store.look(check) if finding.wrong]
+    return [(finding.kind, finding.where) for finding in store.snapshot(check) if finding.wrong]
 
 
 def notes(store: LakeStore) -> list[Finding]:
-    return [finding for finding in store.look(check) if not finding.wrong]
+    return [finding for finding in store.snapshot(check) if not finding.wrong]
 
 
 def test_an_empty_lake_and_a_filled_one_are_sound(store: LakeStore, lake: Lake, flat: Lake) -> None:
-    assert store.look(check) == []
+    assert store.snapshot(check) == []
     fill(lake)
     assert wrong(store) == []
 
@@ -48,9 +48,9 @@ def test_drops_and_renames_leave_nothing(lake: Lake) -> None:
     gone = lake.store.read(locations.pending)
     assert len(gone) == SPACES + 3
     for removal in gone:
-        lake.store.run(lambda connection, location=removal.location: locations.done(connection, location))
+        lake.store.transact(lambda connection, location=removal.location: locations.done(connection, location))
     lake.do(tables.drop, parse("young.first"), by="me")
-    assert [finding.kind for finding in lake.store.look(check)] == ["removal"]
+    assert [finding.kind for finding in lake.store.snapshot(check)] == ["removal"]
 
 
 def test_deleted_versions_are_noted(lake: Lake) -> None:
@@ -61,7 +61,7 @@ def test_deleted_versions_are_noted(lake: Lake) -> None:
             table = lookups.lock(connection, lake.catalog.id, parse("young.first"))
             return versions.remove(connection, table, [(start, end)])
 
-        lake.store.run(work)
+        lake.store.transact(work)
 
     remove(1, 2)
     assert "version gap" not in {finding.kind for finding in notes(lake.store)}
@@ -103,8 +103,8 @@ def test_what_is_broken_is_found(lake: Lake, uri: str, statement: str, kinds: se
 def test_neighbours_do_not_overlap(lake: Lake) -> None:
     for name in ("a", "a-", "a0", "a b"):
         lake.do(tables.create, parse(name), by="me", location=f"/elsewhere/{name}")
-    lake.store.run(lambda c: catalogs.create(c, "m", "other", by="me", location="/warehouse/other"))
-    assert lake.store.look(check) == []
+    lake.store.transact(catalogs.create, "m", "other", by="me", location="/warehouse/other")
+    assert lake.store.snapshot(check) == []
 
 
 def test_the_first_version_of_a_branch_may_be_any(lake: Lake) -> None:
@@ -116,5 +116,5 @@ def test_the_first_version_of_a_branch_may_be_any(lake: Lake) -> None:
             connection, versions.claim(connection, table, VersionClaim(7, "s", "f", branch="b"), by="me")
         )
 
-    lake.store.run(claim)
-    assert lake.store.look(check) == []
+    lake.store.transact(claim)
+    assert lake.store.snapshot(check) == []

@@ -28,11 +28,7 @@ def asked(number: int, who: str = "w", branch: str = "") -> VersionClaim:
 
 
 def take(lake: Lake, table: TableRow, claim: VersionClaim, base: Version | None = None) -> Version | None:
-    return lake.store.single(
-        lambda connection: versions.claim_in_one_statement(
-            connection, lake.catalog.id, table, claim, by="me", base=base
-        )
-    )
+    return lake.store.execute_one(versions.claim_in_one_statement, lake.catalog.id, table, claim, by="me", base=base)
 
 
 def claim(lake: Lake, claim: VersionClaim, *, copied: bool = True) -> Version:
@@ -44,11 +40,11 @@ def claim(lake: Lake, claim: VersionClaim, *, copied: bool = True) -> Version:
             versions.mark_copied(connection, made)
         return made
 
-    return lake.store.run(work)
+    return lake.store.transact(work)
 
 
 def numbers(lake: Lake, table: TableRow, branch: str = "") -> list[int]:
-    found = lake.store.read(lambda connection: versions.page(connection, table, branch=branch))
+    found = lake.store.read(versions.page, table, branch=branch)
     return [version.version for version in found]
 
 
@@ -63,14 +59,14 @@ def table(lake: Lake) -> TableRow:
 
 def test_it_is_what_describing_it_says(lake: Lake, table: TableRow) -> None:
     made = take(lake, table, asked(2))
-    assert made == lake.store.read(lambda connection: versions.describe(connection, table, 2))
+    assert made == lake.store.read(versions.describe, table, 2)
 
 
 def test_the_next_one_waits_for_the_copy(lake: Lake, table: TableRow) -> None:
     made = take(lake, table, asked(2))
     assert made is not None
     assert take(lake, table, asked(3)) is None
-    lake.store.single(lambda connection: versions.mark_copied(connection, made))
+    lake.store.execute_one(versions.mark_copied, made)
     assert take(lake, table, asked(3)) is not None
     assert numbers(lake, table) == [1, 2, 3]
 
@@ -114,12 +110,12 @@ def test_the_same_claim_again_claims_nothing(lake: Lake, table: TableRow) -> Non
 
 def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: TableRow) -> None:
     def record(branch: str, number: int) -> None:
-        lake.store.run(lambda c: orphans.record(c, table.id, branch, number, path="p", kept_path=f"k{branch}{number}"))
+        lake.store.transact(orphans.record, table.id, branch, number, path="p", kept_path=f"k{branch}{number}")
 
     record("side", 1)
     record("", 2)
     assert take(lake, table, asked(2)) is not None
-    lake.store.run(lambda c: versions.mark_copied(c, versions.describe(c, table, 2)))
+    lake.store.transact(lambda c: versions.mark_copied(c, versions.describe(c, table, 2)))
     assert take(lake, table, asked(3)) is None
 
 
@@ -156,7 +152,7 @@ def test_a_table_that_is_not_the_one_meant(
 ) -> None:
     meant = change(lake, table)
     assert take(lake, meant, asked(2)) is None
-    assert lake.store.read(lambda connection: versions.latest(connection, table.id)) in (1, None)
+    assert lake.store.read(versions.latest, table.id) in (1, None)
 
 
 def test_whoever_has_the_table_alone_is_waited_for_and_believed(lake: Lake, table: TableRow) -> None:
@@ -170,7 +166,7 @@ def test_whoever_has_the_table_alone_is_waited_for_and_believed(lake: Lake, tabl
         tables.alter(connection, lake.catalog.id, T, by="me", managed=False)
 
     with ThreadPoolExecutor(1) as pool:
-        leaving = pool.submit(lake.store.run, leave)
+        leaving = pool.submit(lake.store.transact, leave)
         ready.wait()
         assert take(lake, table, asked(2)) is None
         leaving.result()
@@ -187,7 +183,7 @@ def test_one_of_many(lake: Lake, table: TableRow, rounds: int) -> None:
 
         with ThreadPoolExecutor(10) as pool:
             (won,) = (made for made in pool.map(work, range(10)) if made is not None)
-        lake.store.run(lambda connection, won=won: versions.mark_copied(connection, won))  # type: ignore[misc]
+        lake.store.transact(lambda connection, won=won: versions.mark_copied(connection, won))  # type: ignore[misc]
         assert lake.store.read(lambda c, number=number: versions.describe(c, table, number)).staging_path == (  # type: ignore[misc]
             won.staging_path
         )

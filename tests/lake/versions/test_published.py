@@ -65,10 +65,10 @@ def statements(lake: Lake) -> Iterator[list[str]]:
 def test_the_first_mark_is_written_at_once_and_those_that_follow_together(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 31))
     with statements(lake) as found:
-        lake.store.marks.add(made[0])
+        lake.store.published.add(made[0])
         assert unmarked(lake) == list(range(2, 31))
         for version in made[1:]:
-            lake.store.marks.add(version)
+            lake.store.published.add(version)
         give_up = time.monotonic() + WAIT
         while unmarked(lake) and time.monotonic() < give_up:
             time.sleep(0.05)
@@ -79,7 +79,7 @@ def test_the_first_mark_is_written_at_once_and_those_that_follow_together(lake: 
 def test_a_store_that_is_closed_leaves_none(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 11))
     for version in made:
-        lake.store.marks.add(version)
+        lake.store.published.add(version)
     lake.store.close()
     assert unmarked(lake) == []
     lake.store.close()  # with nothing to be told
@@ -87,29 +87,29 @@ def test_a_store_that_is_closed_leaves_none(lake: Lake, table: TableRow) -> None
 
 def test_what_is_known_is_one_row_and_not_its_number(lake: Lake, table: TableRow) -> None:
     (made,) = claimed(lake, 4, branch="side")
-    lake.store.marks.add(made)
-    assert lake.store.marks.known(table.id, "side") == made
-    assert lake.store.marks.known(table.id, "") is None
-    assert lake.store.marks.knows(made)
+    lake.store.published.add(made)
+    assert lake.store.published.known(table.id, "side") == made
+    assert lake.store.published.known(table.id, "") is None
+    assert lake.store.published.knows(made)
     lake.do(lambda c, catalog: versions.remove(c, lookups.lock(c, catalog, T), [(0, None)], branch="side"))
     time.sleep(0.002)  # so that the clock goes on
     (anew,) = claimed(lake, 4, branch="side")
-    assert not lake.store.marks.knows(anew)
-    lake.store.marks.add(made)
+    assert not lake.store.published.knows(anew)
+    lake.store.published.add(made)
     lake.store.close()
     assert unmarked(lake) == [4]
 
 
 def test_what_cannot_be_told_is_forgotten(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, *range(1, 4))
-    lake.store.single(lambda connection: connection.exec_driver_sql("ALTER TABLE versions RENAME TO away"))
+    lake.store.execute_one(lambda connection: connection.exec_driver_sql("ALTER TABLE versions RENAME TO away"))
     for version in made:
-        lake.store.marks.add(version)
+        lake.store.published.add(version)
     lake.store.close()
-    lake.store.single(lambda connection: connection.exec_driver_sql("ALTER TABLE away RENAME TO versions"))
+    lake.store.execute_one(lambda connection: connection.exec_driver_sql("ALTER TABLE away RENAME TO versions"))
     assert unmarked(lake) == [1, 2, 3]
     for version in made:
-        lake.store.marks.add(version)
+        lake.store.published.add(version)
     lake.store.close()
     assert unmarked(lake) == []
 
@@ -119,29 +119,29 @@ def test_the_newest_of_a_branch_is_known(lake: Lake, table: TableRow) -> None:
     time.sleep(0.002)  # so that the clock goes on
     (second,) = claimed(lake, 2)
     for version in (second, first):
-        lake.store.marks.add(version)
-    assert lake.store.marks.known(table.id, "") == second
+        lake.store.published.add(version)
+    assert lake.store.published.known(table.id, "") == second
 
 
 def test_only_so_many_are_known(lake: Lake, table: TableRow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "_KNOWN_AT_MOST", 2)
     made = [*claimed(lake, 1), *claimed(lake, 1, branch="a"), *claimed(lake, 1, branch="b")]
     for version in made:
-        lake.store.marks.add(version)
-    assert [lake.store.marks.knows(version) for version in made] == [False, False, True]
+        lake.store.published.add(version)
+    assert [lake.store.published.knows(version) for version in made] == [False, False, True]
 
 
 def test_they_stay_in_their_process(lake: Lake, table: TableRow) -> None:
     made = claimed(lake, 1, 2, 3)
     for version in made:
-        lake.store.marks.add(version)
-    assert not pickle.loads(pickle.dumps(lake.store)).marks.knows(made[-1])
+        lake.store.published.add(version)
+    assert not pickle.loads(pickle.dumps(lake.store)).published.knows(made[-1])
     child = os.fork()
     if child == 0:
         with suppress(BaseException):
-            known = lake.store.marks.knows(made[-1])
-            lake.store.marks.add(made[-1])
-            os._exit(0 if not known and lake.store.marks.knows(made[-1]) else 1)
+            known = lake.store.published.knows(made[-1])
+            lake.store.published.add(made[-1])
+            os._exit(0 if not known and lake.store.published.knows(made[-1]) else 1)
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     lake.store.close()

@@ -42,7 +42,7 @@ def ask(lake: Lake, *claims: VersionClaim, by: str = "me") -> list[Version]:
 
 
 def numbers(lake: Lake, table: TableRow, **options: object) -> list[int]:
-    found = lake.store.read(lambda connection: versions.page(connection, table, **options))
+    found = lake.store.read(versions.page, table, **options)
     return [version.version for version in found]
 
 
@@ -52,7 +52,7 @@ def test_a_claim_is_kept_with_all_that_was_given(lake: Lake, table: TableRow) ->
     assert (made.table, made.version, made.staging_path, made.final_path) == (table.id, 1, "staging", "final")
     assert (made.size, made.e_tag, made.naming_scheme, made.metadata) == (7, "tag", "V1", {"k": "v"})
     assert (made.copied, made.created_by, made.branch) == (False, "ann", "")
-    assert lake.store.read(lambda c: versions.describe(c, table, 1)) == made
+    assert lake.store.read(versions.describe, table, 1) == made
 
 
 def test_versions_are_claimed_one_after_the_other(lake: Lake, table: TableRow) -> None:
@@ -78,7 +78,7 @@ def test_somebody_elses_claim_is_a_conflict(lake: Lake, table: TableRow) -> None
     ask(lake, claim(1, "ann"))
     with pytest.raises(ConcurrentModificationError, match="claimed by somebody else"):
         ask(lake, claim(1, "bob"))
-    assert lake.store.read(lambda c: versions.describe(c, table, 1)).staging_path.endswith("ann")
+    assert lake.store.read(versions.describe, table, 1).staging_path.endswith("ann")
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**63, 2**64])
@@ -86,7 +86,7 @@ def test_a_number_that_is_no_version_is_refused(lake: Lake, table: TableRow, num
     with pytest.raises(InvalidInputError, match="counted from 1"):
         ask(lake, claim(number))
     with pytest.raises(TableVersionNotFoundError):
-        lake.store.read(lambda c: versions.describe(c, table, number))
+        lake.store.read(versions.describe, table, number)
 
 
 def test_a_table_that_is_not_managed_has_no_claims(lake: Lake, table: TableRow) -> None:
@@ -103,7 +103,7 @@ def test_a_branch_begins_where_it_left_its_parent(lake: Lake, table: TableRow) -
         ask(lake, claim(6, branch="dev"))
     assert numbers(lake, table, branch="dev") == [3, 4]
     assert numbers(lake, table) == [1, 2, 3]
-    assert lake.store.read(lambda c: versions.branches(c, table.id)) == ["", "dev"]
+    assert lake.store.read(versions.branches, table.id) == ["", "dev"]
 
 
 def test_a_branch_without_versions_is_missing(lake: Lake, table: TableRow) -> None:
@@ -122,15 +122,15 @@ def test_versions_are_listed_in_pages_up_and_down(lake: Lake, table: TableRow) -
     assert numbers(lake, table, descending=True, limit=1) == [7]
     assert numbers(lake, table, descending=True, after=3) == [2, 1]
     assert numbers(lake, table, after=2**70) == []
-    assert lake.store.read(lambda c: versions.latest(c, table.id)) == 7
-    assert lake.store.read(lambda c: versions.describe(c, table)).version == 7
+    assert lake.store.read(versions.latest, table.id) == 7
+    assert lake.store.read(versions.describe, table).version == 7
 
 
 def test_a_missing_version_is_told(lake: Lake, table: TableRow) -> None:
     with pytest.raises(TableVersionNotFoundError, match="no version yet"):
-        lake.store.read(lambda c: versions.describe(c, table))
+        lake.store.read(versions.describe, table)
     with pytest.raises(TableVersionNotFoundError, match="no version 9"):
-        lake.store.read(lambda c: versions.describe(c, table, 9))
+        lake.store.read(versions.describe, table, 9)
 
 
 def remove(lake: Lake, *ranges: tuple[int, int | None], branch: str = "") -> list[int]:
@@ -163,42 +163,42 @@ def test_a_removed_version_is_not_claimed_again_below_the_latest(lake: Lake, tab
 
 def test_uncopied_versions_are_known_until_they_are_copied(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in range(1, 4)))
-    assert lake.store.read(lambda c: versions.uncopied(c, table.id)) == made
-    assert lake.store.read(lambda c: versions.uncopied(c, limit=2)) == made[:2]
+    assert lake.store.read(versions.uncopied, table.id) == made
+    assert lake.store.read(versions.uncopied, limit=2) == made[:2]
     for _ in range(2):
-        lake.store.run(lambda c: versions.mark_copied(c, made[1]))
+        lake.store.transact(versions.mark_copied, made[1])
     assert [version.version for version in lake.store.read(versions.uncopied)] == [1, 3]
-    assert lake.store.read(lambda c: versions.describe(c, table, 2)).copied
-    assert lake.store.read(lambda c: versions.uncopied(c, table.id + 1)) == []
+    assert lake.store.read(versions.describe, table, 2).copied
+    assert lake.store.read(versions.uncopied, table.id + 1) == []
 
 
 def test_marks_are_of_one_row_alone(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in (1, 2)), claim(1, branch="side"))
     others = [replace(made[0], staging_path="other"), replace(made[1], created_at=1), replace(made[2], branch="b")]
-    lake.store.run(lambda c: versions.mark_copied(c, *others))
+    lake.store.transact(versions.mark_copied, *others)
     assert lake.store.read(versions.uncopied) == made
-    lake.store.run(lambda c: versions.mark_copied(c, *others, made[2], made[0]))
+    lake.store.transact(versions.mark_copied, *others, made[2], made[0])
     assert lake.store.read(versions.uncopied) == [made[1]]
-    lake.store.run(versions.mark_copied)
+    lake.store.transact(versions.mark_copied)
     assert lake.store.read(versions.uncopied) == [made[1]]
 
 
 def test_only_the_latest_of_a_branch_is_doubtful(lake: Lake, table: TableRow) -> None:
     made = ask(lake, *(claim(number) for number in (1, 2)), *(claim(number, branch="side") for number in (1, 2)))
-    assert lake.store.read(lambda c: versions.doubtful(c, table.id)) == [made[1], made[3]]
-    lake.store.run(lambda c: versions.mark_copied(c, made[1]))
-    assert lake.store.read(lambda c: versions.doubtful(c, table.id)) == [made[3]]
-    assert lake.store.read(lambda c: versions.doubtful(c, table.id + 1)) == []
+    assert lake.store.read(versions.doubtful, table.id) == [made[1], made[3]]
+    lake.store.transact(versions.mark_copied, made[1])
+    assert lake.store.read(versions.doubtful, table.id) == [made[3]]
+    assert lake.store.read(versions.doubtful, table.id + 1) == []
 
 
 def test_a_table_that_becomes_managed_brings_its_versions(lake: Lake, table: TableRow) -> None:
     for _ in range(2):
-        lake.store.run(lambda c: versions.adopt(c, table.id, [claim(4), claim(7)], by="me"))
+        lake.store.transact(versions.adopt, table.id, [claim(4), claim(7)], by="me")
     assert lake.store.read(versions.uncopied) == []
     assert numbers(lake, table) == [4, 7]
     ask(lake, claim(8))
     with pytest.raises(InvalidInputError):
-        lake.store.run(lambda c: versions.adopt(c, table.id, [claim(0)], by="me"))
+        lake.store.transact(versions.adopt, table.id, [claim(0)], by="me")
 
 
 def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: TableRow) -> None:
@@ -210,22 +210,22 @@ def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: TableRow) 
 def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake: Lake, table: TableRow) -> None:
     ask(lake, claim(1))
     for _ in range(2):
-        lake.store.run(lambda c: orphans.record(c, table.id, "", 2, path="_versions/2", kept_path="_strays/2"))
-    (stray,) = lake.store.read(lambda c: orphans.of_table(c, table.id))
+        lake.store.transact(orphans.record, table.id, "", 2, path="_versions/2", kept_path="_strays/2")
+    (stray,) = lake.store.read(orphans.of_table, table.id)
     assert (stray.version, stray.branch, stray.path, stray.kept_path) == (2, "", "_versions/2", "_strays/2")
     lake.do(tables.rename, T, parse("u"), by="me")
     assert numbers(lake, table) == [1]
     lake.do(tables.drop, parse("u"), by="me")
     assert numbers(lake, table) == []
-    assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == []
+    assert lake.store.read(orphans.of_table, table.id) == []
 
 
 def test_an_adopted_stray_is_forgotten(lake: Lake, table: TableRow) -> None:
     for number in (2, 3):
-        lake.store.run(lambda c, n=number: orphans.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
-    first, second = lake.store.read(lambda c: orphans.of_table(c, table.id))
-    lake.store.run(lambda c: orphans.forget(c, first))
-    assert lake.store.read(lambda c: orphans.of_table(c, table.id)) == [second]
+        lake.store.transact(lambda c, n=number: orphans.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
+    first, second = lake.store.read(orphans.of_table, table.id)
+    lake.store.transact(orphans.forget, first)
+    assert lake.store.read(orphans.of_table, table.id) == [second]
 
 
 def batch(lake: Lake, *asked: tuple[str, VersionClaim]) -> list[tuple[int, int]]:

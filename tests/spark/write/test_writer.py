@@ -236,7 +236,7 @@ def test_a_managed_table_has_each_of_many_jobs_versions_claimed(
     assert strays(Path(table.uri)) == set()
     if through == "lake":
         assert isinstance(catalog, LakeCatalog)
-        found = [*catalog._lake.look(checks.check), *storage_check.check(catalog._lake, {}, None)]
+        found = [*catalog._lake.snapshot(checks.check), *storage_check.check(catalog._lake, {}, None)]
         assert [finding for finding in found if finding.wrong] == []
 
 

@@ -50,9 +50,7 @@ class JobQueue:
         assert self.catalog is not None, "a job belongs to a catalog"
         path, catalog = list(table)[len(self.above) :], self.catalog
         kept = {key: value for key, value in request.items() if value is not None}
-        row = self.store.run(
-            lambda connection: jobs.record(connection, kind, self.metalake, catalog, path, kept, by=self.user)
-        )
+        row = self.store.transact(jobs.record, kind, self.metalake, catalog, path, kept, by=self.user)
         return self._job(row)
 
     def find(self, job_id: str) -> Job:
@@ -60,7 +58,7 @@ class JobQueue:
         from lanceway.lake.runs import jobs
 
         known = _ID.fullmatch(job_id) is not None
-        row = self.store.read(lambda connection: jobs.find(connection, job_id)) if known else None
+        row = self.store.read(jobs.find, job_id) if known else None
         return self._job(self._mine(row, job_id))
 
     def cancel(self, job_id: str) -> Job:
@@ -68,7 +66,7 @@ class JobQueue:
         from lanceway.lake.runs import jobs
 
         self.find(job_id)
-        row = self.store.run(lambda connection: jobs.cancel(connection, job_id, by=self.user))
+        row = self.store.transact(jobs.cancel, job_id, by=self.user)
         return self._job(self._mine(row, job_id))
 
     def page(
@@ -87,16 +85,14 @@ class JobQueue:
         before = page_start_id(list_, page_token)
         limit = page_limit(limit)
         rows = self.store.read(
-            lambda connection: jobs.page(
-                connection,
-                self.metalake,
-                catalog=catalog,
-                path=path,
-                state=state,
-                user=self.user if self.own else None,
-                before=before,
-                limit=limit and limit + 1,
-            )
+            jobs.page,
+            self.metalake,
+            catalog=catalog,
+            path=path,
+            state=state,
+            user=self.user if self.own else None,
+            before=before,
+            limit=limit and limit + 1,
         )
         page, token = page_of(rows, limit, list_, lambda row: str(row.id))
         return [self._job(row) for row in page], token

@@ -75,7 +75,7 @@ class OwnLake:
     # -- finding ---------------------------------------------------------------------------------
 
     def names(self, after: str | None, limit: int | None) -> Sequence[str]:
-        return self.store.read(lambda connection: catalogs.names(connection, self.metalake, after=after, limit=limit))
+        return self.store.read(catalogs.names, self.metalake, after=after, limit=limit)
 
     def mount(self, name: str) -> LakeMount:
         return LakeMount(name, self)
@@ -86,7 +86,7 @@ class OwnLake:
 
     def load(self, name: str) -> CatalogRow:
         """Raises NamespaceNotFoundError."""
-        return self.store.read(lambda connection: catalogs.load(connection, self.metalake, name))
+        return self.store.read(catalogs.load, self.metalake, name)
 
     def present(self, names: Sequence[str]) -> list[str]:
         """Those of the names that catalogs in the database have."""
@@ -153,7 +153,7 @@ class OwnLake:
                 properties=kept,
             )
 
-        return self.store.run(made)
+        return self.store.transact(made)
 
     def drop(self, name: str, *, by: str, cascade: bool) -> dict[str, str]:
         """Drop a catalog, and with `cascade` all that is inside; the properties that it had.
@@ -161,10 +161,10 @@ class OwnLake:
         Raises NamespaceNotFoundError, NamespaceNotEmptyError.
         """
         if not cascade:
-            return _properties(self.store.run(lambda connection: catalogs.drop(connection, self.metalake, name)))
+            return _properties(self.store.transact(catalogs.drop, self.metalake, name))
         catalog = self.opened(name)  # its storage options are needed afterwards
         catalog._refuse_shared(ROOT)
-        dropped, gone = self.store.run(lambda connection: catalogs.drop_tree(connection, self.metalake, name, by=by))
+        dropped, gone = self.store.transact(catalogs.drop_tree, self.metalake, name, by=by)
         for location in gone:
             catalog._remove(location)
         return _properties(dropped)

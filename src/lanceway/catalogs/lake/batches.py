@@ -76,7 +76,7 @@ class LakeBatches(LakeVersions):
         }
         places = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
         try:
-            done = self._lake.run(lambda connection: self._apply(connection, steps, names, places))
+            done = self._lake.transact(self._apply, steps, names, places)
             for step, each in zip(steps, done, strict=True):
                 if isinstance(step, DeregisterTableRequest):
                     self._leave(each.table.table.location)

@@ -83,11 +83,9 @@ class LakeClaims(LakeTables):
             return None
         if manifest is None or _is_misnumbered(asked):
             return None
-        base = self._lake.marks.known(row.id, asked.branch)
-        made = self._lake.single(
-            lambda connection: versions.claim_in_one_statement(
-                connection, self._catalog.id, row, asked, by=self._user, base=base
-            )
+        base = self._lake.published.known(row.id, asked.branch)
+        made = self._lake.execute_one(
+            versions.claim_in_one_statement, self._catalog.id, row, asked, by=self._user, base=base
         )
         return None if made is None else ClaimedVersion(table, made, manifest)
 
@@ -118,9 +116,9 @@ class LakeClaims(LakeTables):
 
         for _ in range(_ATTEMPTS):
             with suppress(UnsettledError):
-                return self._lake.run(claimed)
+                return self._lake.transact(claimed)
             table.settle()
-        return self._lake.run(claimed)
+        return self._lake.transact(claimed)
 
     def _claim_version(
         self, connection: Connection, table: Manifests, asked: VersionClaim, *, trusted: bool = False
@@ -156,8 +154,8 @@ class LakeClaims(LakeTables):
         A stray that it followed too far is moved aside. A number that is in doubt is taken by the lake, and the
         writer finds a version that it gets along with, built on what the lake has.
         """
-        latest = self._lake.read(lambda connection: versions.latest(connection, table.row.id, branch)) or 0
-        base = self._lake.read(lambda connection: orphans.base(connection, table.row.id, branch, refused))
+        latest = self._lake.read(versions.latest, table.row.id, branch) or 0
+        base = self._lake.read(orphans.base, table.row.id, branch, refused)
         if refused > latest + 1:
             table.sweep(branch, above=latest)
         elif refused == latest + 1 and base is not None and base.strayed:

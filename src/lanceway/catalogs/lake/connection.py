@@ -153,7 +153,7 @@ class LakeConnection(Catalog):
             if not self._settings["create"]:
                 raise
             root = self._settings["root"] and canonical(self._settings["root"])
-            found = self._lake.run(lambda connection: self._ensure(connection, root))
+            found = self._lake.transact(self._ensure, root)
         self._check(found)
         return found
 

@@ -10,7 +10,7 @@ from lanceway.catalogs.contract.metadata import list_scope
 from lanceway.catalogs.contract.requests import page_of, page_start
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.identifiers import Identifier
-from lanceway.lake.store.fast_reads import Glances
+from lanceway.lake.store.fast_reads import FastReads
 
 # A longer page is worth a thread.
 _LONGEST_PAGE = 200
@@ -30,7 +30,7 @@ class LakeGlances(LakeConnection):
 
         `names` are the identifier, whatever `fields` say of it.
         """
-        glances = self._lake.glances
+        glances = self._lake.fast_reads
         if glances is None or not _is_context(fields.get("context")):
             return None
         if operation == "describe_table":
@@ -41,7 +41,9 @@ class LakeGlances(LakeConnection):
             return self._list_at_once(glances, names, fields)
         return None
 
-    def _describe_at_once(self, glances: Glances, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _describe_at_once(
+        self, glances: FastReads, names: list[str], fields: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
         if not fields.keys() <= _DESCRIBE or any(fields.get(name) not in (None, False) for name in _MORE):
             return None
         if fields.get("vend_credentials") not in (None, True, False):
@@ -56,7 +58,7 @@ class LakeGlances(LakeConnection):
             "managed_versioning": seen.managed,
         }
 
-    def _list_at_once(self, glances: Glances, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _list_at_once(self, glances: FastReads, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
         limit, token = fields.get("limit"), fields.get("page_token")
         if not fields.keys() <= _LIST or fields.get("include_declared") not in (None, True):
             return None
@@ -71,7 +73,7 @@ class LakeGlances(LakeConnection):
         tables, following = page_of(found, limit, scope, str)
         return {"tables": tables, "page_token": following}
 
-    def _seen(self, glances: Glances, names: list[str]) -> Any:
+    def _seen(self, glances: FastReads, names: list[str]) -> Any:
         if not names or not _is_plain(names):
             return None
         return glances.table(self._catalog.id, _physical(names[:-1]), names[-1])

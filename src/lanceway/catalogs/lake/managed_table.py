@@ -98,7 +98,7 @@ class Manifests:
         store = self.table.store()
         manager = managers.find(store)
         if manager is None:
-            from_first = self.lake.read(lambda connection: versions.is_from_first(connection, self.row.id))
+            from_first = self.lake.read(versions.is_from_first, self.row.id)
             manager = managers.take(store, Manager(self.lake.identity, from_first))
         if manager.lake == self.lake.identity:
             if len(self.lake.managing) >= _MANAGING_AT_MOST:
@@ -133,20 +133,20 @@ class Manifests:
         """A version whose manifest is at its final path: it is copied there if that is still to be done."""
         if version.copied:
             return version
-        if not self.lake.marks.knows(version):
+        if not self.lake.published.knows(version):
             if not (self._copied(version, manifest) or self._is_in_place(version)):
                 return version
-            self.lake.marks.add(version)
+            self.lake.published.add(version)
             self.table.store().delete(version.staging_path)
         return replace(version, copied=True)
 
     def settle(self) -> Sequence[Version]:
         """Copy all that is still to be copied, and answer what that was."""
-        found = self.lake.read(lambda connection: versions.uncopied(connection, self.row.id, limit=_COPIED_AT_ONCE))
+        found = self.lake.read(versions.uncopied, self.row.id, limit=_COPIED_AT_ONCE)
         tried = [(version, self._copied(version)) for version in found]
         done = [version for version, copied in tried if copied or self._is_in_place(version)]
         if done:
-            self.lake.run(lambda connection: versions.mark_copied(connection, *done))
+            self.lake.transact(versions.mark_copied, *done)
             self.table.store().delete(*(version.staging_path for version in done))
         return [version for version, copied in tried if copied]
 
@@ -157,7 +157,7 @@ class Manifests:
         """
         store = self.table.store()
         return any(
-            not self.lake.marks.knows(version)
+            not self.lake.published.knows(version)
             and (store.exists(version.staging_path) or not _is_copied(store, version))
             for version in versions.doubtful(connection, self.row.id)
         )
@@ -169,10 +169,10 @@ class Manifests:
 
     def _is_in_place(self, version: Version) -> bool:
         """Whether a manifest that is staged no more lies where it belongs, or did until a clean-up took it."""
-        if self.lake.marks.knows(version) or _is_copied(self.table.store(), version):
+        if self.lake.published.knows(version) or _is_copied(self.table.store(), version):
             return True
         # A version is claimed only when the one before is in its place.
-        latest = self.lake.read(lambda connection: versions.latest(connection, version.table, version.branch))
+        latest = self.lake.read(versions.latest, version.table, version.branch)
         return latest is not None and version.version < latest
 
     def erase(self, gone: Sequence[Version]) -> int:
@@ -188,13 +188,13 @@ class Manifests:
         """Keep what lies where a claimed version's manifest belongs. Raises OvertakenError where that must stay."""
         if not self._may_move():
             self._give_way(version)
-        self.lake.run(lambda connection: self._record(connection, version.branch, {version.final_path: data}))
+        self.lake.transact(self._record, version.branch, {version.final_path: data})
         self.table.store().put(manifests.kept_key(version.final_path, data), data)
 
     def _give_way(self, version: Version) -> NoReturn:
         """Take a claim back whose place is taken. Nothing follows on it, since its manifest is not in its place."""
         one = (version.version, version.version + 1)
-        self.lake.run(
+        self.lake.transact(
             lambda connection: versions.remove(connection, self.locked(connection), [one], branch=version.branch)
         )
         raise OvertakenError(
@@ -220,7 +220,7 @@ class Manifests:
         """
         store = self.table.store()
         found = {file.key for number, file in manifests.all_in(store, branch) if number > above}
-        doubtful = self.lake.read(lambda connection: self._rowless(connection, self.row, branch, found))
+        doubtful = self.lake.read(self._rowless, self.row, branch, found)
         data = {key: content for key in doubtful if (content := store.read(key)) is not None}
         if not data:
             return Swept()
@@ -228,10 +228,10 @@ class Manifests:
             return self._adopted(branch, data.keys())
         # Recorded first, so that a crash forgets none; and looked at again under the lock each time, because
         # what had no row a moment ago may be somebody's version by now.
-        recorded = self.lake.run(lambda connection: self._record_rowless(connection, branch, data))
+        recorded = self.lake.transact(self._record_rowless, branch, data)
         for key in recorded:
             store.put(manifests.kept_key(key, data[key]), data[key])
-        self.lake.run(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
+        self.lake.transact(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
         return Swept()
 
     def agree(self) -> Mapping[str, Swept]:
@@ -269,7 +269,7 @@ class Manifests:
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
 
     def _adopted(self, branch: str, keys: Collection[str]) -> Swept:
-        adopted = self.lake.run(lambda connection: self._adopt_following(connection, branch, keys))
+        adopted = self.lake.transact(self._adopt_following, branch, keys)
         return Swept(adopted, sorted(set(keys) - set(adopted)))
 
     def _adopt_following(self, connection: Connection, branch: str, keys: Collection[str]) -> Sequence[str]:

@@ -61,7 +61,7 @@ class LakeNamespaces(LakeConnection):
                 properties=properties,
             ).identifier
 
-        return self._lake.run(made)
+        return self._lake.transact(made)
 
     def _parsed(self, connection: Connection, path: str | Iterable[str]) -> Identifier:
         if not isinstance(path, str):
@@ -71,27 +71,21 @@ class LakeNamespaces(LakeConnection):
     # -- the contract's questions ----------------------------------------------------------------
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
-        return self._lake.read(lambda connection: namespaces.load(connection, self._catalog.id, namespace)).properties
+        return self._lake.read(namespaces.load, self._catalog.id, namespace).properties
 
     def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        return self._lake.read(
-            lambda connection: namespaces.children(connection, self._catalog.id, namespace, after=after, limit=limit)
-        )
+        return self._lake.read(namespaces.children, self._catalog.id, namespace, after=after, limit=limit)
 
     def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
-        return self._lake.run(
-            lambda connection: namespaces.create(
-                connection, self._catalog.id, namespace, by=self._user, properties=properties
-            )
+        return self._lake.transact(
+            namespaces.create, self._catalog.id, namespace, by=self._user, properties=properties
         ).properties
 
     def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
         if not cascade:
-            return self._lake.run(
-                lambda connection: namespaces.drop(connection, self._catalog.id, namespace)
-            ).properties
+            return self._lake.transact(namespaces.drop, self._catalog.id, namespace).properties
         self._refuse_shared(namespace)
-        properties, gone = self._lake.run(lambda connection: self._drop_tree(connection, namespace))
+        properties, gone = self._lake.transact(self._drop_tree, namespace)
         for location in gone:
             self._remove(location)
         return properties
@@ -117,7 +111,7 @@ class LakeNamespaces(LakeConnection):
 
     def _refuse_shared(self, namespace: Identifier) -> None:
         """Refuse to drop what is in a namespace if at a table's location lies what is not the table's."""
-        found = self._lake.read(lambda connection: subtrees.locations(connection, self._catalog.id, namespace))
+        found = self._lake.read(subtrees.locations, self._catalog.id, namespace)
         for location in found:
             self._refuse_others(f"The namespace {namespace}" if namespace else "The catalog", location)
 
@@ -150,4 +144,4 @@ class LakeNamespaces(LakeConnection):
                 f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "
                 "cause is mended, finish_removals() deletes it."
             ) from error
-        self._lake.run(lambda connection: locations.done(connection, location))
+        self._lake.transact(locations.done, location)

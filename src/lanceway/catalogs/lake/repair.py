@@ -55,7 +55,7 @@ class LakeRepair(LakeBatches):
         adopted = [*self._adopted(found)] if adopt else []
         vanished = self._vanished(found)
         forgotten = self._forget_vanished(found, vanished) if adopt else set()
-        kept = self._lake.read(lambda connection: orphans.of_table(connection, found.row.id))
+        kept = self._lake.read(orphans.of_table, found.row.id)
         gone = {(row.branch, row.version) for row in vanished}
         return [
             *(_difference(UNCOPIED, row, mended=(row.branch, row.version) not in gone) for row in uncopied),
@@ -77,7 +77,7 @@ class LakeRepair(LakeBatches):
     # -- strays ----------------------------------------------------------------------------------
 
     def _adopted(self, table: Manifests) -> Iterator[Difference]:
-        found = self._lake.read(lambda connection: orphans.of_table(connection, table.row.id))
+        found = self._lake.read(orphans.of_table, table.row.id)
         for stray in sorted(found, key=lambda stray: (stray.branch, stray.version, stray.id)):
             made = self._adopted_one(table, stray)
             if made is not None:
@@ -87,7 +87,7 @@ class LakeRepair(LakeBatches):
         claim = _claim(table, stray)
         if claim is None:
             return None
-        return self._lake.run(lambda connection: self._adopt(connection, table, stray, claim))
+        return self._lake.transact(self._adopt, table, stray, claim)
 
     def _adopt(self, connection: Connection, table: Manifests, stray: Stray, claim: VersionClaim) -> Version | None:
         """Make a stray a version, from where it is kept, if it continues the latest."""
@@ -103,11 +103,11 @@ class LakeRepair(LakeBatches):
     # -- vanished --------------------------------------------------------------------------------
 
     def _vanished(self, table: Manifests) -> Sequence[Version]:
-        branches = self._lake.read(lambda connection: versions.branches(connection, table.row.id))
+        branches = self._lake.read(versions.branches, table.row.id)
         return [row for branch in branches for row in self._vanished_from(table, branch)]
 
     def _vanished_from(self, table: Manifests, branch: str) -> Iterator[Version]:
-        rows = self._lake.read(lambda connection: versions.page(connection, table.row, branch=branch))
+        rows = self._lake.read(versions.page, table.row, branch=branch)
         there = {file.key for _, file in manifests.all_in(table.table.store(), branch)}
         return (row for row in rows if row.final_path not in there)
 
@@ -123,7 +123,7 @@ class LakeRepair(LakeBatches):
                 versions.remove(connection, row, [one], branch=version.branch)
             return {(version.branch, version.version) for version in gone}
 
-        return self._lake.run(forgotten)
+        return self._lake.transact(forgotten)
 
     # -- who owns the versions -------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class LakeRepair(LakeBatches):
         name = Identifier.of(table)
         if managed:
             with self._taking_over(self._entry(self._row(name)).location):
-                self._lake.run(lambda connection: self._taken_in(connection, name))
+                self._lake.transact(self._taken_in, name)
         else:
             row = self._settling(name, lambda connection: self._let_out(connection, name))
             self._leave(self._entry(row).location)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def _pages(store: LakeStore) -> Iterator[Sequence[Holder]]:
     page = store.read(inventory.holders)
     while page:
         yield page
-        page = store.read(partial(inventory.holders, after=page[-1].id))
+        page = store.read(inventory.holders, after=page[-1].id)
 
 
 def _table(store: LakeStore, holder: Holder, options: Options) -> Iterator[Finding]:
@@ -59,7 +58,7 @@ def _table(store: LakeStore, holder: Holder, options: Options) -> Iterator[Findi
 def _claimed(store: LakeStore, holder: Holder) -> frozenset[InventoryVersion]:
     from lanceway.lake.versions import inventory
 
-    return store.read(partial(inventory.claimed, table=holder.id))
+    return store.read(inventory.claimed, table=holder.id)
 
 
 def _files(location: str, branch: str, options: Options) -> frozenset[str]:
@@ -123,7 +122,7 @@ def _folders(store: LakeStore, root: str, options: Options) -> Iterator[Finding]
 
     for name in sorted(storage.open_store(root, options).names()):
         location = f"{root}/{name}"
-        if not store.read(partial(inventory.is_known, location=location)):
+        if not store.read(inventory.is_known, location=location):
             yield Finding("folder", location, "It belongs to no table of the lake.", wrong=False)
 
 

@@ -83,7 +83,7 @@ class LakeTables(LakeNamespaces):
     # -- finding ---------------------------------------------------------------------------------
 
     def _row(self, table: Identifier) -> Row:
-        return self._lake.read(lambda connection: lookups.find(connection, self._catalog.id, table))
+        return self._lake.read(lookups.find, self._catalog.id, table)
 
     def _find_table(self, table: Identifier) -> TableEntry:
         return self._entry(self._row(table))
@@ -136,14 +136,14 @@ class LakeTables(LakeNamespaces):
 
     def _leave(self, location: str) -> None:
         """Say in storage that this lake does not manage a table any more, unless another row of it does."""
-        if not self._lake.read(lambda connection: locations.is_managed(connection, location)):
+        if not self._lake.read(locations.is_managed, location):
             with suppress(LanceNamespaceError):  # then it is said until somebody deletes it, as the refusal explains
                 manager.leave(open_store(location, self._options), self._lake.identity)
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         if not entry.managed:
             return super()._is_declared_only(table, entry)
-        return self._lake.read(lambda connection: versions.latest(connection, int(entry.claim or 0))) is None
+        return self._lake.read(versions.latest, int(entry.claim or 0)) is None
 
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
@@ -181,12 +181,12 @@ class LakeTables(LakeNamespaces):
 
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
         place = self._looked_at(table, location)
-        return self._entry(self._lake.run(lambda connection: self._declared(connection, table, place, properties)))
+        return self._entry(self._lake.transact(self._declared, table, place, properties))
 
     def _placed(self, location: str) -> str:
         """A location that somebody chose, in the lake's spelling. Refuses one that a table has in another spelling."""
         placed = locations.placed(location, self._lake.read(locations.roots))
-        self._lake.read(lambda connection: locations.refuse_known(connection, location, placed))
+        self._lake.read(locations.refuse_known, location, placed)
         return placed
 
     def _looked_at(self, table: Identifier, location: str | None, *, staged: bool = False) -> Place | None:
@@ -247,7 +247,7 @@ class LakeTables(LakeNamespaces):
                 locations.record(connection, [entry.location], by=self._user)
             return abandoned
 
-        if self._lake.run(recorded):
+        if self._lake.transact(recorded):
             self._remove(entry.location)
 
     def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
@@ -259,7 +259,7 @@ class LakeTables(LakeNamespaces):
             return True
 
         with suppress(NamespaceNotFoundError, TableNotFoundError):
-            if self._lake.run(withdrawn):
+            if self._lake.transact(withdrawn):
                 self._remove(entry.location)
 
     def _is_filled(self, connection: Connection, row: Row) -> bool:
@@ -290,7 +290,7 @@ class LakeTables(LakeNamespaces):
             return registered(connection)
 
         with self._taking_over(location):
-            row = self._settling(table, replaced) if replace else self._lake.run(registered)
+            row = self._settling(table, replaced) if replace else self._lake.transact(registered)
         for gone in left:
             self._leave(self._entry(gone).location)
         return self._entry(row)
@@ -318,7 +318,7 @@ class LakeTables(LakeNamespaces):
             self._manifests(row).adopt(connection, by=self._user)
 
     def _rename_table(self, table: Identifier, target: Identifier) -> None:
-        self._lake.run(lambda connection: tables.rename(connection, self._catalog.id, table, target, by=self._user))
+        self._lake.transact(tables.rename, self._catalog.id, table, target, by=self._user)
 
     # -- forgetting and dropping -----------------------------------------------------------------
 
@@ -331,7 +331,7 @@ class LakeTables(LakeNamespaces):
         """What `work` answers once storage says the same as the rows; None from it means that it does not yet."""
         for _ in range(_ATTEMPTS):
             self._settle_storage(table)
-            done = self._lake.run(work)
+            done = self._lake.transact(work)
             if done is not None:
                 return done
         raise ConcurrentModificationError(f"The table {table} is being written to all the time. Try again later.")
@@ -355,7 +355,7 @@ class LakeTables(LakeNamespaces):
         if self._is_known_foreign(location):
             raise manager.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
         self._refuse_others(f"The table {table}", location)
-        dropped = self._lake.run(lambda connection: tables.drop(connection, self._catalog.id, table, by=self._user))
+        dropped = self._lake.transact(tables.drop, self._catalog.id, table, by=self._user)
         entry = self._entry(dropped)
         self._remove(entry.location)
         return entry

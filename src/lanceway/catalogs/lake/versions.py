@@ -89,9 +89,7 @@ class LakeVersions(LakeClaims):
         branch = branch_of(request.branch)
         if branch != MAIN:
             self._refuse_deleted(table, branch)
-        row = self._lake.read(
-            lambda connection: versions.describe(connection, table.row, request.version, branch=branch)
-        )
+        row = self._lake.read(versions.describe, table.row, request.version, branch=branch)
         if not table.table.store().exists(table.settled(row).final_path):
             raise TableVersionNotFoundError(
                 f"The manifest of version {row.version} of {table.table.name} is no longer in storage: a clean-up "
@@ -107,12 +105,12 @@ class LakeVersions(LakeClaims):
         if table is None:
             return super().batch_delete_table_versions(request)
         self._refuse_tagged(table, request)
-        gone = self._lake.run(lambda connection: self._forgotten(connection, table, request))
+        gone = self._lake.transact(self._forgotten, table, request)
         return BatchDeleteTableVersionsResponse(deleted_count=table.erase(gone))
 
     def _refuse_tagged(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> None:
         branch = branch_of(request.branch)
-        known = self._lake.read(lambda connection: versions.page(connection, table.row, branch=branch))
+        known = self._lake.read(versions.page, table.row, branch=branch)
         doomed = stored.within((row.version for row in known), stored.ranges(request))
         if doomed:
             stored.refuse_tagged(table.table, request.branch, doomed)
@@ -135,7 +133,7 @@ class LakeVersions(LakeClaims):
         if table is None:
             return super().list_table_branches(request)
         limit, scope = page_limit(request.limit), f"branches\x00{table.row.id}"
-        known = set(self._lake.read(lambda connection: versions.branches(connection, table.row.id)))
+        known = set(self._lake.read(versions.branches, table.row.id))
         found = branches.list_(table.table, page_start(scope, request.page_token))
         claimed = [(name, contents) for name, contents in found.items() if name in known]
         page, token = page_of(claimed, limit, scope, lambda item: item[0])
@@ -150,7 +148,7 @@ class LakeVersions(LakeClaims):
         return answer
 
     def _forget_branch(self, table: Manifests, branch: str) -> None:
-        self._lake.run(
+        self._lake.transact(
             lambda connection: versions.remove(connection, table.locked(connection), [(0, None)], branch=branch)
         )
 
@@ -159,11 +157,11 @@ class LakeVersions(LakeClaims):
 
         Only where the main branch is in its place, so that nothing is forgotten for a storage that is away.
         """
-        row = self._lake.read(lambda connection: versions.describe(connection, table.row, branch=branch))
+        row = self._lake.read(versions.describe, table.row, branch=branch)
         store = table.table.store()
         if any(store.exists(path) for path in (row.final_path, row.staging_path)):
             return
-        main = self._lake.read(lambda connection: versions.describe(connection, table.row))
+        main = self._lake.read(versions.describe, table.row)
         if store.exists(main.final_path):
             self._forget_branch(table, branch)
             raise TableBranchNotFoundError(f"The table {table.table.name} has no branch {branch!r}: it was deleted.")

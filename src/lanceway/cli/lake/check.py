@@ -36,7 +36,7 @@ def check(
     from lanceway.lake.versions import checks
 
     with where.opened() as store:
-        found = list(store.look(checks.check))
+        found = list(store.snapshot(checks.check))
         if storage:
             found += storage_check.check(store, where.storage_options, root)
     ordered = sorted(found, key=lambda finding: not finding.wrong)

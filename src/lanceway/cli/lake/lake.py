@@ -53,7 +53,7 @@ def create(
 
     location, managed = canonical(where.root), versioning == "managed"
     with where.opened(upgrade=True) as store:
-        made = store.run(lambda connection: _create(connection, where, location, not flat, managed))
+        made = store.transact(_create, where, location, not flat, managed)
     facts = {"metalake": where.metalake, "catalog": made.name, **described(made)}
     session.output.done(f"Made the catalog {made.name} in the metalake {where.metalake}, under {made.location}.", facts)
 
@@ -83,19 +83,19 @@ def status(session: Session, uri: Uri = None) -> None:
 
     with where.bare() as store:
         store.refuse_missing()
-        session.output.lake(store.look(summary.summary))
+        session.output.lake(store.snapshot(summary.summary))
 
 
 @command(app, "upgrade")
 def upgrade(session: Session, uri: Uri = None) -> None:
     """Bring a database to the version of this program, in one step; every row is kept."""
     where = place(session, uri=uri)
-    from lanceway.lake.store import upgrades
+    from lanceway.lake.store import database, upgrades
 
     with where.bare() as store:
         store.refuse_missing()
         before = store.read(upgrades.state).version
-        upgrades.prepare(store, where.settings.get("separator"), where.settings.get("policy"), upgrade=True)
+        database.prepare(store, where.settings.get("separator"), where.settings.get("policy"), upgrade=True)
         after = store.read(upgrades.state).version
     said = f"is at version {after} already" if before >= after else f"was upgraded from version {before} to {after}"
     session.output.done(f"The database {said}.", {"from_version": before, "version": after})

@@ -32,8 +32,8 @@ def enable_nested(
     from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
-        found = store.read(lambda connection: catalogs.load(connection, where.metalake, where.catalog))
-        scan = store.run(lambda connection: nesting.enable(connection, found.id, by=where.user, dry_run=dry_run))
+        found = store.read(catalogs.load, where.metalake, where.catalog)
+        scan = store.transact(nesting.enable, found.id, by=where.user, dry_run=dry_run)
     _report(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
 
 
@@ -67,9 +67,7 @@ def set_(
     from lanceway.lake.tree import nesting
 
     with where.opened() as store:
-        scan = store.run(
-            lambda connection: nesting.change_separator(connection, character, policy=policy, dry_run=dry_run)
-        )
+        scan = store.transact(nesting.change_separator, character, policy=policy, dry_run=dry_run)
     _report(session, scan, f"The separator is {character} now.", dry_run)
 
 
@@ -89,10 +87,8 @@ def mend(
     from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
-        found = store.read(lambda connection: catalogs.load(connection, where.metalake, where.catalog))
-        renamed = store.run(
-            lambda connection: nesting.mend(connection, found.id, character, replacement, by=where.user)
-        )
+        found = store.read(catalogs.load, where.metalake, where.catalog)
+        renamed = store.transact(nesting.mend, found.id, character, replacement, by=where.user)
     records = [{"from": list(old), "to": list(new)} for old, new in renamed]
     session.output.records({"from": "from", "to": "to"}, records)
 

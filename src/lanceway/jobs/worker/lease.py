@@ -53,10 +53,8 @@ class JobLease:
         last = self._progress
         progress = None if last is None else {"done": last.done, "total": last.total, "rows": last.rows}
         try:
-            renewed = self._store.run(
-                lambda connection: jobs.renew(
-                    connection, self._job, lifetime=int(self._lifetime * 1000), progress=progress
-                )
+            renewed = self._store.transact(
+                jobs.renew, self._job, lifetime=int(self._lifetime * 1000), progress=progress
             )
         except LanceNamespaceError as error:
             # The database may be back before the lease ends; if it is not, another worker has the job.

@@ -80,7 +80,7 @@ class Worker:
         With `once`, work until there is nothing to do.
         """
         store, count, since = self.places.store, 0, time.monotonic()
-        store.run(lambda connection: jobs.forget(connection, older=_REMEMBERED))
+        store.transact(jobs.forget, older=_REMEMBERED)
         while not self._stopped.is_set():
             job = self._claim()
             if job is not None:
@@ -95,7 +95,7 @@ class Worker:
     def _claim(self) -> JobRow | None:
         holder, lifetime = uuid.uuid4().hex, int(self.lifetime * 1000)
         try:
-            return self.places.store.run(
+            return self.places.store.transact(
                 lambda connection: jobs.claim(connection, self.places.metalake, holder, by=self.name, lifetime=lifetime)
             )
         except _PASSING as error:
@@ -115,7 +115,7 @@ class Worker:
                 self._fail(job, InternalError(f"{type(error).__name__} in the worker; its log says more."))
             else:
                 self._end(job, lease, result)
-        ended = self.places.store.read(lambda connection: jobs.find(connection, job.key))
+        ended = self.places.store.read(jobs.find, job.key)
         if ended is not None:
             self.listen(ended)
 
@@ -170,7 +170,7 @@ class Worker:
 
     def _write(self, change: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         try:
-            self.places.store.run(lambda connection: change(connection, *arguments, **options))
+            self.places.store.transact(change, *arguments, **options)
         except LanceNamespaceError as error:
             # The lease ends by itself, and the job is begun again; what was committed is found then.
             _log.warning("what became of a job could not be written: %s", error)

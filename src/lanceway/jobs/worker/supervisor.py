@@ -83,7 +83,7 @@ class WorkerSupervisor(threading.Thread):
         from lanceway.lake.runs import jobs
 
         try:
-            return store.read(lambda connection: jobs.is_due(connection, METALAKE))
+            return store.read(jobs.is_due, METALAKE)
         except LanceNamespaceError:  # the server itself reports to its clients that its database is away
             return False
 

@@ -45,7 +45,7 @@ def backup(store: LakeStore, file: Path, *, overwrite: bool = False) -> Rows:
     if file.exists() and not overwrite:
         raise InvalidInputError(f"The file {file} is there already. Choose another name, or overwrite it.")
     with replacing(file) as target:
-        return store.look(lambda connection: _write(connection, target))
+        return store.snapshot(_write, target)
 
 
 def restore(store: LakeStore, file: Path, *, folder: Path = MIGRATIONS, target: State = CODE) -> Rows:

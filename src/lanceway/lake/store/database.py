@@ -9,23 +9,27 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from lanceway.errors import ServiceUnavailableError
+from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.lake.store import errors, upgrades
 from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
 from lanceway.lake.store.errors import RetryError
-from lanceway.lake.store.fast_reads import Glances
+from lanceway.lake.store.fast_reads import FastReads
+from lanceway.lake.store.schema import VERSION
 from lanceway.lake.tree import settings
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.published import PublishedFlags
 from lanceway.lake.versions.versions import Version
 
+P = ParamSpec("P")
 Answer = TypeVar("Answer")
+# What is run on a connection, with the arguments that it is handed on.
+Work = Callable[Concatenate[Connection, P], Answer]
 
 PATIENCE = 30.0  # seconds
 _ATTEMPTS = 20
@@ -46,36 +50,42 @@ class LakeStore:
         self._url = read_uri(uri)
         # By process. A child leaves those of its parent alone: to close them would cut the parent's connections.
         self._engines: dict[int, Engine] = {}
-        self._turns: dict[int, threading.Lock] = {}
-        self._marks: dict[int, PublishedFlags] = {}
+        self._write_locks: dict[int, threading.Lock] = {}
+        self._flags: dict[int, PublishedFlags] = {}
         self._identity: str | None = None
         # Tables of which storage says that this lake manages them, by their ids.
         self.managing: set[int] = set()
-        self.glances = Glances.of(self._url)
+        self.fast_reads = FastReads.of(self._url)
 
     @property
     def uri(self) -> str:
         """The database that it is, wherever a process runs. It may hold a password."""
         return self._url.render_as_string(hide_password=False)
 
-    def run(self, work: Callable[[Connection], Answer]) -> Answer:
-        """What `work` answers, done in one transaction: all of it or nothing.
+    def transact(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        """Return what `work(connection, …)` returns, run in one transaction: all of its changes are made, or none.
 
-        It is begun anew where others were in the way, so it must touch nothing but the connection.
+        It starts again from the beginning after a conflict with others, so it must change nothing but the database.
         """
-        return self._patiently(lambda: self._in_transaction(work))
+        return self._with_retries(self._in_transaction, work, *args, **named)
 
-    def read(self, work: Callable[[Connection], Answer]) -> Answer:
-        """What `work`, which only reads, answers. Each of its statements sees the newest state."""
-        return self._patiently(lambda: self._alone(work))
+    def read(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        """Return what `work(connection, …)`, which only reads, returns. Each statement sees the newest state."""
+        return self._with_retries(self._on_connection, work, *args, **named)
 
-    def single(self, work: Callable[[Connection], Answer]) -> Answer:
-        """What `work` answers, which is one statement, and a transaction by itself: it costs one round trip."""
-        return self._patiently(lambda: self._alone(work))
+    def execute_one(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        """Return what `work(connection, …)` returns, which is a single statement and so a transaction by itself.
 
-    def look(self, work: Callable[[Connection], Answer]) -> Answer:
-        """What `work`, which only reads, answers. All of its statements see one state, and nobody waits for it."""
-        return self._patiently(lambda: self._in_snapshot(work))
+        It costs one round trip, where `transact` costs three.
+        """
+        return self._with_retries(self._on_connection, work, *args, **named)
+
+    def snapshot(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        """Return what `work(connection, …)`, which only reads, returns. All of its statements see one state.
+
+        It blocks no other reader or writer.
+        """
+        return self._with_retries(self._in_snapshot, work, *args, **named)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -91,7 +101,7 @@ class LakeStore:
         To be asked for outside of a transaction first: it may have to be made.
         """
         if self._identity is None:
-            self._identity = self.run(settings.identity)
+            self._identity = self.transact(settings.identity)
         return self._identity
 
     def refuse_missing(self) -> None:
@@ -99,42 +109,50 @@ class LakeStore:
         refuse_missing(self._url)
 
     @property
-    def marks(self) -> PublishedFlags:
-        """What this process knows of versions' manifests, and tells the database when there is time."""
-        marks = self._marks.get(os.getpid())
-        return marks or self._marks.setdefault(os.getpid(), PublishedFlags(self._mark))
+    def published(self) -> PublishedFlags:
+        """The versions whose manifests this process knows to be published; their rows are flagged a little later."""
+        flags = self._flags.get(os.getpid())
+        return flags or self._flags.setdefault(os.getpid(), PublishedFlags(self._flag_published))
 
-    def _mark(self, copied: Sequence[Version]) -> None:
-        write = self.single if len(copied) == 1 else self.run
-        write(lambda connection: versions.mark_copied(connection, *copied))
+    def _flag_published(self, copied: Sequence[Version]) -> None:
+        write = self.execute_one if len(copied) == 1 else self.transact
+        write(versions.mark_copied, *copied)
 
     def close(self, wait: float | None = None) -> None:
-        """Give this process's connections back. To tell what there is to be told it takes `wait` seconds at most."""
-        marks = self._marks.pop(os.getpid(), None)
-        if marks is not None:
-            marks.close(wait)
+        """Give this process's connections back. Flags not yet written are written first, for at most `wait` seconds."""
+        flags = self._flags.pop(os.getpid(), None)
+        if flags is not None:
+            flags.close(wait)
         engine = self._engines.pop(os.getpid(), None)
         if engine is not None:
             engine.dispose()
-        if self.glances is not None:
-            self.glances.close()
+        if self.fast_reads is not None:
+            self.fast_reads.close()
 
     def _opened(self) -> Engine:
         engine = self._engines.get(os.getpid())
         # Two threads may both open one; an engine without connections costs nothing, and one of them is kept.
         return engine or self._engines.setdefault(os.getpid(), open_engine(self._url, self._patience))
 
-    def _patiently(self, attempt: Callable[[], Answer]) -> Answer:
+    def _with_retries(
+        self,
+        attempt: Callable[Concatenate[Work[P, Answer], P], Answer],
+        work: Work[P, Answer],
+        /,
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> Answer:
         deadline = time.monotonic() + self._patience
         with self._translated():
             for number in range(_ATTEMPTS - 1):
                 try:
-                    return attempt()
+                    return attempt(work, *args, **named)
                 except (DBAPIError, RetryError) as error:
                     if time.monotonic() > deadline or not _is_worth_another(error):
                         raise
+                # Random and growing, so that writers that conflicted once do not meet again at the same moment.
                 time.sleep(random.uniform(0, min(self._patience / _PAUSES, _FIRST_PAUSE * 2**number)))
-            return attempt()
+            return attempt(work, *args, **named)
 
     @contextmanager
     def _begun(self, words: Mapping[str, str]) -> Iterator[Connection]:
@@ -149,7 +167,7 @@ class LakeStore:
         threads of a process stand in line here, where the next one is woken at once."""
         with ExitStack() as leaving:
             if self._url.get_backend_name() == "sqlite":
-                turn = self._turns.setdefault(os.getpid(), threading.Lock())
+                turn = self._write_locks.setdefault(os.getpid(), threading.Lock())
                 if not turn.acquire(timeout=self._patience):
                     raise ServiceUnavailableError(
                         f"Others have been writing to the lake {shown(self._url)} all the time. Try again later."
@@ -157,11 +175,11 @@ class LakeStore:
                 leaving.callback(turn.release)
             yield leaving.enter_context(self._begun(TO_WRITE))
 
-    def _in_transaction(self, work: Callable[[Connection], Answer]) -> Answer:
+    def _in_transaction(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
         with self._writing() as connection:
-            answer = work(connection)
+            result = work(connection, *args, **named)
             self._commit(connection)
-        return answer
+        return result
 
     def _commit(self, connection: Connection) -> None:
         try:
@@ -174,13 +192,13 @@ class LakeStore:
                 ) from error
             raise
 
-    def _alone(self, work: Callable[[Connection], Answer]) -> Answer:
+    def _on_connection(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
         with self._opened().connect() as connection:
-            return work(connection)
+            return work(connection, *args, **named)
 
-    def _in_snapshot(self, work: Callable[[Connection], Answer]) -> Answer:
+    def _in_snapshot(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
         with self._begun(TO_LOOK) as connection:
-            return work(connection)
+            return work(connection, *args, **named)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -211,9 +229,22 @@ def open_store(uri: str, *, separator: str | None = None, policy: str | None = N
         undo.callback(store.close)
         if not upgrade:
             store.refuse_missing()
-        upgrades.prepare(store, separator, policy, upgrade=upgrade)
+        prepare(store, separator, policy, upgrade=upgrade)
         undo.pop_all()  # it is the caller's to close from here on
     return store
+
+
+def prepare(store: LakeStore, separator: str | None, policy: str | None, *, upgrade: bool) -> None:
+    """Upgrade a database if it is older than the code, and refuse one that does not fit the code or the settings."""
+    version = store.read(upgrades.state).version
+    if version < VERSION:
+        if not upgrade:
+            raise InvalidInputError(
+                f"{store!r} has version {version} and this code needs {VERSION}. Upgrade it: lanceway lake upgrade"
+            )
+        store.transact(upgrades.migrate, separator, policy)
+    upgrades.check(store.read(upgrades.state))
+    upgrades.compare(store.read(settings.separator), separator, policy)
 
 
 def _is_worth_another(error: DBAPIError | RetryError) -> bool:

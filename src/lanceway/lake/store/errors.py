@@ -18,7 +18,7 @@ from lanceway.errors import (
 
 
 class RetryError(ConcurrentModificationError):
-    """Raised by work that met what somebody else had half done: `LakeStore.run` begins it anew."""
+    """Raised by work that met what somebody else had half done: `LakeStore.transact` begins it anew."""
 
 
 Error = type[LanceNamespaceError]

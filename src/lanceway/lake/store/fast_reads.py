@@ -1,4 +1,4 @@
-"""Glances: reads of few rows that wait for nobody, so that an event loop may make them itself.
+"""FastReads: reads of few rows that wait for nobody, so that an event loop may make them itself.
 
 Only SQLite allows them. Its file is read in place, a reader in WAL mode waits for no writer, and what is asked is a
 look-up in an index with a bounded number of rows. A glance has connections of its own that never wait: where anybody
@@ -30,7 +30,7 @@ class FastTableRow(NamedTuple):
     properties: str
 
 
-class Glances:
+class FastReads:
     """One database, for any number of threads and processes."""
 
     def __init__(self, path: str) -> None:
@@ -79,7 +79,7 @@ class Glances:
         return connection
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Glances, (self._path,)
+        return FastReads, (self._path,)
 
 
 def _opened(path: str) -> sqlite3.Connection:

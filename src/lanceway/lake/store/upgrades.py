@@ -1,4 +1,4 @@
-"""Bringing a database to the version of the code, once, whoever comes first.
+"""Bring a database to the version of the code: once, by the first process that opens it.
 
 Versions are compared as numbers. A database that is older than the code is upgraded, under a lock. One
 that is newer says which code can still use it (`oldest_code`): a migration raises that number only where
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
@@ -19,9 +18,6 @@ from lanceway.lake.store.schema import OLDEST_CODE, VERSION, VERSION_TABLE
 from lanceway.lake.tree import settings
 from lanceway.lake.tree.separators import Separator
 
-if TYPE_CHECKING:
-    from lanceway.lake.store.database import LakeStore
-
 MIGRATIONS = Path(__file__).with_name("migrations")
 # Any number will do that no other user of the database takes for a lock of its own.
 _LOCK = 7_526_203_411
@@ -29,7 +25,7 @@ _LOCK = 7_526_203_411
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a database says of itself; version 0 is one without any table of ours."""
+    """The version of a database, 0 without any table of the lake, and the oldest code that can use it."""
 
     version: int
     oldest_code: int = 0
@@ -38,20 +34,8 @@ class State:
 CODE = State(VERSION, OLDEST_CODE)
 
 
-def prepare(store: LakeStore, separator: str | None, policy: str | None, *, upgrade: bool) -> None:
-    """Upgrade a database if need be, and refuse one that this code or these settings do not fit."""
-    found = store.read(state)
-    if found.version < VERSION and not upgrade:
-        raise InvalidInputError(
-            f"{store!r} has version {found.version} and this code needs {VERSION}. Upgrade it: lanceway lake upgrade"
-        )
-    if found.version < VERSION:
-        store.run(lambda connection: migrate(connection, separator, policy))
-    check(store.read(state))
-    _compare(store.read(settings.separator), separator, policy)
-
-
 def state(connection: Connection) -> State:
+    """Return the version of a database."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return State(0)
     number = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
@@ -137,14 +121,14 @@ def _separator(separator: str | None, policy: str | None) -> Separator:
     return Separator(separator or default.character, policy or default.policy)
 
 
-def _compare(kept: Separator, separator: str | None, policy: str | None) -> None:
+def compare(stored: Separator, separator: str | None, policy: str | None) -> None:
     """Refuse a process whose settings differ: it would read other paths out of the same names."""
-    for what, wanted, has in (
-        ("separator", separator, kept.character),
-        ("separator policy", policy, kept.policy),
+    for what, setting, has in (
+        ("separator", separator, stored.character),
+        ("separator policy", policy, stored.policy),
     ):
-        if wanted is not None and wanted != has:
+        if setting is not None and setting != has:
             raise InvalidInputError(
-                f"The lake has the {what} {has!r}, and this process wants {wanted!r}. Leave the setting out, or change "
-                "it for the whole lake."
+                f"The lake has the {what} {has!r}, and this process wants {setting!r}. Leave the setting out, or "
+                "change it for the whole lake."
             )

@@ -1,6 +1,6 @@
 """Whether the rows agree with each other: what the database's constraints hold, and what they cannot.
 
-`check` is to be given one state of the database (`LakeStore.look`). What is wrong was done by somebody who went
+`check` is to be given one state of the database (`LakeStore.snapshot`). What is wrong was done by somebody who went
 round the lake, or by an error in it; what is only noted is work that a crash left, and that the lake finishes.
 """
 

@@ -1,7 +1,7 @@
-"""Marks: that the manifest of a version is in its place, told to the database many at a time.
+"""Published flags: rows learn, many at a time, that the manifests of their versions are at their final paths.
 
-A mark saves others a look at storage, and no more: whoever meets a row without it looks, and goes on. So it may come
-late, and be lost with the process. What a process knows to be in its place it need not read from a row.
+A flag saves others a look at storage, and no more: a process that reads a row without it looks for itself. So a flag
+may be written late, and may be lost with the process. What a process knows to be published it need not read from a row.
 """
 
 from __future__ import annotations
@@ -21,89 +21,89 @@ _KNOWN_AT_MOST = 10_000
 
 
 class PublishedFlags:
-    """Those of one process, for any number of threads. `tell` writes some of them to the database.
+    """The published versions that one process knows, for any number of threads. `flush` writes some to the database.
 
-    The first after a quiet while is told at once. Those that follow soon are collected, and told by a thread that
-    lives no longer than there are any.
+    The first one after a pause of `DELAY` is written at once. Those that follow soon are collected, and written
+    together by a thread that ends when none are left.
     """
 
-    # No lock is waited for in here: a lake is closed wherever Python finds that nobody needs it, even in here.
+    # No lock is waited for in this class: Python may collect, and so close, a lake at any point, even inside of it.
 
-    def __init__(self, tell: Callable[[Sequence[Version]], None]) -> None:
-        self._tell = tell
+    def __init__(self, flush: Callable[[Sequence[Version]], None]) -> None:
+        self._flush = flush
         self._known: dict[tuple[int, str], Version] = {}
-        self._untold: deque[Version] = deque()
-        self._turn = threading.Lock()  # of whoever tells
-        self._told_at = -math.inf
-        self._hurry = threading.Event()
-        self._teller: threading.Thread | None = None
+        self._pending: deque[Version] = deque()
+        self._flushing = threading.Lock()  # held by the one thread that writes
+        self._flushed_at = -math.inf
+        self._flush_now = threading.Event()
+        self._flusher: threading.Thread | None = None
 
     def add(self, version: Version) -> None:
-        """The manifest of a version is in its place: it was put there, or seen there."""
+        """Remember a version whose manifest was put, or seen, at its final path, and have its row flagged."""
         self._remember(version)
-        self._untold.append(version)
-        if not self._takes_turn():
+        self._pending.append(version)
+        if not self._begin_flush():
             return
-        if time.monotonic() - self._told_at >= DELAY:
-            self._tell_all()
-            if not self._takes_turn():
+        if time.monotonic() - self._flushed_at >= DELAY:
+            self._flush_pending()
+            if not self._begin_flush():
                 return
         self._start()
 
     def known(self, table: int, branch: str) -> Version | None:
-        """The newest version of a branch that was added. Its row may have been deleted since."""
+        """Return the newest version of a branch that was added. Its row may have been deleted since."""
         return self._known.get((table, branch))
 
     def knows(self, version: Version) -> bool:
-        """Whether this very version is in its place, and not one that had its number before."""
-        known = self.known(version.table, version.branch)
-        return known is not None and _which(known) == _which(version)
+        """Return whether this very version is known as published, and not an earlier one of the same number."""
+        newest = self.known(version.table, version.branch)
+        return newest is not None and _key(newest) == _key(version)
 
     def close(self, wait: float | None = None) -> None:
-        """Have all of them told, which takes no longer than `wait` seconds if that is given."""
-        self._hurry.set()
-        teller = self._teller
-        if teller is not None and teller is not threading.current_thread():
-            teller.join(wait)
+        """Have all pending flags written, within `wait` seconds if that is given."""
+        self._flush_now.set()
+        flusher = self._flusher
+        if flusher is not None and flusher is not threading.current_thread():
+            flusher.join(wait)
 
     def _remember(self, version: Version) -> None:
-        known = self.known(version.table, version.branch)
-        if known is None or known.created_at <= version.created_at:
+        newest = self.known(version.table, version.branch)
+        if newest is None or newest.created_at <= version.created_at:
             if len(self._known) >= _KNOWN_AT_MOST:
                 self._known.clear()
             self._known[version.table, version.branch] = version
 
-    def _takes_turn(self) -> bool:
-        # Asked again by whoever has given it back: so nothing is left that came while another had it.
-        return bool(self._untold) and self._turn.acquire(blocking=False)
+    def _begin_flush(self) -> bool:
+        # Each thread asks again after it has released the lock: so nothing added while it was held is left behind.
+        return bool(self._pending) and self._flushing.acquire(blocking=False)
 
     def _start(self) -> None:
-        self._hurry.clear()
-        teller = threading.Thread(target=self._tell_until_none_are_left, name="lanceway-marks", daemon=True)
+        self._flush_now.clear()
+        flusher = threading.Thread(target=self._flush_until_empty, name="lanceway-published", daemon=True)
         try:
-            teller.start()
+            flusher.start()
         except RuntimeError:  # there are too many threads
-            self._tell_all()
+            self._flush_pending()
         else:
-            self._teller = teller
+            self._flusher = flusher
 
-    def _tell_until_none_are_left(self) -> None:
+    def _flush_until_empty(self) -> None:
         while True:
-            self._hurry.wait(DELAY)
-            self._tell_all()
-            if not self._takes_turn():
+            self._flush_now.wait(DELAY)
+            self._flush_pending()
+            if not self._begin_flush():
                 return
 
-    def _tell_all(self) -> None:
-        """Tell what there is, and give the turn back."""
-        some = [self._untold.popleft() for _ in range(len(self._untold))]
+    def _flush_pending(self) -> None:
+        """Write what is pending, and release the lock that `_begin_flush` took."""
+        batch = [self._pending.popleft() for _ in range(len(self._pending))]
         try:
-            with suppress(LanceNamespaceError):  # then whoever meets them looks
-                self._tell(some)
+            with suppress(LanceNamespaceError):  # the flags are lost: readers of these rows look at storage
+                self._flush(batch)
         finally:
-            self._told_at = time.monotonic()
-            self._turn.release()
+            self._flushed_at = time.monotonic()
+            self._flushing.release()
 
 
-def _which(version: Version) -> tuple[int, str, int]:
+def _key(version: Version) -> tuple[int, str, int]:
     return version.version, version.staging_path, version.created_at

@@ -41,23 +41,23 @@ class StoredLedger:
         self.store.close()
 
     def find(self, name: str) -> PipelineRow | None:
-        return self.store.read(lambda connection: leases.find(connection, name))
+        return self.store.read(leases.find, name)
 
     def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
         lifetime = int(seconds * 1000)
-        self.store.run(lambda connection: recorder.take(connection, name, key, by=by, lifetime=lifetime, ended=ended))
+        self.store.transact(recorder.take, name, key, by=by, lifetime=lifetime, ended=ended)
 
     def renew(self, name: str, key: str, *, seconds: float) -> bool:
         lifetime = int(seconds * 1000)
-        return self.store.run(
+        return self.store.transact(
             lambda connection: leases.renew(connection, _row(connection, name), key, lifetime=lifetime)
         )
 
     def release(self, name: str, key: str) -> None:
-        self.store.run(lambda connection: leases.release(connection, _row(connection, name), key))
+        self.store.transact(lambda connection: leases.release(connection, _row(connection, name), key))
 
     def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
-        found = self.store.run(lambda connection: recorder.record(connection, name, lease, run, told, by=by))
+        found = self.store.transact(recorder.record, name, lease, run, told, by=by)
         return cast("Answer", found)
 
     def had(self, run: Run) -> Had:
@@ -78,7 +78,7 @@ class StoredLedger:
         )
 
     def newest(self, name: str) -> Run | None:
-        return next(iter(self.store.look(lambda connection: listing.page(connection, pipeline=name, limit=1))), None)
+        return next(iter(self.store.snapshot(listing.page, pipeline=name, limit=1)), None)
 
     def report(self, run: str) -> RunReport:
         def ask(connection: Connection) -> RunReport:
@@ -87,15 +87,15 @@ class StoredLedger:
                 raise InvalidInputError(f"There is no run {run}.")
             return reports.of(connection, found)
 
-        return self.store.look(ask)
+        return self.store.snapshot(ask)
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
-        return self.store.look(
+        return self.store.snapshot(
             lambda connection: listing.summaries(connection, listing.page(connection, pipeline=name, limit=limit))
         )
 
     def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[LineageEdge]:
-        return self.store.look(lambda connection: lineage.around(connection, places, depth=depth, every=every))
+        return self.store.snapshot(lineage.around, places, depth=depth, every=every)
 
 
 def _row(connection: Connection, name: str) -> int:

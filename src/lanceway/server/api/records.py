@@ -75,7 +75,7 @@ async def take_lease(call: Call, body: NewLease) -> Lease:
         ended=body.ended,
         user=call.owner,
     )
-    await call.run(call.store.run, take)
+    await call.run(call.store.transact, take)
     return Lease(held=True)
 
 
@@ -88,7 +88,7 @@ async def renew_lease(call: Call, body: HeldLease) -> Lease:
         lifetime = int(body.seconds * 1000)
         return pipeline is not None and leases.renew(connection, pipeline.id, body.key, lifetime=lifetime)
 
-    return Lease(await call.run(call.store.run, renew))
+    return Lease(await call.run(call.store.transact, renew))
 
 
 @endpoint("POST", "/leases/release", Lease)
@@ -100,7 +100,7 @@ async def release_lease(call: Call, body: HeldLease) -> Lease:
         if pipeline is not None:
             leases.release(connection, pipeline.id, body.key)
 
-    await call.run(call.store.run, release)
+    await call.run(call.store.transact, release)
     return Lease(held=False)
 
 
@@ -113,7 +113,7 @@ async def record_run(call: Call, key: RunKey, body: NewRecord) -> Recorded:
     def record(connection: Connection) -> Recorded:
         return recorder.record(connection, body.pipeline, body.lease, run, body.record, by=call.principal.name)
 
-    return await call.run(call.store.run, record)
+    return await call.run(call.store.transact, record)
 
 
 def _checked(key: str) -> str:

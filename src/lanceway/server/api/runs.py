@@ -81,7 +81,7 @@ async def list_pipelines(call: Call, query: PageQuery) -> object:
     list_ = f"pipelines\0{call.owner or ''}"
     after = page_start(list_, query.page_token)
     list_page = partial(listing.pipelines_after, name=after, user=call.owner, limit=query.size + 1)
-    items, token = page_of(await call.run(call.store.look, list_page), query.size, list_, lambda item: item.name)
+    items, token = page_of(await call.run(call.store.snapshot, list_page), query.size, list_, lambda item: item.name)
     return {"pipelines": items, "page_token": token}
 
 
@@ -97,7 +97,7 @@ async def get_pipeline(call: Call, name: PathPart) -> PipelineHolder:
             recorder.require_own(connection, row, call.owner)
         return PipelineHolder(row.name, row.held_by, row.held_since, row.process)
 
-    return await call.run(call.store.look, find)
+    return await call.run(call.store.snapshot, find)
 
 
 # -- runs ----------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ async def list_runs(call: Call, query: RunQuery) -> object:
         items, token = page_of(rows, query.size, list_, lambda run: str(run.id))
         return listing.summaries(connection, items), token
 
-    items, token = await call.run(call.store.look, list_page)
+    items, token = await call.run(call.store.snapshot, list_page)
     return {"runs": items, "page_token": token}
 
 
@@ -226,7 +226,7 @@ async def _look(call: Call, key: str, read: Callable[[Connection, Run], Result])
             raise RunNotFoundError(f"There is no run {key[:40]}{' of yours' if call.owner else ''}.")
         return read(connection, run)
 
-    return await call.run(call.store.look, find)
+    return await call.run(call.store.snapshot, find)
 
 
 def _is_uuid(text: str) -> bool:
@@ -287,7 +287,7 @@ async def get_lineage(call: Call, query: LineageQuery) -> Lineage | Response:
             around(upstream=False) if query.direction != "upstream" else [],
         )
 
-    edges: Lineage = await call.run(call.store.look, find)
+    edges: Lineage = await call.run(call.store.snapshot, find)
     accepted: Mapping[str, str] = call.request.headers
     if query.format == "json" or (query.format is None and SVG not in accepted.get("accept", "")):
         return edges
