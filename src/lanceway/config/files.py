@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import tomllib
@@ -185,3 +186,11 @@ def spark_buffer() -> int:
 def hide_spark_traceback() -> None:
     """Let the worker of Spark that this process is tell its error without a traceback. PySpark looks for it."""
     os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+
+
+def login() -> str:
+    """Return the name of the user who runs this process."""
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a process without an account
+        return "anonymous"

@@ -14,8 +14,8 @@ from lanceway.lake.store.schema import (
     catalogs,
     metalakes,
     objects,
+    orphan_manifests,
     removals,
-    strays,
     versions,
 )
 from lanceway.lake.tree import settings
@@ -40,7 +40,7 @@ def summary(connection: Connection) -> dict[str, Any]:
         "managed_tables": _count(connection, objects, objects.c.managed),
         "versions": _count(connection, versions),
         "uncopied_versions": _count(connection, versions, ~versions.c.copied),
-        "strays": _count(connection, strays),
+        "strays": _count(connection, orphan_manifests),
         "removals": _count(connection, removals),
     }
 

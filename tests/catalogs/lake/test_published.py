@@ -11,6 +11,7 @@ from sqlalchemy import event
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import checks, published, versions
@@ -44,7 +45,7 @@ def other(lake: LakeCatalog) -> Iterator[LakeCatalog]:
 
 
 def unmarked(lake: LakeCatalog) -> list[int]:
-    row = lake._row(Identifier(T))
+    row = lake._tables.row(Identifier(T))
     return [version.version for version in lake._lake.read(versions.uncopied, row.id)]
 
 
@@ -96,15 +97,17 @@ def test_what_is_not_marked_need_not_be_reconciled(lake: LakeCatalog, other: Lak
 
 
 @pytest.mark.parametrize("way", ["deregister", "leave", "batch"])
-def test_a_table_is_let_go_while_others_write_to_it(lake: LakeCatalog, other: LakeCatalog, way: str) -> None:
+def test_a_table_is_let_go_while_others_write_to_it(
+    lake: LakeCatalog, other: LakeCatalog, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Others commit between each look and the next one: their marks are never there, but their copies are."""
-    place, look = storage(lake, T), lake._settle_storage
+    place, look = storage(lake, T), LakeTables.reconcile_storage
 
-    def look_and_be_too_late(table: Identifier) -> None:
-        look(table)
+    def look_and_be_too_late(tables: LakeTables, table: Identifier) -> None:
+        look(tables, table)
         commit(other, numbers(other, T)[-1] + 1)
 
-    lake._settle_storage = look_and_be_too_late  # type: ignore[method-assign]
+    monkeypatch.setattr(LakeTables, "reconcile_storage", look_and_be_too_late)
     if way == "deregister":
         lake.deregister_table({"id": T})
     elif way == "leave":

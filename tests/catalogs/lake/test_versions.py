@@ -184,7 +184,7 @@ def test_a_table_that_another_left_to_storage_is_committed_to_there(lake: LakeCa
     change_by_another(lake, "leave", table)
     claim(lake, table, 4, stage(lake, table, 4))
     assert sorted(lance.dataset(location(lake, table)).to_table()["id"].to_pylist()) == [1, 2, 3, 4]
-    row = lake._row(Identifier(table))
+    row = lake._tables.row(Identifier(table))
     assert lake._lake.read(versions.latest, row.id) is None
 
 
@@ -263,7 +263,7 @@ def test_a_claim_that_crashed_over_a_stray_wins(lake: LakeCatalog, table: Id) ->
 
 def kept(lake: LakeCatalog, table: Id) -> list[int]:
     """The versions of the strays that are recorded; each lies where the record says."""
-    row = lake._row(Identifier(table))
+    row = lake._tables.row(Identifier(table))
     found = lake._lake.read(orphans.of_table, row.id)
     assert all(storage(lake, table).exists(stray.kept_path) for stray in found)
     return [stray.version for stray in found]

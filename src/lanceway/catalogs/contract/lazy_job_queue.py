@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import BACKGROUND, Catalog
 from lanceway.catalogs.wrappers.subtree import Subtree
-from lanceway.config import FILE_NAME, is_secret
+from lanceway.config import FILE_NAME, is_secret, login
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ class LazyJobQueue:
         from lanceway.catalogs.contract.job_queue import JobQueue
 
         try:
-            from lanceway.catalogs.lake.connection import login
             from lanceway.lake.store.database import open_store
         except ImportError as error:
             raise UnsupportedOperationError(

@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.federated.mounts import TYPE, Mount
 from lanceway.catalogs.lake.catalog import VERSIONING, LakeCatalog
-from lanceway.catalogs.lake.connection import MANAGED, STORAGE, login
+from lanceway.catalogs.lake.connection import MANAGED, STORAGE
+from lanceway.config import login
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import ROOT
 from lanceway.lake.store.database import LakeStore
@@ -163,10 +164,10 @@ class OwnLake:
         if not cascade:
             return _properties(self.store.transact(catalogs.drop, self.metalake, name))
         catalog = self.opened(name)  # its storage options are needed afterwards
-        catalog._refuse_shared(ROOT)
+        catalog._removals.refuse_shared(ROOT)
         dropped, gone = self.store.transact(catalogs.drop_tree, self.metalake, name, by=by)
         for location in gone:
-            catalog._remove(location)
+            catalog._removals.remove(location)
         return _properties(dropped)
 
     def close(self) -> None:

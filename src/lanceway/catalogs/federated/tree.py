@@ -199,7 +199,7 @@ class FederatedTree(Forwarder):
         if not names or self._lake is None or names[0] in self._configured:
             return None
         catalog = self._lake.at_hand(names[0])
-        return None if catalog is None else catalog.glance(operation, names[1:], fields)
+        return None if catalog is None else catalog.try_fast(operation, names[1:], fields)
 
     # -- identity --------------------------------------------------------------------------------
 

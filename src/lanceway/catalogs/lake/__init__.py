@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from lanceway.lazy import front
 
 if TYPE_CHECKING:
+    from lanceway.catalogs.lake.catalog import Difference as Difference
     from lanceway.catalogs.lake.catalog import LakeCatalog as LakeCatalog
-    from lanceway.catalogs.lake.repair import Difference as Difference
 
 __all__, __getattr__ = front(
-    __name__,
-    {
-        "Difference": "lanceway.catalogs.lake.repair",
-        "LakeCatalog": "lanceway.catalogs.lake.catalog",
-    },
+    __name__, {"Difference": "lanceway.catalogs.lake.catalog", "LakeCatalog": "lanceway.catalogs.lake.catalog"}
 )

@@ -25,137 +25,144 @@ from lance_namespace_urllib3_client.models.commit_table_result import CommitTabl
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.catalogs.contract.requests import accept, table_id
-from lanceway.catalogs.lake.claims import ClaimedVersion, asked_for, branch_of
+from lanceway.catalogs.contract.requests import table_id
+from lanceway.catalogs.lake.claims import ClaimedVersion, LakeClaims, branch_of, requested_claim
+from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests
-from lanceway.catalogs.lake.tables import Place
+from lanceway.catalogs.lake.removals import Removals
+from lanceway.catalogs.lake.tables import LakeTables, Place
 from lanceway.catalogs.lake.versions import LakeVersions
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
-    InvalidTableStateError,
     NamespaceNotFoundError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups
-from lanceway.lake.tree.lookups import TableRow as Row
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions.versions import Version
 
 Step = DeclareTableRequest | CreateTableVersionRequest | BatchDeleteTableVersionsRequest | DeregisterTableRequest
 
 
+# Why a batch takes no table that keeps its versions in storage.
+_NOT_IN_STORAGE = ", where no other table's change can be part of its commit. Make it managed first."
+
+
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _StepResult:
     """What a step did in the transaction, to be made true in storage afterwards."""
 
     table: Manifests
     versions: Sequence[Version] = ()
 
 
-class LakeBatches(LakeVersions):
-    """The operations that nothing but one database can offer."""
+@dataclass(frozen=True, slots=True)
+class LakeBatches:
+    """Changes to several tables in one transaction, which nothing but one database can offer."""
 
-    def batch_create_table_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
-        request = accept(BatchCreateTableVersionsRequest, request)
+    lake: LakeConnection
+    tables: LakeTables
+    claims: LakeClaims
+    versions: LakeVersions
+
+    def create_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
         steps = [CreateTableVersionRequest(**entry.model_dump()) for entry in request.entries]
-        done = self._commit(steps, "batch_create_table_versions")
-        return BatchCreateTableVersionsResponse(versions=[_created(each) for each in done])
+        results = self._commit(steps, "batch_create_table_versions")
+        return BatchCreateTableVersionsResponse(versions=[_created(result) for result in results])
 
-    def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
-        request = accept(BatchCommitTablesRequest, request)
+    def commit(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
         steps = [_step(operation) for operation in request.operations]
-        done = self._commit(steps, "batch_commit_tables")
-        results = [self._result(step, each) for step, each in zip(steps, done, strict=True)]
-        return BatchCommitTablesResponse(results=results)
+        results = self._commit(steps, "batch_commit_tables")
+        answers = [self._answer(step, result) for step, result in zip(steps, results, strict=True)]
+        return BatchCommitTablesResponse(results=answers)
 
-    def _commit(self, steps: Sequence[Step], operation: str) -> Sequence[_Done]:
+    def _commit(self, steps: Sequence[Step], operation: str) -> Sequence[_StepResult]:
         names = [table_id(step.id, operation) for step in steps]
         written = {
             table for step, table in zip(steps, names, strict=True) if isinstance(step, CreateTableVersionRequest)
         }
         places = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
         try:
-            done = self._lake.transact(self._apply, steps, names, places)
-            for step, each in zip(steps, done, strict=True):
-                if isinstance(step, DeregisterTableRequest):
-                    self._leave(each.table.table.location)
-            return done
+            results = self.lake.store.transact(self._apply_all, steps, names, places)
         except ConcurrentModificationError:
-            self._make_way_for(steps)
+            self._unblock_writers(steps)
             raise
+        for step, result in zip(steps, results, strict=True):
+            if isinstance(step, DeregisterTableRequest):
+                Removals(self.lake).unmark(result.table.table.location)
+        return results
 
-    def _apply(
+    # -- before the transaction ------------------------------------------------------------------
+
+    def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> Place | None:
+        """Do what needs storage, for which a transaction should not wait; return what is where a table is declared."""
+        if isinstance(step, DeclareTableRequest):
+            return self.tables.look_at(table, step.location, staged=table in written)
+        if isinstance(step, DeregisterTableRequest):
+            self.tables.reconcile_storage(table)
+        elif isinstance(step, BatchDeleteTableVersionsRequest):
+            managed = self._managed(self.tables.row(table))
+            managed.require_manager()
+            self.versions.refuse_tagged(managed, step)
+        elif isinstance(step, CreateTableVersionRequest):
+            self._publish_pending(table)
+        return None
+
+    def _publish_pending(self, table: Identifier) -> None:
+        with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
+            row = self.tables.row(table)
+            if row.managed:
+                managed = self.lake.manifests(row)
+                managed.require_manager()
+                managed.publish_pending()
+
+    def _managed(self, row: TableRow) -> Manifests:
+        return self.tables.require_managed(row, _NOT_IN_STORAGE)
+
+    # -- in the transaction ----------------------------------------------------------------------
+
+    def _apply_all(
         self,
         connection: Connection,
         steps: Sequence[Step],
         names: Sequence[Identifier],
         places: Sequence[Place | None],
-    ) -> Sequence[_Done]:
+    ) -> Sequence[_StepResult]:
         self._lock(connection, names)
-        return [self._carry_out(connection, *each) for each in zip(steps, names, places, strict=True)]
+        return [self._apply(connection, *each) for each in zip(steps, names, places, strict=True)]
 
     def _lock(self, connection: Connection, names: Sequence[Identifier]) -> None:
-        """Lock the tables that there are: everybody in the same order, so that two batches never wait in a circle."""
-        found: dict[int, Row] = {}
+        """Lock the tables that exist, in the order of their ids, so that two batches never wait for each other."""
+        rows: dict[int, TableRow] = {}
         for table in names:
             with suppress(NamespaceNotFoundError, TableNotFoundError):
-                row = lookups.find(connection, self._catalog.id, table)
-                found[row.id] = row
-        for _, row in sorted(found.items()):
+                row = lookups.find(connection, self.lake.catalog.id, table)
+                rows[row.id] = row
+        for _, row in sorted(rows.items()):
             with suppress(NamespaceNotFoundError, TableNotFoundError):  # dropped since; the step that needs it says so
-                lookups.lock(connection, self._catalog.id, row.identifier)
+                lookups.lock(connection, self.lake.catalog.id, row.identifier)
 
-    # -- before the transaction ------------------------------------------------------------------
-
-    def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> Place | None:
-        """What needs storage, which a transaction should not wait for: of a declaration, where it is to lie."""
+    def _apply(self, connection: Connection, step: Step, table: Identifier, place: Place | None) -> _StepResult:
         if isinstance(step, DeclareTableRequest):
-            return self._looked_at(table, step.location, staged=table in written)
+            row = self.tables.declare_row(connection, table, place, step.properties or {})
+            return _StepResult(self.lake.manifests(row))
+        manifests = self.lake.manifests(lookups.lock(connection, self.lake.catalog.id, table))
         if isinstance(step, DeregisterTableRequest):
-            self._settle_storage(table)
-        elif isinstance(step, BatchDeleteTableVersionsRequest):
-            found = self._in_the_lake(self._row(table))
-            found.require_manager()
-            self._refuse_tagged(found, step)
-        elif isinstance(step, CreateTableVersionRequest):
-            self._settle_claims(table)
-        return None
-
-    def _settle_claims(self, table: Identifier) -> None:
-        with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
-            row = self._row(table)
-            if row.managed:
-                self._manifests(row).require_manager()
-                self._manifests(row).settle()
-
-    def _in_the_lake(self, row: Row) -> Manifests:
-        if not row.managed:
-            raise InvalidTableStateError(
-                f"The table {row.identifier} keeps its versions in storage alone, where no other table's change can "
-                "be part of its commit. Make it managed first."
-            )
-        return self._manifests(row)
-
-    # -- in the transaction ----------------------------------------------------------------------
-
-    def _carry_out(self, connection: Connection, step: Step, table: Identifier, place: Place | None) -> _Done:
-        if isinstance(step, DeclareTableRequest):
-            return _Done(self._manifests(self._declared(connection, table, place, step.properties or {})))
-        found = self._manifests(lookups.lock(connection, self._catalog.id, table))
-        if isinstance(step, DeregisterTableRequest):
-            if self._let_go(connection, table) is None:
+            if self.tables.release(connection, table) is None:
                 raise ConcurrentModificationError(f"The table {table} is being written to. Try again.")
-            return _Done(found)
-        self._in_the_lake(found.row)
+            return _StepResult(manifests)
+        self._managed(manifests.row)
         if isinstance(step, BatchDeleteTableVersionsRequest):
-            return _Done(found, self._forgotten(connection, found, step))
-        return _Done(found, [self._claim_version(connection, found, asked_for(found, step)[0])])
+            return _StepResult(manifests, self.versions.delete_rows(connection, manifests, step))
+        claim, _ = requested_claim(manifests, step)
+        return _StepResult(manifests, [self.claims.claim_row(connection, manifests, claim)])
 
     # -- after the transaction -------------------------------------------------------------------
 
-    def _result(self, step: Step, done: _Done) -> CommitTableResult:
-        entry, id_ = self._entry(done.table.row), list(done.table.row.identifier)
+    def _answer(self, step: Step, result: _StepResult) -> CommitTableResult:
+        entry, id_ = self.lake.entry(result.table.row), list(result.table.row.identifier)
         if isinstance(step, DeclareTableRequest):
             declared = DeclareTableResponse(
                 location=entry.location,
@@ -165,29 +172,28 @@ class LakeBatches(LakeVersions):
             )
             return CommitTableResult(declare_table=declared)
         if isinstance(step, DeregisterTableRequest):
-            forgotten = DeregisterTableResponse(
-                id=id_, location=entry.location, properties=dict(entry.properties or {})
-            )
-            return CommitTableResult(deregister_table=forgotten)
+            properties = dict(entry.properties or {})
+            deregistered = DeregisterTableResponse(id=id_, location=entry.location, properties=properties)
+            return CommitTableResult(deregister_table=deregistered)
         if isinstance(step, BatchDeleteTableVersionsRequest):
-            deleted = BatchDeleteTableVersionsResponse(deleted_count=done.table.erase(done.versions))
+            deleted = BatchDeleteTableVersionsResponse(deleted_count=result.table.delete(result.versions))
             return CommitTableResult(delete_table_versions=deleted)
-        return CommitTableResult(create_table_version=CreateTableVersionResponse(version=_created(done)))
+        return CommitTableResult(create_table_version=CreateTableVersionResponse(version=_created(result)))
 
-    def _make_way_for(self, steps: Sequence[Step]) -> None:
+    def _unblock_writers(self, steps: Sequence[Step]) -> None:
         for step in steps:
             if isinstance(step, CreateTableVersionRequest):
                 with suppress(NamespaceNotFoundError, TableNotFoundError):  # it would have been declared with the rest
-                    table = self._in_the_lake(self._row(Identifier(step.id or ())))
-                    self._make_way(table, branch_of(step.branch), step.version)
+                    table = self._managed(self.tables.row(Identifier(step.id or ())))
+                    self.claims.unblock_writer(table, branch_of(step.branch), step.version)
 
 
-def _created(done: _Done) -> TableVersion:
-    return ClaimedVersion(done.table, done.versions[0]).published()
+def _created(result: _StepResult) -> TableVersion:
+    return ClaimedVersion(result.table, result.versions[0]).publish()
 
 
 def _step(operation: CommitTableOperation) -> Step:
-    given: list[Step] = [
+    steps: list[Step] = [
         step
         for step in (
             operation.declare_table,
@@ -197,9 +203,9 @@ def _step(operation: CommitTableOperation) -> Step:
         )
         if step is not None
     ]
-    if len(given) != 1:
+    if len(steps) != 1:
         raise InvalidInputError(
             "batch_commit_tables: each operation must be exactly one of declare_table, create_table_version, "
-            f"delete_table_versions and deregister_table, but one has {len(given)} of them."
+            f"delete_table_versions and deregister_table, but one has {len(steps)} of them."
         )
-    return given[0]
+    return steps[0]

@@ -2,27 +2,366 @@
 
 It answers the contract from the rows of a database, SQLite or PostgreSQL (`lanceway.lake`), and keeps data in a
 warehouse on any storage. By default it owns the versions of its tables: a version is claimed in the database, and
-what somebody writes to storage behind it is never shown.
+what is written to storage without it is never shown.
 
-    lake_connection   settings, the database, the catalog in it
-    lake_namespaces   namespaces, one by one and by logical path
-    lake_tables       tables: declared, registered, renamed, dropped
-    lake_manifests    a managed table's manifests: rows and storage brought together
-    lake_claims       versions: claimed
-    lake_versions     versions and branches: listed, described, deleted
-    lake_batches      several tables in one transaction
-    lake_glances      what is answered at once
-    lake_repair       what rows and storage disagree on
+`LakeCatalog` is all that the lake answers; each part of the work has a module of its own:
+
+    connection      settings, the database, the catalog in it
+    namespaces      namespaces, one by one and by logical path
+    tables          tables: found, listed, declared, registered, renamed, dropped
+    removals        the data of dropped tables
+    managed_table   a managed table's manifests: rows and storage brought together
+    claims          versions: claimed
+    versions        versions and branches: listed, described, deleted
+    batches         several tables in one transaction
+    fast_reads      answers that never wait
+    repair          what rows and storage disagree on
 """
 
 from __future__ import annotations
 
-from lanceway.catalogs.lake.fast_reads import LakeGlances
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
+
+from lance_namespace import (
+    BatchCommitTablesRequest,
+    BatchCommitTablesResponse,
+    BatchCreateTableVersionsRequest,
+    BatchCreateTableVersionsResponse,
+    BatchDeleteTableVersionsRequest,
+    BatchDeleteTableVersionsResponse,
+    CreateTableRequest,
+    CreateTableResponse,
+    CreateTableVersionRequest,
+    CreateTableVersionResponse,
+    DeleteTableBranchRequest,
+    DeleteTableBranchResponse,
+    DescribeTableVersionRequest,
+    DescribeTableVersionResponse,
+    ListTableBranchesRequest,
+    ListTableBranchesResponse,
+    ListTableVersionsRequest,
+    ListTableVersionsResponse,
+)
+
+from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.job_queue import JobQueue
+from lanceway.catalogs.contract.limits import IdentifierLimits
+from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.lake import connection
+from lanceway.catalogs.lake.batches import LakeBatches
+from lanceway.catalogs.lake.claims import LakeClaims
+from lanceway.catalogs.lake.connection import LakeConnection
+from lanceway.catalogs.lake.fast_reads import LakeFastReads
+from lanceway.catalogs.lake.namespaces import LakeNamespaces
+from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.repair import Difference, LakeRepair
-from lanceway.catalogs.lake.tables import VERSIONING
+from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
+from lanceway.catalogs.lake.versions import LakeVersions
+from lanceway.identifiers import ROOT, Identifier
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import names, settings
+from lanceway.lake.tree.catalogs import CatalogRow
+from lanceway.lake.tree.lookups import TableRow
+from lanceway.tables.dataset import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["VERSIONING", "Difference", "LakeCatalog"]
 
+_LAST_FLUSH = 0.5  # seconds
 
-class LakeCatalog(LakeRepair, LakeGlances):
+
+class LakeCatalog(Catalog):
     """One catalog of a lake; any number of processes may use it at once."""
+
+    TYPE = "lake"
+    SETTINGS = connection.SETTINGS
+
+    _lake: LakeStore
+    _catalog: CatalogRow
+
+    # -- connecting ------------------------------------------------------------------------------
+
+    def __init__(self, **properties: object) -> None:
+        self._configure(properties)
+        self._use(*connection.connect(self._settings))
+        # A catalog that is never closed gives its connections back when it is collected, and delays nothing long.
+        weakref.finalize(self, self._lake.close, _LAST_FLUSH)
+
+    @classmethod
+    def over(cls, store: LakeStore, row: CatalogRow, **properties: object) -> Self:
+        """Return a catalog of a store that is open already, and that others use too."""
+        catalog = cls.__new__(cls)
+        catalog._configure({**properties, "uri": store.uri, "catalog": row.name, "create": False})
+        connection.check(row, catalog._settings)
+        catalog._use(store, row)
+        return catalog
+
+    def acting_as(self, user: str) -> Self:
+        """Return this catalog for another user. It costs next to nothing: the connections are shared."""
+        view = type(self).__new__(type(self))
+        view.__dict__ |= self.__dict__
+        view._settings = MappingProxyType({**self._settings, "user": user})
+        view._shared_with = self  # which closes the connections when it is collected, and so not before the view
+        return view
+
+    def _configure(self, properties: Mapping[str, object]) -> None:
+        super().__init__(**properties)
+        self._settings = MappingProxyType(connection.complete(self._settings))
+        self._options: Mapping[str, str] | None = self._settings["storage"] or None
+        self._shared_with: LakeCatalog | None = None
+
+    def _use(self, store: LakeStore, row: CatalogRow) -> None:
+        self._lake = store
+        self._catalog = row
+        self._known_tables: dict[Identifier, TableRow] = {}  # see `LakeClaims`
+        reads = store.fast_reads
+        self._fast_reads = None if reads is None else LakeFastReads(reads, row.id, self._options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A relative path must mean the same file where it is unpickled, and the same user must act.
+        rebuild, (cls, properties) = super().__reduce__()
+        absolute = {name: self._settings[name] for name in ("uri", "root", "user") if self._settings[name] is not None}
+        return rebuild, (cls, {**properties, **absolute})
+
+    def close(self) -> None:
+        super().close()
+        self._lake.close()
+
+    def _desk(self) -> JobQueue:
+        catalog, user = self._catalog.name, self._user
+        return super()._desk() or JobQueue(self._lake, str(self._settings["metalake"]), catalog, user)
+
+    @property
+    def _user(self) -> str:
+        return str(self._settings["user"])
+
+    # -- the parts -------------------------------------------------------------------------------
+
+    # Made for each call, which is cheap. Parts that were kept would refer back to the catalog, and such a circle would
+    # hold its connections until Python looks for circles.
+
+    @property
+    def _connection(self) -> LakeConnection:
+        return LakeConnection(self._lake, self._catalog, self._user, self._options, self)
+
+    @property
+    def _namespaces(self) -> LakeNamespaces:
+        return LakeNamespaces(self._connection)
+
+    @property
+    def _tables(self) -> LakeTables:
+        return LakeTables(self._connection)
+
+    @property
+    def _removals(self) -> Removals:
+        return Removals(self._connection)
+
+    @property
+    def _claims(self) -> LakeClaims:
+        return LakeClaims(self._connection, self._known_tables)
+
+    @property
+    def _versions(self) -> LakeVersions:
+        return LakeVersions(self._lake)
+
+    @property
+    def _batches(self) -> LakeBatches:
+        return LakeBatches(self._connection, self._tables, self._claims, self._versions)
+
+    @property
+    def _repair(self) -> LakeRepair:
+        return LakeRepair(self._connection, self._tables)
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def identifier_limits(self) -> IdentifierLimits:
+        """Return how many names the identifier of a table has here."""
+        return IdentifierLimits(1, None if self._catalog.nested else 2)
+
+    def check_new_table(self, table: Identifier) -> None:
+        """Raise InvalidInputError, with names to use instead, where no table could have this identifier."""
+        names.new(table)
+        names.physical(names.new(table.parent) if table.parent else names.known(ROOT))
+
+    @property
+    def separator(self) -> str:
+        """The character that separates the names in a logical path, such as `team:sales`."""
+        # Read each time: it is the lake's, and may be changed while we run.
+        return self._lake.read(settings.separator).character
+
+    # -- namespaces ------------------------------------------------------------------------------
+
+    def list_schemas(self, parent: str | None = None) -> list[str]:
+        """Return the logical paths of the namespaces directly inside one, inside the root if none is given.
+
+        Names are joined by the lake's `separator`: the children of `team` are `team:sales` and the like.
+        """
+        return self._lake.read(self._namespaces.child_paths, parent)
+
+    def create_namespaces(
+        self,
+        path: str | Iterable[str],
+        properties: Mapping[str, str] | None = None,
+        *,
+        comment: str | None = None,
+        owner: str | None = None,
+    ) -> Identifier:
+        """Make a namespace and what is missing above it: all of it, with one owner, or nothing.
+
+        The path is a logical one, such as `team:sales`, or a list of names. Properties and comment are the
+        namespace's own. Raises NamespaceAlreadyExistsError.
+        """
+        names_or_path = path if isinstance(path, str) else tuple(path)
+        return self._lake.transact(self._namespaces.create_path, names_or_path, properties, comment, owner)
+
+    def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
+        return self._namespaces.properties(namespace)
+
+    def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        return self._namespaces.children(namespace, after, limit)
+
+    def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
+        return self._namespaces.create(namespace, properties)
+
+    def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
+        return self._namespaces.drop_tree(namespace) if cascade else self._namespaces.drop(namespace)
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    def try_fast(self, operation: str, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the answer of an operation if it can be had without waiting; None means to call the operation itself.
+
+        `names` are the identifier, whatever `fields` say of it.
+        """
+        return None if self._fast_reads is None else self._fast_reads.answer(operation, names, fields)
+
+    def _find_table(self, table: Identifier) -> TableEntry:
+        lake = self._connection
+        return lake.entry(LakeTables(lake).row(table))
+
+    def _table(self, id_: list[str] | None, operation: str) -> Table:
+        return self._tables.handle(id_, operation)
+
+    def _child_tables(
+        self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
+    ) -> Sequence[str]:
+        return self._tables.names(namespace, after, limit, include_declared)
+
+    def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
+        return not self._tables.has_versions(entry) if entry.managed else super()._is_declared_only(table, entry)
+
+    def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
+        return self._tables.declare(table, location, properties)
+
+    def _create_over(
+        self,
+        table: Identifier,
+        entry: TableEntry,
+        request: CreateTableRequest,
+        chosen: str,
+        data: pa.RecordBatchReader,
+    ) -> CreateTableResponse:
+        if chosen == "overwrite":
+            self._tables.require_writable(self._tables.row(table))
+        return super()._create_over(table, entry, request, chosen, data)
+
+    def _holds(self, table: Identifier, entry: TableEntry) -> bool:
+        return self._tables.holds(table, entry)
+
+    def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
+        self._tables.undeclare(table, entry)
+
+    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
+        self._removals.remove_abandoned(entry.location)
+
+    def _register_table(
+        self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
+    ) -> TableEntry:
+        return self._tables.register(table, location, properties, replace=replace)
+
+    def _rename_table(self, table: Identifier, target: Identifier) -> None:
+        self._tables.rename(table, target)
+
+    def _deregister_table(self, table: Identifier) -> TableEntry:
+        return self._tables.deregister(table)
+
+    def _drop_table(self, table: Identifier) -> TableEntry:
+        return self._tables.drop(table)
+
+    def finish_removals(self) -> list[str]:
+        """Delete the data of dropped tables that a crash or an unreachable storage left; return where it was."""
+        return self._removals.finish()
+
+    # -- versions and branches: rows for managed tables, as storage has them for the others ------
+
+    def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
+        request = accept(CreateTableVersionRequest, request)
+        claims = self._claims
+        claimed = claims.claim_fast(request)
+        if claimed is None:
+            table = self._tables.managed(request.id, "create_table_version")
+            if table is None:
+                return super().create_table_version(request)
+            claimed = claims.claim_in_transaction(table, request)
+        return CreateTableVersionResponse(version=claimed.publish())
+
+    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
+        request = accept(ListTableVersionsRequest, request)
+        table = self._tables.managed(request.id, "list_table_versions")
+        return super().list_table_versions(request) if table is None else self._versions.list(table, request)
+
+    def describe_table_version(self, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
+        request = accept(DescribeTableVersionRequest, request)
+        table = self._tables.managed(request.id, "describe_table_version")
+        return super().describe_table_version(request) if table is None else self._versions.describe(table, request)
+
+    def batch_delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+        request = accept(BatchDeleteTableVersionsRequest, request)
+        table = self._tables.managed(request.id, "batch_delete_table_versions")
+        return super().batch_delete_table_versions(request) if table is None else self._versions.delete(table, request)
+
+    def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
+        request = accept(ListTableBranchesRequest, request)
+        table = self._tables.managed(request.id, "list_table_branches")
+        return super().list_table_branches(request) if table is None else self._versions.list_branches(table, request)
+
+    def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
+        request = accept(DeleteTableBranchRequest, request)
+        response = super().delete_table_branch(request)
+        table = self._tables.managed(request.id, "delete_table_branch")
+        if table is not None:
+            self._versions.delete_branch(table, request.name)
+        return response
+
+    # -- several tables in one transaction -------------------------------------------------------
+
+    def batch_create_table_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
+        return self._batches.create_versions(accept(BatchCreateTableVersionsRequest, request))
+
+    def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
+        return self._batches.commit(accept(BatchCommitTablesRequest, request))
+
+    # -- repair ----------------------------------------------------------------------------------
+
+    def reconcile(self, table: str | Iterable[str], *, adopt: bool = False) -> list[Difference]:
+        """Look for what a managed table's rows and its storage disagree on, and return it.
+
+        Manifests of claimed versions are published, and orphan manifests are moved aside, as on every other occasion.
+        With `adopt`, orphans that continue the latest version become versions, and rows of versions whose manifests
+        have vanished are deleted. An orphan continues the latest version if it has the next number and only one
+        version of the number before it was ever seen. Adopt them soon: a clean-up deletes the data of an orphan.
+        """
+        return self._repair.reconcile(Identifier.of(table), adopt=adopt)
+
+    def set_versioning(self, table: str | Iterable[str], *, managed: bool) -> None:
+        """Have the lake own a table's versions, or leave them to storage. Its data and history stay.
+
+        Stop its writers first: one that has the table open goes on as before, and what it writes to storage once
+        the lake owns the versions is an orphan.
+        """
+        self._repair.set_versioning(Identifier.of(table), managed=managed)

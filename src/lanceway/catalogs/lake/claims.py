@@ -10,8 +10,10 @@ from lance_namespace import CreateTableVersionRequest, CreateTableVersionRespons
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.catalogs.contract.requests import accept, table_id
+from lanceway.catalogs.contract.requests import table_id
+from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests, OvertakenError
+from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import (
@@ -22,7 +24,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree.lookups import TableRow as Row
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import is_main
@@ -30,175 +32,182 @@ from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
 
 _ATTEMPTS = 10
-_MET_AT_MOST = 10_000
+_KNOWN_AT_MOST = 10_000
 
 
-class UnsettledError(ConcurrentModificationError):
-    """The version before is claimed, and its manifest is not in its place yet."""
+class UnpublishedError(ConcurrentModificationError):
+    """The version before is claimed, and its manifest is not at its final path yet."""
 
 
-class LakeClaims(LakeTables):
-    """The claim is the commit; copying the manifest follows."""
+@dataclass(frozen=True, slots=True)
+class LakeClaims:
+    """Claims of versions: the claim is the commit, and publishing the manifest follows.
 
-    def __init__(self, **properties: object) -> None:
-        super().__init__(**properties)
-        # Managed tables that were claimed from, as they were then. Whoever uses one makes sure of it.
-        self._met: dict[Identifier, Row] = {}
+    There are two ways to claim. The fast one is a single conditional INSERT, which succeeds only where nothing at all
+    is in doubt. Where it does not, a transaction finds out why, and repairs what can be repaired.
+    """
 
-    def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
-        return self.claim_table_version(request)
+    lake: LakeConnection
+    # Managed tables that were claimed from, with their rows as they were then. They may be out of date: the fast
+    # claim compares them with the database in its one statement, and claims nothing if they are.
+    known_tables: dict[Identifier, TableRow]
 
-    def claim_table_version(
-        self, request: CreateTableVersionRequest, *, trusted: bool = False
-    ) -> CreateTableVersionResponse:
-        """Carry out `create_table_version`; a `trusted` manifest is the lake's own, built on the version before."""
-        request = accept(CreateTableVersionRequest, request)
-        made = None if trusted else self._claimed_at_once(request)
-        if made is None:
-            table = self._managed(request.id, "create_table_version")
-            if table is None:
-                return super().create_table_version(request)
-            made = self._claimed_with_care(table, request, trusted=trusted)
-        return CreateTableVersionResponse(version=made.published())
+    # -- in one statement ------------------------------------------------------------------------
 
-    # -- at once ---------------------------------------------------------------------------------
-
-    def _claimed_at_once(self, request: CreateTableVersionRequest) -> ClaimedVersion | None:
-        """The version, unless anything at all is in the way: to find out what it is takes a transaction."""
+    def claim_fast(self, request: CreateTableVersionRequest) -> ClaimedVersion | None:
+        """Claim a version in one statement; None if anything is in the way, which takes a transaction to find out."""
         name = table_id(request.id, "create_table_version")
-        row = self._met.get(name) or self._row(name)
-        # That no other lake manages the table is asked once, with care.
-        made = self._taken(row, request) if row.managed and row.id in self._lake.managing else None
-        if made is None:
-            self._met.pop(name, None)
+        row = self.known_tables.get(name) or LakeTables(self.lake).row(name)
+        # That no other lake manages the table is checked once for each process, by the claim in a transaction.
+        claimed = self._claim_fast(row, request) if row.managed and row.id in self.lake.store.managing else None
+        if claimed is None:
+            self.known_tables.pop(name, None)
         else:
-            self._meet(name, row)
-        return made
+            self._remember_table(name, row)
+        return claimed
 
-    def _taken(self, row: Row, request: CreateTableVersionRequest) -> ClaimedVersion | None:
-        table = self._manifests(row)
+    def _claim_fast(self, row: TableRow, request: CreateTableVersionRequest) -> ClaimedVersion | None:
+        table = self.lake.manifests(row)
         try:
-            asked, manifest = asked_for(table, request)
-        except LanceNamespaceError:  # of what the table was, perhaps, and is not any more
+            claim, manifest = requested_claim(table, request)
+        except LanceNamespaceError:  # the row may be out of date: the claim in a transaction says what is wrong
             return None
-        if manifest is None or _is_misnumbered(asked):
+        # Without its manifest the claim may have been made before, and its answer lost on the way to the writer.
+        if manifest is None or _is_misnumbered(claim):
             return None
-        base = self._lake.published.known(row.id, asked.branch)
-        made = self._lake.execute_one(
-            versions.claim_in_one_statement, self._catalog.id, row, asked, by=self._user, base=base
+        # What this process has published counts as published, although the row may not be flagged yet: otherwise one
+        # writer that commits again and again would wait for its own flags.
+        base = self.lake.store.published.known(row.id, claim.branch)
+        version = self.lake.store.execute_one(
+            versions.claim_in_one_statement, self.lake.catalog.id, row, claim, by=self.lake.user, base=base
         )
-        return None if made is None else ClaimedVersion(table, made, manifest)
+        return None if version is None else ClaimedVersion(table, version, manifest)
 
-    def _meet(self, name: Identifier, row: Row) -> None:
-        if len(self._met) >= _MET_AT_MOST:
-            self._met.clear()
-        self._met[name] = row
+    def _remember_table(self, name: Identifier, row: TableRow) -> None:
+        if len(self.known_tables) >= _KNOWN_AT_MOST:
+            self.known_tables.clear()
+        self.known_tables[name] = row
 
-    # -- with care -------------------------------------------------------------------------------
+    # -- in a transaction ------------------------------------------------------------------------
 
-    def _claimed_with_care(
-        self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool
+    def claim_in_transaction(
+        self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool = False
     ) -> ClaimedVersion:
-        asked, manifest = asked_for(table, request)
+        """Claim a version; a `trusted` manifest is the lake's own, known to be built on the version before."""
+        claim, manifest = requested_claim(table, request)
         try:
-            return ClaimedVersion(table, self._claimed_version(table, asked, trusted=trusted), manifest)
+            return ClaimedVersion(table, self._claim_with_retries(table, claim, trusted=trusted), manifest)
         except (NamespaceNotFoundError, TableNotFoundError):
-            self._leave(table.table.location)  # dropped meanwhile: what was said of it in storage goes as well
+            # Dropped in between. `require_manager` may have marked its folder as managed since: that goes as well.
+            Removals(self.lake).unmark(table.table.location)
             raise
         except ConcurrentModificationError:
             if not trusted:
-                self._make_way(table, asked.branch, asked.version)
+                self.unblock_writer(table, claim.branch, claim.version)
             raise
 
-    def _claimed_version(self, table: Manifests, asked: VersionClaim, *, trusted: bool) -> Version:
-        def claimed(connection: Connection) -> Version:
-            return self._claim_version(connection, table, asked, trusted=trusted)
-
+    def _claim_with_retries(self, table: Manifests, claim: VersionClaim, *, trusted: bool) -> Version:
         for _ in range(_ATTEMPTS):
-            with suppress(UnsettledError):
-                return self._lake.transact(claimed)
-            table.settle()
-        return self._lake.transact(claimed)
+            with suppress(UnpublishedError):
+                return self.lake.store.transact(self.claim_row, table, claim, trusted=trusted)
+            # The claimant before may have crashed: any process can publish its manifest, outside of a transaction.
+            table.publish_pending()
+        return self.lake.store.transact(self.claim_row, table, claim, trusted=trusted)
 
-    def _claim_version(
-        self, connection: Connection, table: Manifests, asked: VersionClaim, *, trusted: bool = False
+    def claim_row(
+        self, connection: Connection, table: Manifests, claim: VersionClaim, *, trusted: bool = False
     ) -> Version:
-        """Claim a version in a transaction. Raises UnsettledError as long as the one before it is not copied.
+        """Claim a version in a transaction. Raises UnpublishedError as long as the one before is not published.
 
-        A writer builds a manifest on what it finds in storage under the number before. If a stray was there once,
-        nobody can tell what this one was built on: it is refused, whoever it is, unless it is the lake itself.
+        A writer builds a manifest on what it finds in storage under the number before. If an orphan manifest was there
+        once, there is no telling what this one was built on: it is refused, unless it is the lake's own.
         """
-        if _is_misnumbered(asked):
-            raise _misnumbered(table, asked)
-        row = table.held(connection)
-        before = versions.made_before(connection, row, asked)
-        if before is not None:
-            return before
-        if asked.size is None:
-            raise _unwritten(table, asked)
-        claimed = versions.claim(connection, row, asked, by=self._user)
-        # Looked at after the claim: only now is it certain that the version before is there to be seen.
-        base = orphans.base(connection, row.id, asked.branch, asked.version)
+        if _is_misnumbered(claim):
+            raise _misnumbered(table, claim)
+        row = table.hold(connection)
+        earlier = versions.made_before(connection, row, claim)
+        if earlier is not None:
+            return earlier  # the answer was lost on its way, and the writer asks again
+        if claim.size is None:
+            raise _unwritten(table, claim)
+        version = versions.claim(connection, row, claim, by=self.lake.user)
+        # Read after the claim: only now is it certain that the version before is there to be seen.
+        base = orphans.base(connection, row.id, claim.branch, claim.version)
         if base is None or (base.copied and (trusted or not base.strayed)):
-            return claimed
+            return version
         if not base.copied:
-            raise UnsettledError(f"The latest version of {table.table.name} is still being written. Try again.")
+            raise UnpublishedError(f"The latest version of {table.table.name} is still being written. Try again.")
         raise ConcurrentModificationError(
-            f"Version {asked.version} of {table.table.name} cannot be claimed: it may have been built on what was "
+            f"Version {claim.version} of {table.table.name} cannot be claimed: it may have been built on what was "
             "written behind the lake. Load the latest version and commit again."
         )
 
-    def _make_way(self, table: Manifests, branch: str, refused: int) -> None:
-        """After a refused claim: see to it that the writer succeeds when it tries again.
+    def unblock_writer(self, table: Manifests, branch: str, refused: int) -> None:
+        """After a refused claim: make sure that the writer succeeds when it tries again.
 
-        A stray that it followed too far is moved aside. A number that is in doubt is taken by the lake, and the
-        writer finds a version that it gets along with, built on what the lake has.
+        pylance looks for the latest version in storage. Orphans that it followed too far are quarantined. A number
+        that is in doubt is taken by the lake itself, with a version that changes nothing: the writer then finds a
+        version that was certainly built on what the lake has, and does not conflict with it.
         """
-        latest = self._lake.read(versions.latest, table.row.id, branch) or 0
-        base = self._lake.read(orphans.base, table.row.id, branch, refused)
+        latest = self.lake.store.read(versions.latest, table.row.id, branch) or 0
+        base = self.lake.store.read(orphans.base, table.row.id, branch, refused)
         if refused > latest + 1:
-            table.sweep(branch, above=latest)
+            table.quarantine_orphans(branch, above=latest)
         elif refused == latest + 1 and base is not None and base.strayed:
-            with suppress(LanceNamespaceError):  # somebody else has taken it, or whoever comes next will
-                stored.bar(replace(table.table, client=_Trusted(self, refused)), branch)
+            with suppress(LanceNamespaceError):  # another writer has taken the number, or the next one will
+                stored.bar(replace(table.table, client=_TrustedClient(self, refused)), branch)
+
+    def claim_trusted(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse | None:
+        """Claim a version for the lake itself; None if the table is no longer managed."""
+        table = LakeTables(self.lake).managed(request.id, "create_table_version")
+        if table is None:
+            return None
+        claimed = self.claim_in_transaction(table, request, trusted=True)
+        return CreateTableVersionResponse(version=claimed.publish())
 
 
-class _Trusted(Wrapper):
+class _TrustedClient(Wrapper):
     """The lake as its own client, for one version: the one that follows what the lake has just opened.
 
-    Any other number would mean that pylance has met something in storage and built on that.
+    Any other number would mean that pylance has found something in storage and built on that.
     """
 
-    def __init__(self, lake: LakeClaims, version: int) -> None:
-        super().__init__(lake)
-        self._lake, self._version = lake, version
+    def __init__(self, claims: LakeClaims, version: int) -> None:
+        super().__init__(claims.lake.client)
+        self._claims = claims
+        self._version = version
 
     def _forward(self, operation: str, request: Any, *data: Any) -> Any:
         if operation == "create_table_version" and request.version == self._version:
-            return self._lake.claim_table_version(request, trusted=True)
+            response = self._claims.claim_trusted(request)
+            if response is not None:
+                return response
         return super()._forward(operation, request, *data)
 
 
-def branch_of(given: str | None) -> str:
-    """The branch that a request means. Raises InvalidInputError for what can be none."""
-    if given is None or is_main(given):
+def branch_of(branch: str | None) -> str:
+    """Return the branch that a request means. Raises InvalidInputError for a name that no branch can have."""
+    if branch is None or is_main(branch):
         return MAIN
-    manifests.check_branch(given)
-    return given
+    manifests.check_branch(branch)
+    return branch
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedVersion:
-    """A version that is a table's, and the manifest that was claimed if it was there to be read."""
+    """A version that was claimed, and its manifest if that was there to be read."""
 
     table: Manifests
     version: Version
     manifest: bytes | None = None
 
-    def published(self) -> TableVersion:
-        """As the contract has it, copied if storage allows. The claim stands in any case; who meets it copies it."""
+    def publish(self) -> TableVersion:
+        """Return the version as the contract has it, its manifest published if storage allows.
+
+        The claim stands if it does not: the next process that reads the row publishes the manifest.
+        """
         try:
-            self.table.settled(self.version, self.manifest)
+            self.table.published(self.version, self.manifest)
         except OvertakenError:  # the claim does not stand
             raise
         except LanceNamespaceError:
@@ -206,12 +215,12 @@ class ClaimedVersion:
         return self.table.answer(self.version)
 
 
-def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[VersionClaim, bytes | None]:
-    """What a writer claims, and the manifest, which may be there no more if the claim was made before."""
+def requested_claim(table: Manifests, request: CreateTableVersionRequest) -> tuple[VersionClaim, bytes | None]:
+    """Return what a writer claims, and its manifest: None if that is gone, as after the same claim made before."""
     branch, scheme = branch_of(request.branch), manifests.scheme(request.naming_scheme)
     staging = manifests.staged(table.table, request.manifest_path, branch)
     manifest = table.table.store().read(staging)
-    asked = VersionClaim(
+    claim = VersionClaim(
         request.version,
         staging,
         manifests.key(request.version, branch, scheme=scheme),
@@ -221,23 +230,23 @@ def asked_for(table: Manifests, request: CreateTableVersionRequest) -> tuple[Ver
         naming_scheme=scheme,
         metadata=request.metadata or {},
     )
-    return asked, manifest
+    return claim, manifest
 
 
-def _is_misnumbered(asked: VersionClaim) -> bool:
-    """A manifest says inside which version it is: under another number it would be none."""
-    return manifests.staged_version(asked.staging_path) not in (None, asked.version)
+def _is_misnumbered(claim: VersionClaim) -> bool:
+    """Return whether a manifest is for another version: it says inside which, and is useless under another number."""
+    return manifests.staged_version(claim.staging_path) not in (None, claim.version)
 
 
-def _misnumbered(table: Manifests, asked: VersionClaim) -> ConcurrentModificationError:
+def _misnumbered(table: Manifests, claim: VersionClaim) -> ConcurrentModificationError:
     return ConcurrentModificationError(
-        f"Version {asked.version} of {table.table.name} cannot be claimed with a manifest for version "
-        f"{manifests.staged_version(asked.staging_path)}. Load the latest version and commit again."
+        f"Version {claim.version} of {table.table.name} cannot be claimed with a manifest for version "
+        f"{manifests.staged_version(claim.staging_path)}. Load the latest version and commit again."
     )
 
 
-def _unwritten(table: Manifests, asked: VersionClaim) -> InvalidInputError:
+def _unwritten(table: Manifests, claim: VersionClaim) -> InvalidInputError:
     return InvalidInputError(
-        f"create_table_version: there is no manifest at {manifests.path_of(table.table, asked.staging_path)!r}. "
+        f"create_table_version: there is no manifest at {manifests.path_of(table.table, claim.staging_path)!r}. "
         "Write it before its version is claimed."
     )

@@ -1,9 +1,10 @@
 """A managed table's manifests, where the lake's rows and the storage below meet.
 
-A row is a version, whatever storage says. What the row promises is made true by whoever meets it: its manifest
-is copied to its final path. What lies in storage without a row was written behind the lake: it is recorded,
-moved aside, and never shown. Only a lake that has managed a table from its first version on moves anything: to
-another one, what it does not know may be a version that another lake has given out, and so it is adopted.
+A row is a version, whatever storage says. What the row promises is made true by any process that reads it: the
+manifest is published, which means copied to its final path. A manifest in storage without a row was written without
+the lake, and is an orphan: it is recorded, moved aside, and never shown. Only a lake that has managed a table from its
+first version on moves anything: to another one, a manifest that it does not know may be a version that another lake
+has given out, and so it is adopted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lanceway.errors import (
 )
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups
-from lanceway.lake.tree.lookups import TableRow as Row
+from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import orphans, versions
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import Table
@@ -40,11 +41,11 @@ _STORAGE = "storage"
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """Manifests without a row that may not be moved: those that have one now, and those that cannot be versions."""
+class Quarantine:
+    """Orphan manifests that may not be moved: those that have become versions, and those that cannot."""
 
     adopted: Sequence[str] = ()
-    left: Sequence[str] = ()
+    unmoved: Sequence[str] = ()
 
 
 class OvertakenError(ConcurrentModificationError):
@@ -57,11 +58,11 @@ class Manifests:
 
     lake: LakeStore
     catalog: int
-    row: Row
+    row: TableRow
     table: Table
 
     def answer(self, version: Version) -> TableVersion:
-        """A version as the contract has it."""
+        """Return a version as the contract has it."""
         return TableVersion(
             version=version.version,
             manifest_path=manifests.path_of(self.table, version.final_path),
@@ -94,7 +95,7 @@ class Manifests:
             )
 
     def _manager(self) -> Manager:
-        """Who manages the table: this lake, if no other says so."""
+        """Return which lake manages the table: this one, if no other says so."""
         store = self.table.store()
         manager = managers.find(store)
         if manager is None:
@@ -107,53 +108,55 @@ class Manifests:
         return manager
 
     def _may_move(self) -> bool:
-        """Whether what has no row is certain to be a stray."""
+        """Return whether a manifest without a row is certain to be an orphan."""
         return self._manager() == Manager(self.lake.identity, from_first=True)
 
     # -- in a transaction ------------------------------------------------------------------------
 
-    def held(self, connection: Connection) -> Row:
-        """The table for a claim: it stays, and others may claim too. Raises if it is another one by now."""
+    def hold(self, connection: Connection) -> TableRow:
+        """Keep the table from being dropped or locked; others may claim versions too. Raises if it was replaced."""
         return self._same(lookups.hold(connection, self.catalog, self.row.identifier))
 
-    def locked(self, connection: Connection) -> Row:
-        """The table alone: nobody claims a version meanwhile."""
+    def lock(self, connection: Connection) -> TableRow:
+        """Lock the table: until the transaction ends, no version is claimed. Raises if it was replaced."""
         return self._same(lookups.lock(connection, self.catalog, self.row.identifier))
 
-    def _same(self, found: Row) -> Row:
-        if found.id != self.row.id:
+    def _same(self, row: TableRow) -> TableRow:
+        if row.id != self.row.id:
             raise ConcurrentModificationError(
                 f"The table {self.row.identifier} was replaced by another one meanwhile. Load it again."
             )
-        return found
+        return row
 
-    # -- what the rows promise -------------------------------------------------------------------
+    # -- publishing what the rows promise --------------------------------------------------------
 
-    def settled(self, version: Version, manifest: bytes | None = None) -> Version:
-        """A version whose manifest is at its final path: it is copied there if that is still to be done."""
+    def published(self, version: Version, manifest: bytes | None = None) -> Version:
+        """Publish a version's manifest if that is still to be done, and return the version."""
         if version.copied:
             return version
         if not self.lake.published.knows(version):
-            if not (self._copied(version, manifest) or self._is_in_place(version)):
+            if not (self._publish(version, manifest) or self._is_in_place(version)):
                 return version
             self.lake.published.add(version)
+            # Last: a staged manifest that is gone means to others that the published one is there.
             self.table.store().delete(version.staging_path)
         return replace(version, copied=True)
 
-    def settle(self) -> Sequence[Version]:
-        """Copy all that is still to be copied, and answer what that was."""
-        found = self.lake.read(versions.uncopied, self.row.id, limit=_COPIED_AT_ONCE)
-        tried = [(version, self._copied(version)) for version in found]
-        done = [version for version, copied in tried if copied or self._is_in_place(version)]
-        if done:
-            self.lake.transact(versions.mark_copied, *done)
-            self.table.store().delete(*(version.staging_path for version in done))
-        return [version for version, copied in tried if copied]
+    def publish_pending(self) -> Sequence[Version]:
+        """Publish all manifests that are still to be published, and return their versions."""
+        rows = self.lake.read(versions.uncopied, self.row.id, limit=_COPIED_AT_ONCE)
+        attempts = [(version, self._publish(version)) for version in rows]
+        in_place = [version for version, copied in attempts if copied or self._is_in_place(version)]
+        if in_place:
+            self.lake.transact(versions.mark_copied, *in_place)
+            self.table.store().delete(*(version.staging_path for version in in_place))
+        return [version for version, copied in attempts if copied]
 
-    def is_unsettled(self, connection: Connection) -> bool:
-        """Whether a manifest is not in its place. The table must be locked: so there will be no other.
+    def has_pending(self, connection: Connection) -> bool:
+        """Return whether a manifest is still to be published. The table must be locked: so there will be no other.
 
-        Storage is asked only for what the rows leave open, which is little; to copy it is for others.
+        Storage is asked only for what the rows leave open, which is little. Nothing is published here, since a
+        transaction should not wait for a copy.
         """
         store = self.table.store()
         return any(
@@ -162,40 +165,31 @@ class Manifests:
             for version in versions.doubtful(connection, self.row.id)
         )
 
-    def _copied(self, version: Version, manifest: bytes | None = None) -> bool:
-        """Copy a manifest to its final path; False if it is staged no more."""
+    def _publish(self, version: Version, manifest: bytes | None = None) -> bool:
+        """Copy a manifest to its final path; return False if it is not staged any more."""
         paths = (version.staging_path, version.final_path)
-        return manifests.publish(self.table.store(), *paths, lambda other: self._keep(version, other), manifest)
+        return manifests.publish(self.table.store(), *paths, lambda other: self._displace(version, other), manifest)
 
     def _is_in_place(self, version: Version) -> bool:
-        """Whether a manifest that is staged no more lies where it belongs, or did until a clean-up took it."""
+        """Return whether a manifest that is not staged any more was published, even if a clean-up has deleted it."""
         if self.lake.published.knows(version) or _is_copied(self.table.store(), version):
             return True
-        # A version is claimed only when the one before is in its place.
+        # A version is claimed only when the one before is published.
         latest = self.lake.read(versions.latest, version.table, version.branch)
         return latest is not None and version.version < latest
 
-    def erase(self, gone: Sequence[Version]) -> int:
-        """Delete the manifests of versions whose rows are gone, and answer how many those were.
-
-        Without a row they are no versions any more: one that storage does not let go is a stray.
-        """
-        with suppress(LanceNamespaceError):
-            self.table.store().delete(*{path for row in gone for path in (row.final_path, row.staging_path)})
-        return len(gone)
-
-    def _keep(self, version: Version, data: bytes) -> None:
-        """Keep what lies where a claimed version's manifest belongs. Raises OvertakenError where that must stay."""
+    def _displace(self, version: Version, data: bytes) -> None:
+        """Keep an orphan that is where a claimed version belongs. Raises OvertakenError where it may not be moved."""
         if not self._may_move():
-            self._give_way(version)
+            self._revoke(version)
         self.lake.transact(self._record, version.branch, {version.final_path: data})
         self.table.store().put(manifests.kept_key(version.final_path, data), data)
 
-    def _give_way(self, version: Version) -> NoReturn:
-        """Take a claim back whose place is taken. Nothing follows on it, since its manifest is not in its place."""
-        one = (version.version, version.version + 1)
+    def _revoke(self, version: Version) -> NoReturn:
+        """Take a claim back whose place is taken. No version follows it, since its manifest was never published."""
+        only = (version.version, version.version + 1)
         self.lake.transact(
-            lambda connection: versions.remove(connection, self.locked(connection), [one], branch=version.branch)
+            lambda connection: versions.remove(connection, self.lock(connection), [only], branch=version.branch)
         )
         raise OvertakenError(
             f"Version {version.version} of {self.table.name} was written to storage at the same time, and counts: the "
@@ -203,41 +197,52 @@ class Manifests:
             f"The manifest that was refused is at {manifests.path_of(self.table, version.staging_path)}."
         )
 
-    # -- what lies beside them -------------------------------------------------------------------
+    def delete(self, deleted: Sequence[Version]) -> int:
+        """Delete the manifests of versions whose rows are deleted, and return how many versions those were.
 
-    def clear_the_way(self, latest: Version) -> bool:
-        """Look where the next version will be, as its writer is going to look; whether there are more versions now.
+        Without a row they are versions no more: one that storage fails to delete is an orphan.
+        """
+        with suppress(LanceNamespaceError):
+            self.table.store().delete(*{path for row in deleted for path in (row.final_path, row.staging_path)})
+        return len(deleted)
 
-        A stray is moved aside, or adopted where it may not be moved.
+    # -- orphan manifests ------------------------------------------------------------------------
+
+    def reconcile(self) -> Mapping[str, Quarantine]:
+        """Publish what is pending, and quarantine the orphans of every branch; return what could not be moved."""
+        self.publish_pending()
+        return {branch: self.quarantine_orphans(branch) for branch in (MAIN, *manifests.branches(self.table.store()))}
+
+    def quarantine_next(self, latest: Version) -> bool:
+        """Quarantine an orphan with the next number, where a writer is about to look; return whether it was adopted.
+
+        One file is looked for, not the whole folder: this runs before every commit.
         """
         following = manifests.key(latest.version + 1, latest.branch, scheme=latest.naming_scheme)
-        return self.table.store().exists(following) and bool(self.sweep(latest.branch, above=latest.version).adopted)
+        if not self.table.store().exists(following):
+            return False
+        return bool(self.quarantine_orphans(latest.branch, above=latest.version).adopted)
 
-    def sweep(self, branch: str = MAIN, *, above: int = 0) -> Swept:
-        """Move aside all manifests of a branch that have no row, those `above` a version alone if one is given.
+    def quarantine_orphans(self, branch: str = MAIN, *, above: int = 0) -> Quarantine:
+        """Move aside all manifests of a branch without a row, or only those `above` a version.
 
-        What this lake may not move becomes the table's where it follows on the latest version, and stays in any case.
+        Those that this lake may not move stay, and become versions where they follow on the latest.
         """
         store = self.table.store()
-        found = {file.key for number, file in manifests.all_in(store, branch) if number > above}
-        doubtful = self.lake.read(self._rowless, self.row, branch, found)
-        data = {key: content for key in doubtful if (content := store.read(key)) is not None}
+        keys = {file.key for number, file in manifests.all_in(store, branch) if number > above}
+        rowless = self.lake.read(self._rowless, self.row, branch, keys)
+        data = {key: content for key in rowless if (content := store.read(key)) is not None}
         if not data:
-            return Swept()
+            return Quarantine()
         if not self._may_move():
-            return self._adopted(branch, data.keys())
-        # Recorded first, so that a crash forgets none; and looked at again under the lock each time, because
-        # what had no row a moment ago may be somebody's version by now.
+            return self._adopt_in_place(branch, data.keys())
+        # Record, copy, delete: a crash in between loses nothing. Before the record and before the deletion the rows
+        # are read again under the lock, because a manifest that had no row may be a version by now.
         recorded = self.lake.transact(self._record_rowless, branch, data)
         for key in recorded:
             store.put(manifests.kept_key(key, data[key]), data[key])
         self.lake.transact(lambda connection: store.delete(*self._rowless_now(connection, branch, recorded)))
-        return Swept()
-
-    def agree(self) -> Mapping[str, Swept]:
-        """Copy all that is still to be copied, and sweep every branch; what was adopted and left, for each branch."""
-        self.settle()
-        return {branch: self.sweep(branch) for branch in (MAIN, *manifests.branches(self.table.store()))}
+        return Quarantine()
 
     def _record_rowless(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> set[str]:
         rowless = self._rowless_now(connection, branch, set(data))
@@ -245,11 +250,11 @@ class Manifests:
         return rowless
 
     def _rowless_now(self, connection: Connection, branch: str, keys: set[str]) -> set[str]:
-        row = self.locked(connection)
-        # A table that has left the lake's care meanwhile has its versions in storage alone.
+        row = self.lock(connection)
+        # The versions of a table that is not managed any more are in storage alone.
         return self._rowless(connection, row, branch, keys) if row.managed else set()
 
-    def _rowless(self, connection: Connection, row: Row, branch: str, keys: set[str]) -> set[str]:
+    def _rowless(self, connection: Connection, row: TableRow, branch: str, keys: set[str]) -> set[str]:
         if not keys:
             return set()
         lowest = min(manifests.version_of(key) or 0 for key in keys)
@@ -257,25 +262,25 @@ class Manifests:
 
     def _record(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> None:
         for number, key in sorted((manifests.version_of(key) or 0, key) for key in data):
-            kept = manifests.kept_key(key, data[key])
-            orphans.record(connection, self.row.id, branch, number, path=key, kept_path=kept)
+            kept_path = manifests.kept_key(key, data[key])
+            orphans.record(connection, self.row.id, branch, number, path=key, kept_path=kept_path)
 
     # -- from storage into the lake --------------------------------------------------------------
 
     def adopt(self, connection: Connection, *, by: str) -> None:
-        """Make every version that lies in storage, of every branch, a row."""
+        """Make a row of every version in storage, of every branch."""
         store = self.table.store()
         for branch in (MAIN, *manifests.branches(store)):
             versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
 
-    def _adopted(self, branch: str, keys: Collection[str]) -> Swept:
+    def _adopt_in_place(self, branch: str, keys: Collection[str]) -> Quarantine:
         adopted = self.lake.transact(self._adopt_following, branch, keys)
-        return Swept(adopted, sorted(set(keys) - set(adopted)))
+        return Quarantine(adopted, sorted(set(keys) - set(adopted)))
 
     def _adopt_following(self, connection: Connection, branch: str, keys: Collection[str]) -> Sequence[str]:
-        """Make rows of those manifests that follow on the latest version, where they are; which those were."""
-        row = self.locked(connection)
-        if not row.managed or self.is_unsettled(connection):
+        """Make rows of those manifests that follow on the latest version, where they are; return their keys."""
+        row = self.lock(connection)
+        if not row.managed or self.has_pending(connection):
             return ()
         claims = {claim.version: claim for claim in _claims(self.table.store(), branch) if claim.final_path in keys}
         latest = versions.latest(connection, row.id, branch)
@@ -290,13 +295,13 @@ class Manifests:
 
 
 def _is_copied(store: Store, version: Version) -> bool:
-    """Whether a manifest that is staged no more lies where it belongs.
+    """Return whether a manifest that is not staged any more is at its final path.
 
-    Only who has copied it deletes the staged one. The row may still not say so: marks come late, or are lost with
-    their process, and a database that was restored knows nothing of what happened after its backup.
+    Only the process that has copied it deletes the staged one. The row may still not say so: flags come late, or are
+    lost with their process, and a database that was restored does not know what happened after its backup.
     """
-    found = store.head(version.final_path)
-    return found is not None and found.size == version.size
+    file = store.head(version.final_path)
+    return file is not None and file.size == version.size
 
 
 def _claims(store: Store, branch: str) -> Iterator[VersionClaim]:
@@ -307,8 +312,8 @@ def _claims(store: Store, branch: str) -> Iterator[VersionClaim]:
         )
 
 
-def _all(connection: Connection, row: Row, branch: str, *, after: int = 0) -> Sequence[Version]:
-    """The versions of a branch, none for a branch that the lake does not know."""
+def _all(connection: Connection, row: TableRow, branch: str, *, after: int = 0) -> Sequence[Version]:
+    """Return the versions of a branch, none for a branch that the lake does not know."""
     try:
         return versions.page(connection, row, branch=branch, after=after)
     except TableBranchNotFoundError:

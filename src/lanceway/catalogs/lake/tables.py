@@ -1,40 +1,34 @@
-"""The tables of a lake's catalog: a row says where each lies, and a rename moves nothing."""
+"""The tables of a lake's catalog: a row says where each is stored, and a rename moves nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from lance_namespace import CreateTableRequest, CreateTableResponse
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.contract.requests import mode, table_id
-from lanceway.catalogs.lake.connection import MANAGED, STORAGE
+from lanceway.catalogs.lake.connection import MANAGED, STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.managed_table import Manifests
-from lanceway.catalogs.lake.namespaces import LakeNamespaces
+from lanceway.catalogs.lake.removals import Removals
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import locations, lookups, tables
-from lanceway.lake.tree.lookups import TableListEntry
-from lanceway.lake.tree.lookups import TableRow as Row
+from lanceway.lake.tree.lookups import TableListEntry, TableRow
 from lanceway.lake.versions import versions
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import own_files
-from lanceway.tables.storage.store import open_store
 from lanceway.tables.versions import manager
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # A property that is not kept: it says where a new table keeps its versions.
 VERSIONING = "lanceway.versioning"
@@ -69,7 +63,7 @@ _ATTEMPTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A location that somebody chose for a new table, and what is there."""
+    """A location that a user chose for a new table, and what is there."""
 
     location: str
     is_filled: bool
@@ -77,137 +71,113 @@ class Place:
     is_foreign: bool  # another lake manages what is there
 
 
-class LakeTables(LakeNamespaces):
+@dataclass(frozen=True, slots=True)
+class LakeTables:
     """Tables, managed or not."""
+
+    lake: LakeConnection
+
+    @property
+    def _removals(self) -> Removals:
+        return Removals(self.lake)
 
     # -- finding ---------------------------------------------------------------------------------
 
-    def _row(self, table: Identifier) -> Row:
-        return self._lake.read(lookups.find, self._catalog.id, table)
+    def row(self, table: Identifier) -> TableRow:
+        """Return a table's row. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
+        return self.lake.store.read(lookups.find, self.lake.catalog.id, table)
 
-    def _find_table(self, table: Identifier) -> TableEntry:
-        return self._entry(self._row(table))
-
-    def _manifests(self, row: Row) -> Manifests:
-        handle = self._handle(row.identifier, self._entry(row))
-        return Manifests(self._lake, self._catalog.id, row, handle)
-
-    def _managed(self, id_: list[str] | None, operation: str) -> Manifests | None:
-        """A managed table, None for one that keeps its versions in storage."""
-        row = self._row(table_id(id_, operation))
+    def managed(self, id_: list[str] | None, operation: str) -> Manifests | None:
+        """Return a managed table for an operation, None for one that keeps its versions in storage."""
+        row = self.row(table_id(id_, operation))
         if not row.managed:
             return None
-        found = self._manifests(row)
+        table = self.lake.manifests(row)
         if operation in _WRITES:
-            found.require_manager()
-        return found
+            table.require_manager()
+        return table
 
-    def _table(self, id_: list[str] | None, operation: str) -> Table:
-        row = self._row(table_id(id_, operation))
+    def handle(self, id_: list[str] | None, operation: str) -> Table:
+        """Return a table for an operation, refused if that writes and another lake manages the table."""
+        row = self.row(table_id(id_, operation))
         if operation in _WRITES:
-            self._require_writable(row)
-        return self._handle(row.identifier, self._entry(row))
+            self.require_writable(row)
+        return self.lake.handle(row)
 
-    def _require_writable(self, row: Row) -> None:
+    def require_managed(self, row: TableRow, reason: str) -> Manifests:
+        """Return a managed table. Refuse one that keeps its versions in storage, for a reason."""
+        if not row.managed:
+            raise InvalidTableStateError(f"The table {row.identifier} keeps its versions in storage alone{reason}")
+        return self.lake.manifests(row)
+
+    def require_writable(self, row: TableRow) -> None:
         """Refuse to write to a table that another lake manages."""
         if row.managed:
-            self._manifests(row).require_manager()
-        elif self._is_foreign(self._entry(row).location):
-            raise manager.read_only(str(row.identifier), self._entry(row).location)
+            self.lake.manifests(row).require_manager()
+        elif self._removals.is_foreign(location_of(row)):
+            raise manager.read_only(str(row.identifier), location_of(row))
 
-    def _is_known_foreign(self, location: str) -> bool:
-        """The same, False where storage does not answer: it is asked again before anything is deleted."""
-        try:
-            return self._is_foreign(location)
-        except LanceNamespaceError:
-            return False
+    def has_versions(self, entry: TableEntry) -> bool:
+        """Return whether a managed table has any version yet."""
+        return self.lake.store.read(versions.latest, int(entry.claim or 0)) is not None
 
-    def _create_over(
-        self,
-        table: Identifier,
-        entry: TableEntry,
-        request: CreateTableRequest,
-        chosen: str,
-        data: pa.RecordBatchReader,
-    ) -> CreateTableResponse:
-        if chosen == "overwrite":
-            self._require_writable(self._row(table))
-        return super()._create_over(table, entry, request, chosen, data)
+    # -- listing ---------------------------------------------------------------------------------
 
-    def _leave(self, location: str) -> None:
-        """Say in storage that this lake does not manage a table any more, unless another row of it does."""
-        if not self._lake.read(locations.is_managed, location):
-            with suppress(LanceNamespaceError):  # then it is said until somebody deletes it, as the refusal explains
-                manager.leave(open_store(location, self._options), self._lake.identity)
-
-    def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
-        if not entry.managed:
-            return super()._is_declared_only(table, entry)
-        return self._lake.read(versions.latest, int(entry.claim or 0)) is None
-
-    def _child_tables(
+    def names(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
     ) -> Sequence[str]:
-        def page(connection: Connection) -> Sequence[str]:
-            return lookups.children(connection, self._catalog.id, namespace, after=after, limit=limit)
+        if not include_declared:
+            return self._written_names(namespace, after, limit)
+        return self.lake.store.read(lookups.children, self.lake.catalog.id, namespace, after=after, limit=limit)
 
-        return self._lake.read(page) if include_declared else self._written_tables(namespace, after, limit)
-
-    def _written_tables(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        """Tables that have data: pages are asked for until there are enough of them."""
-        written: list[str] = []
-        while limit is None or len(written) < limit:
-            page = self._lake.read(
-                lambda connection, start=after: lookups.entries(  # type: ignore[misc]
-                    connection, self._catalog.id, namespace, after=start, limit=limit
-                )
-            )
-            written += [entry.name for entry in page if self._is_written(entry)]
+    def _written_names(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        """Return the names of tables that have data: pages are read until there are enough of them."""
+        names: list[str] = []
+        while limit is None or len(names) < limit:
+            page = self.lake.store.read(lookups.entries, self.lake.catalog.id, namespace, after=after, limit=limit)
+            names += [entry.name for entry in page if self._is_written(entry)]
             if limit is None or len(page) < limit:
                 break
             after = page[-1].name
-        return written[:limit]
+        return names[:limit]
 
     def _is_written(self, entry: TableListEntry) -> bool:
         if entry.managed:
             return entry.has_versions
-        return dataset.has_data(Table(entry.name, entry.location, self._options))
+        return dataset.has_data(Table(entry.name, entry.location, self.lake.options))
 
-    # -- claiming --------------------------------------------------------------------------------
+    # -- declaring -------------------------------------------------------------------------------
 
-    def _know_identity(self) -> None:
-        """Have the lake's own id at hand, for a transaction in which it can no longer be made."""
-        _ = self._lake.identity
+    def declare(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
+        place = self.look_at(table, location)
+        return self.lake.entry(self.lake.store.transact(self.declare_row, table, place, properties))
 
-    def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
-        place = self._looked_at(table, location)
-        return self._entry(self._lake.transact(self._declared, table, place, properties))
+    def look_at(self, table: Identifier, location: str | None, *, staged: bool = False) -> Place | None:
+        """Return what storage has at a location that a user chose, before the transaction that claims it.
 
-    def _placed(self, location: str) -> str:
-        """A location that somebody chose, in the lake's spelling. Refuses one that a table has in another spelling."""
-        placed = locations.placed(location, self._lake.read(locations.roots))
-        self._lake.read(locations.refuse_known, location, placed)
-        return placed
-
-    def _looked_at(self, table: Identifier, location: str | None, *, staged: bool = False) -> Place | None:
-        """What storage has at a location that somebody chose, looked at before the transaction that claims it.
-
-        What comes there in between is not lost: a drop deletes Lance's own files alone. With `staged`, those may be
-        there already, for a first version that is claimed together with the declaration.
+        What is written there in between is not lost: a drop deletes Lance's own files alone. With `staged`, those may
+        be there already, for a first version that is claimed together with the declaration.
         """
         if location is None:
             return None
         placed = self._placed(location)
-        stored = Table(str(table), placed, self._options)
-        store = stored.store()
+        table_there = Table(str(table), placed, self.lake.options)
+        store = table_there.store()
         is_filled = own_files.has_others(store) if staged else store.has_any()
-        return Place(placed, is_filled, dataset.has_data(stored), is_filled and self._is_foreign(placed))
+        is_foreign = is_filled and self._removals.is_foreign(placed)
+        return Place(placed, is_filled, dataset.has_data(table_there), is_foreign)
 
-    def _declared(
+    def _placed(self, location: str) -> str:
+        """Return a chosen location in the lake's spelling. Refuse one that a table has in another spelling."""
+        placed = locations.placed(location, self.lake.store.read(locations.roots))
+        self.lake.store.read(locations.refuse_known, location, placed)
+        return placed
+
+    def declare_row(
         self, connection: Connection, table: Identifier, place: Place | None, properties: Mapping[str, str]
-    ) -> Row:
-        """A new row. What is declared is yet to be written: a managed table would never show what lies there."""
-        row = self._named(connection, table, None if place is None else place.location, properties)
+    ) -> TableRow:
+        """Make a row for a table yet to be written. Refuse a place with data, which a managed table would not show."""
+        row = self._create_row(connection, table, None if place is None else place.location, properties)
         if place is not None and place.is_table:
             raise InvalidInputError(
                 f"{table} cannot be declared at {place.location}: a Lance table lies there. Register it, or choose "
@@ -222,148 +192,143 @@ class LakeTables(LakeNamespaces):
             )
         return row
 
-    def _named(
+    def _create_row(
         self, connection: Connection, table: Identifier, location: str | None, properties: Mapping[str, str]
-    ) -> Row:
-        managed, kept = _versioning(properties)
+    ) -> TableRow:
+        managed, stored_properties = _versioning(properties)
         return tables.create(
-            connection, self._catalog.id, table, by=self._user, location=location, managed=managed, properties=kept
+            connection,
+            self.lake.catalog.id,
+            table,
+            by=self.lake.user,
+            location=location,
+            managed=managed,
+            properties=stored_properties,
         )
 
-    def _stored(self, row: Row) -> Table:
-        """A table as storage has it, whoever owns its versions."""
-        return Table(str(row.identifier), self._entry(row).location, self._options)
-
-    def _holds(self, table: Identifier, entry: TableEntry) -> bool:
+    def holds(self, table: Identifier, entry: TableEntry) -> bool:
+        """Return whether the declaration behind an entry still stands: the same row, not a new one of its name."""
         try:
-            return self._find_table(table).claim == entry.claim
+            return str(self.row(table).id) == entry.claim
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
 
-    def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
-        def recorded(connection: Connection) -> bool:
-            abandoned = locations.is_abandoned(connection, entry.location)
-            if abandoned:
-                locations.record(connection, [entry.location], by=self._user)
-            return abandoned
-
-        if self._lake.transact(recorded):
-            self._remove(entry.location)
-
-    def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
-        def withdrawn(connection: Connection) -> bool:
-            row = lookups.lock(connection, self._catalog.id, table)
-            if str(row.id) != entry.claim or self._is_filled(connection, row):
-                return False
-            tables.drop(connection, self._catalog.id, table, by=self._user)
-            return True
-
+    def undeclare(self, table: Identifier, entry: TableEntry) -> None:
+        """Take back a declaration whose first version could not be written, unless another writer has filled it."""
         with suppress(NamespaceNotFoundError, TableNotFoundError):
-            if self._lake.transact(withdrawn):
-                self._remove(entry.location)
+            if self.lake.store.transact(self._undeclare_row, table, entry):
+                self._removals.remove(entry.location)
 
-    def _is_filled(self, connection: Connection, row: Row) -> bool:
+    def _undeclare_row(self, connection: Connection, table: Identifier, entry: TableEntry) -> bool:
+        row = lookups.lock(connection, self.lake.catalog.id, table)
+        if str(row.id) != entry.claim or self._is_filled(connection, row):
+            return False
+        tables.drop(connection, self.lake.catalog.id, table, by=self.lake.user)
+        return True
+
+    def _is_filled(self, connection: Connection, row: TableRow) -> bool:
         if row.managed:
             return versions.latest(connection, row.id) is not None
-        return dataset.has_data(self._stored(row))
+        return dataset.has_data(self.lake.stored(row))
 
-    # -- names for what is there -----------------------------------------------------------------
+    # -- registering and renaming ----------------------------------------------------------------
 
-    def _register_table(
-        self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
-    ) -> TableEntry:
-        left: list[Row] = []
+    def register(self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool) -> TableEntry:
         placed = self._placed(location)
+        replaced: list[TableRow] = []
 
-        def registered(connection: Connection) -> Row:
-            row = self._named(connection, table, placed, properties)
-            self._take_over(connection, row)
+        def register_row(connection: Connection) -> TableRow:
+            row = self._create_row(connection, table, placed, properties)
+            self._adopt_versions(connection, row)
             return row
 
-        def replaced(connection: Connection) -> Row | None:
-            left.clear()
+        def replace_row(connection: Connection) -> TableRow | None:
+            replaced.clear()  # of an attempt that was rolled back
             with suppress(TableNotFoundError):
-                gone = self._let_go(connection, table)
-                if gone is None:
+                row = self.release(connection, table)
+                if row is None:
                     return None
-                left.append(gone)
-            return registered(connection)
+                replaced.append(row)
+            return register_row(connection)
 
-        with self._taking_over(location):
-            row = self._settling(table, replaced) if replace else self._lake.transact(registered)
-        for gone in left:
-            self._leave(self._entry(gone).location)
-        return self._entry(row)
+        with self.marking_managed(location):
+            row = self.after_reconcile(table, replace_row) if replace else self.lake.store.transact(register_row)
+        for old in replaced:
+            self._removals.unmark(location_of(old))
+        return self.lake.entry(row)
 
     @contextmanager
-    def _taking_over(self, location: str) -> Iterator[None]:
-        """Around a transaction that makes a table managed: if it fails, storage does not say so either."""
-        self._know_identity()
+    def marking_managed(self, location: str) -> Iterator[None]:
+        """Surround a transaction that makes a table managed: if it fails, storage is not left saying that it is."""
+        _ = self.lake.store.identity  # made now if there is none: inside the transaction it would be too late
         try:
             yield
         except LanceNamespaceError:
             with suppress(LanceNamespaceError):  # a location that cannot be used
-                self._leave(locations.canonical(location))
+                self._removals.unmark(locations.canonical(location))
             raise
 
-    def _take_over(self, connection: Connection, row: Row) -> None:
-        """Make the versions that lie at a registered location the table's."""
-        if not dataset.has_data(self._stored(row)):
+    def _adopt_versions(self, connection: Connection, row: TableRow) -> None:
+        """Make the versions at a registered location the table's."""
+        if not dataset.has_data(self.lake.stored(row)):
             raise InvalidInputError(
                 f"{row.identifier} cannot be registered at {row.location}: there is no Lance table. Declare it to "
                 "have one there."
             )
         if row.managed:
-            self._manifests(row).take_over()
-            self._manifests(row).adopt(connection, by=self._user)
+            table = self.lake.manifests(row)
+            table.take_over()
+            table.adopt(connection, by=self.lake.user)
 
-    def _rename_table(self, table: Identifier, target: Identifier) -> None:
-        self._lake.transact(tables.rename, self._catalog.id, table, target, by=self._user)
+    def rename(self, table: Identifier, target: Identifier) -> None:
+        self.lake.store.transact(tables.rename, self.lake.catalog.id, table, target, by=self.lake.user)
 
-    # -- forgetting and dropping -----------------------------------------------------------------
+    # -- deregistering and dropping --------------------------------------------------------------
 
-    def _deregister_table(self, table: Identifier) -> TableEntry:
-        entry = self._entry(self._settling(table, lambda connection: self._let_go(connection, table)))
-        self._leave(entry.location)
-        return entry
+    def deregister(self, table: Identifier) -> TableEntry:
+        row = self.after_reconcile(table, lambda connection: self.release(connection, table))
+        self._removals.unmark(location_of(row))
+        return self.lake.entry(row)
 
-    def _settling(self, table: Identifier, work: Callable[[Connection], Row | None]) -> Row:
-        """What `work` answers once storage says the same as the rows; None from it means that it does not yet."""
+    def after_reconcile(self, table: Identifier, work: Callable[[Connection], TableRow | None]) -> TableRow:
+        """Return what `work` returns once rows and storage agree; it returns None as long as they do not.
+
+        Storage is reconciled outside of the transaction, and others may claim a version in between: then again.
+        """
         for _ in range(_ATTEMPTS):
-            self._settle_storage(table)
-            done = self._lake.transact(work)
-            if done is not None:
-                return done
+            self.reconcile_storage(table)
+            row = self.lake.store.transact(work)
+            if row is not None:
+                return row
         raise ConcurrentModificationError(f"The table {table} is being written to all the time. Try again later.")
 
-    def _settle_storage(self, table: Identifier) -> None:
-        """Copy what is to be copied and move strays aside: after that, storage alone tells the table's versions."""
+    def reconcile_storage(self, table: Identifier) -> None:
+        """Publish pending manifests and quarantine orphans: after that, storage alone shows the table's versions."""
         with suppress(NamespaceNotFoundError, TableNotFoundError):
-            row = self._row(table)
+            row = self.row(table)
             if row.managed:
-                self._manifests(row).agree()
+                self.lake.manifests(row).reconcile()
 
-    def _let_go(self, connection: Connection, table: Identifier) -> Row | None:
-        """Forget a table, unless a version of it is claimed and not copied yet."""
-        row = lookups.lock(connection, self._catalog.id, table)
-        if row.managed and self._manifests(row).is_unsettled(connection):
+    def release(self, connection: Connection, table: Identifier) -> TableRow | None:
+        """Deregister a table, unless a version of it is claimed and its manifest not published yet: then None."""
+        row = lookups.lock(connection, self.lake.catalog.id, table)
+        if row.managed and self.lake.manifests(row).has_pending(connection):
             return None
-        return tables.deregister(connection, self._catalog.id, table)
+        return tables.deregister(connection, self.lake.catalog.id, table)
 
-    def _drop_table(self, table: Identifier) -> TableEntry:
-        location = self._entry(self._row(table)).location
-        if self._is_known_foreign(location):
+    def drop(self, table: Identifier) -> TableEntry:
+        location, removals = location_of(self.row(table)), self._removals
+        if removals.is_known_foreign(location):
             raise manager.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
-        self._refuse_others(f"The table {table}", location)
-        dropped = self._lake.transact(tables.drop, self._catalog.id, table, by=self._user)
-        entry = self._entry(dropped)
-        self._remove(entry.location)
-        return entry
+        removals.refuse_others(f"The table {table}", location)
+        row = self.lake.store.transact(tables.drop, self.lake.catalog.id, table, by=self.lake.user)
+        removals.remove(location_of(row))
+        return self.lake.entry(row)
 
 
 def _versioning(properties: Mapping[str, str]) -> tuple[bool | None, dict[str, str]]:
-    """Whether a new table is to be managed, None as its catalog has it; and the properties that are kept."""
-    kept = {key: value for key, value in properties.items() if key != VERSIONING}
+    """Return whether a new table is to be managed, None as its catalog has it; and the properties to store."""
+    stored = {key: value for key, value in properties.items() if key != VERSIONING}
     if VERSIONING not in properties:
-        return None, kept
-    return mode(f"The property {VERSIONING}", properties[VERSIONING], MANAGED, STORAGE) == MANAGED, kept
+        return None, stored
+    return mode(f"The property {VERSIONING}", properties[VERSIONING], MANAGED, STORAGE) == MANAGED, stored

@@ -1,15 +1,14 @@
-"""Versions of a lake's tables: rows for managed ones, as storage has them for the others."""
+"""Versions and branches of a managed table: listed, described and deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from lance_namespace import (
     BatchDeleteTableVersionsRequest,
     BatchDeleteTableVersionsResponse,
-    DeleteTableBranchRequest,
-    DeleteTableBranchResponse,
     DescribeTableVersionRequest,
     DescribeTableVersionResponse,
     ListTableBranchesRequest,
@@ -19,38 +18,38 @@ from lance_namespace import (
 )
 from sqlalchemy import Connection
 
-from lanceway.catalogs.contract.requests import accept, page_limit, page_of, page_start
-from lanceway.catalogs.lake.claims import LakeClaims, branch_of
+from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
+from lanceway.catalogs.lake.claims import branch_of
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.errors import (
     PermissionDeniedError,
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
+from lanceway.lake.store.database import LakeStore
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import MAIN, Version
 from lanceway.tables.versions import branches, manifests
 from lanceway.tables.versions import versions as stored
 
 
-class LakeVersions(LakeClaims):
-    """The catalog owns the latest version of a managed table."""
+@dataclass(frozen=True, slots=True)
+class LakeVersions:
+    """The versions that the lake's rows give a managed table, whatever else is in storage."""
+
+    store: LakeStore
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
-        request = accept(ListTableVersionsRequest, request)
-        table = self._managed(request.id, "list_table_versions")
-        if table is None:
-            return super().list_table_versions(request)
+    def list(self, table: Manifests, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
         limit, branch = page_limit(request.limit), branch_of(request.branch)
         scope = "\x00".join(("versions", str(bool(request.descending)), branch, str(table.row.id)))
         after = page_start(scope, request.page_token)
         rows = self._rows(table, branch, int(after) if after else None, limit and limit + 1, bool(request.descending))
         page, token = page_of(rows, limit, scope, lambda row: str(row.version))
-        settled = [table.settled(row) for row in page]
-        found = [table.answer(row) for row in self._present(table, branch, settled)]
-        return ListTableVersionsResponse(versions=found, page_token=token)
+        published = [table.published(row) for row in page]
+        answers = [table.answer(row) for row in self._present(table, branch, published)]
+        return ListTableVersionsResponse(versions=answers, page_token=token)
 
     def _rows(
         self, table: Manifests, branch: str, after: int | None, limit: int | None, descending: bool
@@ -59,38 +58,36 @@ class LakeVersions(LakeClaims):
             return versions.page(connection, table.row, branch=branch, after=after, limit=limit, descending=descending)
 
         try:
-            rows = self._lake.read(page)
+            rows = self.store.read(page)
             if after is None and branch != MAIN:
                 self._refuse_deleted(table, branch)
         except TableBranchNotFoundError:
-            if not table.sweep(branch).adopted:  # a client that is told of no branch looks for it in storage
+            # A client that hears of no branch looks for it in storage, and must not find orphans there.
+            if not table.quarantine_orphans(branch).adopted:
                 raise
-            return self._lake.read(page)
+            return self.store.read(page)
         adopted = False
         if not rows and after is None:
-            adopted = bool(table.sweep(branch).adopted)  # and so does one that is told of no version
+            adopted = bool(table.quarantine_orphans(branch).adopted)  # and so does one that hears of no version
         elif descending and after is None:
-            with suppress(PermissionDeniedError):  # only a writer needs the way to be clear
-                adopted = table.clear_the_way(rows[0])
-        return self._lake.read(page) if adopted else rows
+            # The newest first is what a writer asks for before it commits: the next number must be free in storage.
+            with suppress(PermissionDeniedError):  # a reader without the right to move files does not need it free
+                adopted = table.quarantine_next(rows[0])
+        return self.store.read(page) if adopted else rows
 
     def _present(self, table: Manifests, branch: str, page: Sequence[Version]) -> Sequence[Version]:
-        """Without those whose manifests a clean-up took from storage; for a single one, nothing is looked up."""
+        """Leave out versions whose manifests a clean-up took from storage; for a single one, nothing is looked up."""
         if len(page) < 2:
             return page
-        there = {file.key for _, file in manifests.all_in(table.table.store(), branch)}
-        return [row for row in page if not row.copied or row.final_path in there] if there else page
+        keys = {file.key for _, file in manifests.all_in(table.table.store(), branch)}
+        return [row for row in page if not row.copied or row.final_path in keys] if keys else page
 
-    def describe_table_version(self, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
-        request = accept(DescribeTableVersionRequest, request)
-        table = self._managed(request.id, "describe_table_version")
-        if table is None:
-            return super().describe_table_version(request)
+    def describe(self, table: Manifests, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
         branch = branch_of(request.branch)
         if branch != MAIN:
             self._refuse_deleted(table, branch)
-        row = self._lake.read(versions.describe, table.row, request.version, branch=branch)
-        if not table.table.store().exists(table.settled(row).final_path):
+        row = self.store.read(versions.describe, table.row, request.version, branch=branch)
+        if not table.table.store().exists(table.published(row).final_path):
             raise TableVersionNotFoundError(
                 f"The manifest of version {row.version} of {table.table.name} is no longer in storage: a clean-up "
                 "removed it. List the versions to see which are left."
@@ -99,69 +96,54 @@ class LakeVersions(LakeClaims):
 
     # -- deleting --------------------------------------------------------------------------------
 
-    def batch_delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
-        request = accept(BatchDeleteTableVersionsRequest, request)
-        table = self._managed(request.id, "batch_delete_table_versions")
-        if table is None:
-            return super().batch_delete_table_versions(request)
-        self._refuse_tagged(table, request)
-        gone = self._lake.transact(self._forgotten, table, request)
-        return BatchDeleteTableVersionsResponse(deleted_count=table.erase(gone))
+    def delete(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+        self.refuse_tagged(table, request)
+        deleted = self.store.transact(self.delete_rows, table, request)
+        return BatchDeleteTableVersionsResponse(deleted_count=table.delete(deleted))
 
-    def _refuse_tagged(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> None:
-        branch = branch_of(request.branch)
-        known = self._lake.read(versions.page, table.row, branch=branch)
-        doomed = stored.within((row.version for row in known), stored.ranges(request))
+    def refuse_tagged(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> None:
+        """Refuse to delete versions that have tags."""
+        rows = self.store.read(versions.page, table.row, branch=branch_of(request.branch))
+        doomed = stored.within((row.version for row in rows), stored.ranges(request))
         if doomed:
             stored.refuse_tagged(table.table, request.branch, doomed)
 
-    def _forgotten(
+    def delete_rows(
         self, connection: Connection, table: Manifests, request: BatchDeleteTableVersionsRequest
     ) -> Sequence[Version]:
-        """Delete rows, all that are asked for or none."""
-        row, branch = table.locked(connection), branch_of(request.branch)
+        """Delete the rows of all versions that are asked for, or none, and return them."""
+        row, branch = table.lock(connection), branch_of(request.branch)
         latest = versions.latest(connection, row.id, branch)
-        gone = versions.remove(connection, row, stored.ranges(request), branch=branch)
-        stored.refuse_latest(table.table, latest, {version.version for version in gone})
-        return gone
+        deleted = versions.remove(connection, row, stored.ranges(request), branch=branch)
+        stored.refuse_latest(table.table, latest, {version.version for version in deleted})
+        return deleted
 
     # -- branches --------------------------------------------------------------------------------
 
-    def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
-        request = accept(ListTableBranchesRequest, request)
-        table = self._managed(request.id, "list_table_branches")
-        if table is None:
-            return super().list_table_branches(request)
+    def list_branches(self, table: Manifests, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
         limit, scope = page_limit(request.limit), f"branches\x00{table.row.id}"
-        known = set(self._lake.read(versions.branches, table.row.id))
-        found = branches.list_(table.table, page_start(scope, request.page_token))
-        claimed = [(name, contents) for name, contents in found.items() if name in known]
+        names = set(self.store.read(versions.branches, table.row.id))
+        in_storage = branches.list_(table.table, page_start(scope, request.page_token))
+        claimed = [(name, contents) for name, contents in in_storage.items() if name in names]
         page, token = page_of(claimed, limit, scope, lambda item: item[0])
         return ListTableBranchesResponse(branches=dict(page), page_token=token)
 
-    def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
-        request = accept(DeleteTableBranchRequest, request)
-        answer = super().delete_table_branch(request)
-        table = self._managed(request.id, "delete_table_branch")
-        if table is not None:
-            self._forget_branch(table, request.name)
-        return answer
-
-    def _forget_branch(self, table: Manifests, branch: str) -> None:
-        self._lake.transact(
-            lambda connection: versions.remove(connection, table.locked(connection), [(0, None)], branch=branch)
+    def delete_branch(self, table: Manifests, branch: str) -> None:
+        """Delete the rows of a branch that is gone from storage."""
+        self.store.transact(
+            lambda connection: versions.remove(connection, table.lock(connection), [(0, None)], branch=branch)
         )
 
     def _refuse_deleted(self, table: Manifests, branch: str) -> None:
-        """Forget a branch that a client deleted from storage, of which it tells nobody.
+        """Refuse a branch that a client deleted from storage without the lake, and delete its rows.
 
-        Only where the main branch is in its place, so that nothing is forgotten for a storage that is away.
+        Only where the main branch is still there, so that nothing is deleted because storage is not mounted.
         """
-        row = self._lake.read(versions.describe, table.row, branch=branch)
+        row = self.store.read(versions.describe, table.row, branch=branch)
         store = table.table.store()
         if any(store.exists(path) for path in (row.final_path, row.staging_path)):
             return
-        main = self._lake.read(versions.describe, table.row)
+        main = self.store.read(versions.describe, table.row)
         if store.exists(main.final_path):
-            self._forget_branch(table, branch)
+            self.delete_branch(table, branch)
             raise TableBranchNotFoundError(f"The table {table.table.name} has no branch {branch!r}: it was deleted.")

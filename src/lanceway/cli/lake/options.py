@@ -63,7 +63,7 @@ class LakePlace:
     @property
     def user(self) -> str:
         """Who acts: the owner of what is made."""
-        from lanceway.catalogs.lake.connection import login
+        from lanceway.config import login
 
         return self.settings.get("user") or login()
 

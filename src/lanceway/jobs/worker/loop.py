@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
-from lanceway.catalogs.lake.connection import login
+from lanceway.config import login
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,

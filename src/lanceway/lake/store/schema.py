@@ -176,7 +176,7 @@ versions = Table(
     ),
 )
 
-strays = Table(
+orphan_manifests = Table(
     "strays",
     metadata,
     Column("id", Id, primary_key=True),

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Integer, Row, Select, func, literal, select, 
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import HierarchicalName
-from lanceway.lake.store.schema import NAMESPACE, catalogs, metalakes, objects, removals, strays, versions
+from lanceway.lake.store.schema import NAMESPACE, catalogs, metalakes, objects, orphan_manifests, removals, versions
 from lanceway.lake.tree import settings
 from lanceway.lake.versions.versions import FOLLOWED
 
@@ -176,7 +176,9 @@ def _unfinished(connection: Connection) -> Findings:
     for row in _rows(connection, select(removals.c.location)):
         text = "The table is dropped, and its data is still to be deleted."
         yield Finding("removal", row.location, text, wrong=False)
-    for row in _rows(connection, select(strays.c.table_id, strays.c.branch, strays.c.kept_path)):
+    for row in _rows(
+        connection, select(orphan_manifests.c.table_id, orphan_manifests.c.branch, orphan_manifests.c.kept_path)
+    ):
         text = f"Somebody wrote a version without the lake. It was moved aside, to {row.kept_path}."
         yield Finding("stray", _table(connection, row.table_id, row.branch), text, wrong=False)
 

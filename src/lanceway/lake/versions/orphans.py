@@ -10,13 +10,13 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, select
 
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import strays, versions
+from lanceway.lake.store.schema import orphan_manifests, versions
 
-_INSERT = Insert(strays, found_at=now())
-_SAME = (strays.c.table_id == versions.c.table_id) & (strays.c.branch == versions.c.branch)
+_INSERT = Insert(orphan_manifests, found_at=now())
+_SAME = (orphan_manifests.c.table_id == versions.c.table_id) & (orphan_manifests.c.branch == versions.c.branch)
 _BASE = select(
     versions.c.copied,
-    exists().where(_SAME, strays.c.version == versions.c.version).correlate(versions).label("strayed"),
+    exists().where(_SAME, orphan_manifests.c.version == versions.c.version).correlate(versions).label("strayed"),
 ).where(
     versions.c.table_id == bindparam("table"),
     versions.c.branch == bindparam("of_branch"),
@@ -25,7 +25,7 @@ _BASE = select(
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class OrphanManifest:
     """A manifest that claimed a version by itself: where it was, and where it is kept."""
 
     id: int
@@ -37,7 +37,7 @@ class Stray:
     found_at: int
 
     @classmethod
-    def of(cls, row: Row[Any]) -> Stray:
+    def of(cls, row: Row[Any]) -> OrphanManifest:
         columns: tuple[Any, ...] = tuple(row)
         return cls(*columns)
 
@@ -65,12 +65,12 @@ def record(connection: Connection, table: int, branch: str, version: int, *, pat
     _INSERT(connection, {"table_id": table, "branch": branch, "version": version, **where})
 
 
-def of_table(connection: Connection, table: int) -> Sequence[Stray]:
+def of_table(connection: Connection, table: int) -> Sequence[OrphanManifest]:
     """What was found beside the versions of a table, in the order it was found."""
-    found = select(strays).where(strays.c.table_id == table).order_by(strays.c.id)
-    return [Stray.of(row) for row in connection.execute(found)]
+    found = select(orphan_manifests).where(orphan_manifests.c.table_id == table).order_by(orphan_manifests.c.id)
+    return [OrphanManifest.of(row) for row in connection.execute(found)]
 
 
-def forget(connection: Connection, stray: Stray) -> None:
+def forget(connection: Connection, stray: OrphanManifest) -> None:
     """It was adopted or removed."""
-    connection.execute(delete(strays).where(strays.c.id == stray.id))
+    connection.execute(delete(orphan_manifests).where(orphan_manifests.c.id == stray.id))

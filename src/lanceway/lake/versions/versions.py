@@ -33,7 +33,7 @@ from lanceway.errors import (
 )
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, Insert
-from lanceway.lake.store.schema import TABLE, objects, strays, versions
+from lanceway.lake.store.schema import TABLE, objects, orphan_manifests, versions
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.tree.pages import at_most
@@ -357,7 +357,7 @@ def _clear(given: Mapping[str, Any]) -> ColumnElement[bool]:
     before, same = given["version"] - 1, (given["table_id"], given["branch"])
     base = exists().where(versions.c.version == before, versions.c.copied | _KNOWN, *_of(versions, *same))
     later = exists().where(versions.c.version > before, *_of(versions, *same))
-    doubt = exists().where(strays.c.version == before, *_of(strays, *same))
+    doubt = exists().where(orphan_manifests.c.version == before, *_of(orphan_manifests, *same))
     return meant.exists() & base & ~later & ~doubt
 
 

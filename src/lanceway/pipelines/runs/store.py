@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 from sqlalchemy import Connection
 
-from lanceway.catalogs.lake.connection import login
+from lanceway.config import login
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake import home
 from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
