@@ -16,7 +16,7 @@ from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
 from lanceway.lake.versions import checks, published, versions
 from lanceway.tables.versions import manifests
-from tests.catalogs.lake.lake_helpers import Id, files, numbers, storage
+from tests.catalogs.lake.lake_helpers import Id, create, files, ids, insert, numbers, storage
 from tests.lake.store import crash_program as drill
 
 COUNT = 8
@@ -69,6 +69,16 @@ def test_commits_that_follow_each_other_take_one_statement_each(lake: LakeCatalo
         lake.create_table_version({"id": T, **claim})
     assert made == ["INSERT"] * len(claims)
     assert numbers(lake, T) == [*range(1, 11)]
+
+
+def test_an_insert_looks_its_table_up_once(lake: LakeCatalog) -> None:
+    table = create(lake, "t")
+    insert(lake, table, 2)
+    statements = list[str]()
+    event.listen(lake._lake._opened(), "before_cursor_execute", lambda _c, _cursor, text, *_: statements.append(text))
+    insert(lake, table, 3)
+    assert sum(text.startswith("SELECT objects.") for text in statements) == 1
+    assert ids(lake, table) == [1, 2, 3]
 
 
 def test_what_is_not_marked_is_shown_and_nothing_is_wrong_with_it(lake: LakeCatalog, other: LakeCatalog) -> None:

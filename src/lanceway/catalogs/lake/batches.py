@@ -26,12 +26,12 @@ from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import table_id
-from lanceway.catalogs.lake.claims import ClaimedVersion, LakeClaims, branch_of, requested_claim
+from lanceway.catalogs.lake.claims import ClaimedVersion, LakeClaims, requested_claim
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables, Place
-from lanceway.catalogs.lake.versions import LakeVersions
+from lanceway.catalogs.lake.versions import LakeVersions, branch_of
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,

@@ -15,6 +15,7 @@ from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests, OvertakenError
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables
+from lanceway.catalogs.lake.versions import branch_of
 from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -26,8 +27,7 @@ from lanceway.errors import (
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import orphans, versions
-from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
-from lanceway.tables.dataset import is_main
+from lanceway.lake.versions.versions import Version, VersionClaim
 from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
 
@@ -183,14 +183,6 @@ class _TrustedClient(Wrapper):
             if response is not None:
                 return response
         return super()._forward(operation, request, *data)
-
-
-def branch_of(branch: str | None) -> str:
-    """Return the branch that a request means. Raises InvalidInputError for a name that no branch can have."""
-    if branch is None or is_main(branch):
-        return MAIN
-    manifests.check_branch(branch)
-    return branch
 
 
 @dataclass(frozen=True, slots=True)

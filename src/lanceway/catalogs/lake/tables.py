@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from lance_namespace import (
+    DescribeTableRequest,
+    DescribeTableResponse,
+    ListTableVersionsRequest,
+    ListTableVersionsResponse,
+)
+from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.base import TableEntry
@@ -13,6 +22,8 @@ from lanceway.catalogs.contract.requests import mode, table_id
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.catalogs.lake.removals import Removals
+from lanceway.catalogs.lake.versions import LakeVersions
+from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -59,6 +70,7 @@ _WRITES = frozenset(
     }
 )
 _ATTEMPTS = 10
+_FRESH = 1.0  # seconds for which a row that was read may answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,8 @@ class LakeTables:
         row = self.row(table_id(id_, operation))
         if operation in _WRITES:
             self.require_writable(row)
-        return self.lake.handle(row)
+        table = self.lake.handle(row)
+        return replace(table, client=_OpeningClient(self.lake, row)) if row.managed else table
 
     def require_managed(self, row: TableRow, reason: str) -> Manifests:
         """Return a managed table. Refuse one that keeps its versions in storage, for a reason."""
@@ -324,6 +337,46 @@ class LakeTables:
         row = self.lake.store.transact(tables.drop, self.lake.catalog.id, table, by=self.lake.user)
         removals.remove(location_of(row))
         return self.lake.entry(row)
+
+
+class _OpeningClient(Wrapper):
+    """The catalog as pylance's client while it opens a table whose row was just read.
+
+    pylance first asks where the table is, and then for its latest version. Both are answered from that row, once each
+    and for a moment only, instead of looking the same row up again; everything else the catalog answers.
+    """
+
+    def __init__(self, lake: LakeConnection, row: TableRow) -> None:
+        super().__init__(lake.client)
+        self._lake = lake
+        self._row = row
+        self._answers: dict[str, Callable[[Any], BaseModel | None]] = {
+            "describe_table": self._describe,
+            "list_table_versions": self._list_versions,
+        }
+        self._until = time.monotonic() + _FRESH
+
+    def _forward(self, operation: str, request: Any, *data: Any) -> Any:
+        answer = self._answers.pop(operation, None)
+        if answer is not None and time.monotonic() < self._until and request.id == list(self._row.identifier):
+            response = answer(request)
+            if response is not None:
+                return response
+        return super()._forward(operation, request, *data)
+
+    def _describe(self, request: DescribeTableRequest) -> DescribeTableResponse | None:
+        if any(request.model_dump(exclude={"id"}).values()):
+            return None  # it asks for more than where the table is
+        entry = self._lake.entry(self._row)
+        return DescribeTableResponse(
+            location=entry.location,
+            storage_options=None if entry.storage_options is None else dict(entry.storage_options),
+            properties=dict(entry.properties or {}),
+            managed_versioning=entry.managed,
+        )
+
+    def _list_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
+        return LakeVersions(self._lake.store).list(self._lake.manifests(self._row), request)
 
 
 def _versioning(properties: Mapping[str, str]) -> tuple[bool | None, dict[str, str]]:

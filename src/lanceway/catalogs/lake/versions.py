@@ -19,7 +19,6 @@ from lance_namespace import (
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
-from lanceway.catalogs.lake.claims import branch_of
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.errors import (
     PermissionDeniedError,
@@ -29,6 +28,7 @@ from lanceway.errors import (
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import MAIN, Version
+from lanceway.tables.dataset import is_main
 from lanceway.tables.versions import branches, manifests
 from lanceway.tables.versions import versions as stored
 
@@ -147,3 +147,11 @@ class LakeVersions:
         if store.exists(main.final_path):
             self.delete_branch(table, branch)
             raise TableBranchNotFoundError(f"The table {table.table.name} has no branch {branch!r}: it was deleted.")
+
+
+def branch_of(branch: str | None) -> str:
+    """Return the branch that a request means. Raises InvalidInputError for a name that no branch can have."""
+    if branch is None or is_main(branch):
+        return MAIN
+    manifests.check_branch(branch)
+    return branch
