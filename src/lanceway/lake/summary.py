@@ -23,14 +23,14 @@ from lanceway.lake.tree import settings
 
 def summary(connection: Connection) -> dict[str, Any]:
     """A database's version, the lake's settings, its catalogs, how much there is and how much is left to be done."""
-    found = upgrades.state(connection)
-    numbers: dict[str, Any] = {"database_version": found.version, "code_version": VERSION}
-    if found.version == 0:
+    state = upgrades.state(connection)
+    numbers: dict[str, Any] = {"database_version": state.version, "code_version": VERSION}
+    if state.version == 0:
         return {**numbers, "catalogs": {}}
     separator = settings.separator(connection)
     return {
         **numbers,
-        "oldest_code_version": found.oldest_code,
+        "oldest_code_version": state.oldest_code,
         "separator": separator.character,
         "separator_policy": separator.policy,
         "catalogs": {f"{row.metalake}/{row.name}": described(row) for row in connection.execute(_CATALOGS)},

@@ -107,13 +107,13 @@ def page(
     limit: int | None = None,
 ) -> Sequence[Token]:
     """The first `limit` tokens made after the one with the id `after`: of one user or of all, the living or all."""
-    wanted: list[ColumnElement[bool]] = [tokens.c.id > after]
+    conditions: list[ColumnElement[bool]] = [tokens.c.id > after]
     if user is not None:
-        wanted.append(user_rows.c.name == user)
+        conditions.append(user_rows.c.name == user)
     if not dead:
-        wanted.append(_LIVE)
-    found = connection.execute(_ROWS.where(*wanted).order_by(tokens.c.id).limit(at_most(limit)))
-    return [Token.of(row) for row in found]
+        conditions.append(_LIVE)
+    rows = connection.execute(_ROWS.where(*conditions).order_by(tokens.c.id).limit(at_most(limit)))
+    return [Token.of(row) for row in rows]
 
 
 def revoke(connection: Connection, token: Token, *, by: str) -> Token:
@@ -128,7 +128,7 @@ def touch(connection: Connection, token: int, *, pause: int) -> None:
 
 
 def _one(connection: Connection, prefix: str) -> StoredToken:
-    found = find(connection, prefix)
-    if found is None:
+    token = find(connection, prefix)
+    if token is None:
         raise RetryError("The token is gone: its user was just removed. Try again.")
-    return found
+    return token

@@ -357,9 +357,9 @@ class _OpeningClient(Wrapper):
         self._until = time.monotonic() + _FRESH
 
     def _forward(self, operation: str, request: Any, *data: Any) -> Any:
-        answer = self._answers.pop(operation, None)
-        if answer is not None and time.monotonic() < self._until and request.id == list(self._row.identifier):
-            response = answer(request)
+        from_row = self._answers.pop(operation, None)
+        if from_row is not None and time.monotonic() < self._until and request.id == list(self._row.identifier):
+            response = from_row(request)
             if response is not None:
                 return response
         return super()._forward(operation, request, *data)

@@ -156,18 +156,18 @@ def page(
     limit: int | None = None,
 ) -> Sequence[JobRow]:
     """The newest jobs first, of those that are meant; they begin before the one with the id `before`."""
-    wanted: list[ColumnElement[bool]] = [jobs.c.metalake == metalake]
+    conditions: list[ColumnElement[bool]] = [jobs.c.metalake == metalake]
     if catalog is not None:
-        wanted.append(jobs.c.catalog == checked_text("The catalog", catalog))
+        conditions.append(jobs.c.catalog == checked_text("The catalog", catalog))
     if path is not None:
-        wanted.append(jobs.c.path == written(path))
+        conditions.append(jobs.c.path == written(path))
     if state is not None:
-        wanted.append(_in_state(state))
+        conditions.append(_in_state(state))
     if user is not None:
-        wanted.append(jobs.c.requested_by == user)
+        conditions.append(jobs.c.requested_by == user)
     if before is not None:
-        wanted.append(jobs.c.id < before)
-    question: Select[Any] = select(jobs).where(*wanted).order_by(jobs.c.id.desc()).limit(at_most(limit))
+        conditions.append(jobs.c.id < before)
+    question: Select[Any] = select(jobs).where(*conditions).order_by(jobs.c.id.desc()).limit(at_most(limit))
     return [JobRow.of(row) for row in connection.execute(question)]
 
 
@@ -183,8 +183,8 @@ def cancel(connection: Connection, key: str, *, by: str) -> JobRow | None:
     """End a job that waits; let one that runs know that it is to end. One that has ended stays as it is."""
     by = checked_text("The user", by) or ""
     named = (jobs.c.key == key) & jobs.c.state.in_((QUEUED, RUNNING))
-    asked = update(jobs).where(named, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by)
-    connection.execute(asked)
+    statement = update(jobs).where(named, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by)
+    connection.execute(statement)
     connection.execute(_ended(named & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED))
     return find(connection, key)
 
@@ -203,9 +203,9 @@ def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifeti
     In one statement, so that any number of workers may do it at once. Of the jobs of one table one runs at a time.
     """
     _settle(connection)
-    given = {"of": metalake, "key_of_holder": holder, "who": checked_text("The worker", by), "lifetime": lifetime}
+    parameters = {"of": metalake, "key_of_holder": holder, "who": checked_text("The worker", by), "lifetime": lifetime}
     try:
-        row = connection.execute(_CLAIM, given).one_or_none()
+        row = connection.execute(_CLAIM, parameters).one_or_none()
     except IntegrityError as error:  # another job of the same table was taken at the same moment
         raise RetryError("Another worker was faster. Try again.") from error
     return JobRow.of(row) if row is not None else None
@@ -222,8 +222,8 @@ def renew(
     connection: Connection, job: JobRow, *, lifetime: int, progress: Mapping[str, Any] | None = None
 ) -> JobRow | None:
     """Hold a job for longer, and say how far it is; None where somebody else has taken it."""
-    told = {} if progress is None else {"progress": dict(progress)}
-    change = update(jobs).where(_MINE).values(held_until=_UNTIL, **told).returning(*jobs.c)
+    values = {} if progress is None else {"progress": dict(progress)}
+    change = update(jobs).where(_MINE).values(held_until=_UNTIL, **values).returning(*jobs.c)
     row = connection.execute(change, {**_held(job), "lifetime": lifetime}).one_or_none()
     return JobRow.of(row) if row is not None else None
 
@@ -237,8 +237,8 @@ def end(
     error: str | None = None,
 ) -> None:
     """What a job came to. Nothing happens where somebody else has taken it."""
-    told = {"result": None if result is None else dict(result), "error": checked_text("The error", error)}
-    connection.execute(_ended(_MINE, state, **told), _held(job))
+    values = {"result": None if result is None else dict(result), "error": checked_text("The error", error)}
+    connection.execute(_ended(_MINE, state, **values), _held(job))
 
 
 def release(
@@ -246,8 +246,8 @@ def release(
 ) -> None:
     """Give a job back for another worker, `pause` milliseconds from now; `counts` if that was an attempt."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
-    told = {"due_at": now() + pause, "error": checked_text("The error", error), "attempts": attempts}
-    connection.execute(update(jobs).where(_MINE).values(**_NOBODY, **told), _held(job))
+    values = {"due_at": now() + pause, "error": checked_text("The error", error), "attempts": attempts}
+    connection.execute(update(jobs).where(_MINE).values(**_NOBODY, **values), _held(job))
 
 
 def forget(connection: Connection, *, older: int) -> None:

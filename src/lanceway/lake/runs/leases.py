@@ -70,13 +70,13 @@ def find(connection: Connection, name: str) -> PipelineRow | None:
 
 def ensure(connection: Connection, name: str) -> PipelineRow:
     """The pipeline of this name, made if there is none."""
-    found = find(connection, name)
-    if found is None:
+    pipeline = find(connection, name)
+    if pipeline is None:
         _INSERT(connection, {"name": checked_name("pipeline", name)})
-        found = find(connection, name)
-    if found is None:
+        pipeline = find(connection, name)
+    if pipeline is None:
         raise RetryError("Somebody else is just making the pipeline. Try again.")
-    return found
+    return pipeline
 
 
 def take(connection: Connection, pipeline: int, key: str, *, by: str, lifetime: int, ended: str | None = None) -> bool:
@@ -84,8 +84,8 @@ def take(connection: Connection, pipeline: int, key: str, *, by: str, lifetime: 
 
     `ended` is the key of a holder that is known to be no more.
     """
-    given = {"row": pipeline, "key": key, "by": checked_text("The user", by), "lifetime": lifetime, "ended": ended}
-    return connection.execute(_TAKE, given).one_or_none() is not None
+    parameters = {"row": pipeline, "key": key, "by": checked_text("The user", by), "lifetime": lifetime, "ended": ended}
+    return connection.execute(_TAKE, parameters).one_or_none() is not None
 
 
 def renew(connection: Connection, pipeline: int, key: str, *, lifetime: int) -> bool:

@@ -71,7 +71,7 @@ class LineageEdge:
 
 def places(connection: Connection, name: str, *, user: str | None = None) -> set[str]:
     """Where the tables lie that runs have known by a name; of the runs that `user` may see."""
-    found: set[str] = set()
+    locations: set[str] = set()
     for table in (run_steps, run_reads):
         question = (
             select(table.c.location)
@@ -79,8 +79,8 @@ def places(connection: Connection, name: str, *, user: str | None = None) -> set
             .where(table.c.table_name == name, table.c.location.is_not(None))
             .distinct()
         )
-        found |= set(connection.scalars(question if user is None else question.where(seen_by(user))))
-    return found
+        locations |= set(connection.scalars(question if user is None else question.where(seen_by(user))))
+    return locations
 
 
 def around(
@@ -97,21 +97,21 @@ def around(
     number if no `depth` is given. Of each pair of tables there is the newest edge, or `every` one; of the runs that
     `user` may see. Raises InvalidInputError where that would be more than anybody could look at.
     """
-    found: set[LineageEdge] = set()
+    lineage: set[LineageEdge] = set()
     for is_wanted, is_up in ((upstream, True), (downstream, False)):
-        layer, seen, left = set(tables), set(tables), depth
-        while is_wanted and layer and left != 0:
+        layer, visited, remaining = set(tables), set(tables), depth
+        while is_wanted and layer and remaining != 0:
             edges = _edges(connection, layer, is_up=is_up, every=every, user=user)
-            found.update(edges)
+            lineage.update(edges)
             beyond = (edge.source_location if is_up else edge.location for edge in edges)
-            layer = {place for place in beyond if place is not None} - seen
-            seen |= layer
-            left = None if left is None else left - 1
-            if len(seen) > FARTHEST:
+            layer = {place for place in beyond if place is not None} - visited
+            visited |= layer
+            remaining = None if remaining is None else remaining - 1
+            if len(visited) > FARTHEST:
                 raise InvalidInputError(
                     f"The lineage reaches more than {FARTHEST:,} tables. Ask for less of it: give a depth."
                 )
-    return sorted(found, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
+    return sorted(lineage, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
 
 
 def _edges(

@@ -48,10 +48,10 @@ class Listed:
 
 def seen_by(user: str) -> ColumnElement[bool]:
     """The runs that somebody who is no admin may see: those he has started, and those of pipelines that are his."""
-    own = select(_firsts.c.id).where(
+    first_run = select(_firsts.c.id).where(
         _firsts.c.pipeline_id == runs.c.pipeline_id, _firsts.c.number == 1, _firsts.c.started_by == user
     )
-    return or_(runs.c.started_by == user, own.correlate(runs).exists())
+    return or_(runs.c.started_by == user, first_run.correlate(runs).exists())
 
 
 def page(
@@ -105,21 +105,21 @@ def pipelines_after(
         .order_by(pipelines.c.name)
         .limit(at_most(limit))
     )
-    found = connection.execute(question if user is None else question.where(seen_by(user)))
-    return [Listed(**row._asdict()) for row in found]
+    rows = connection.execute(question if user is None else question.where(seen_by(user)))
+    return [Listed(**row._asdict()) for row in rows]
 
 
 def summaries(connection: Connection, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Runs with what they came to: rows, seconds, and the versions that were written."""
     listed = list(found)
     rows, written = _outputs(connection, [run.id for run in listed])
-    answer = []
+    records = []
     for run in listed:
-        known = {key: value for key, value in asdict(run).items() if key not in _HIDDEN and value is not None}
+        record = {key: value for key, value in asdict(run).items() if key not in _HIDDEN and value is not None}
         if run.ended_at is not None:
-            known["seconds"] = (run.ended_at - run.began_at) / 1000
-        answer.append({**known, "rows": rows.get(run.id, 0), "written": written.get(run.id, [])})
-    return answer
+            record["seconds"] = (run.ended_at - run.began_at) / 1000
+        records.append({**record, "rows": rows.get(run.id, 0), "written": written.get(run.id, [])})
+    return records
 
 
 def _outputs(connection: Connection, ids: list[int]) -> tuple[Mapping[int, int], Mapping[int, list[str]]]:

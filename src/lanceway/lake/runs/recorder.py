@@ -30,13 +30,13 @@ def take(
     Raises ConcurrentModificationError while somebody else runs it, saying who and since when, and
     PermissionDeniedError where it is not `user`'s to run.
     """
-    found = leases.ensure(connection, name)
+    row = leases.ensure(connection, name)
     if user is not None:
-        require_own(connection, found, user)
-    gone = found.holder if ended is not None and found.process == ended else None
-    if not leases.take(connection, found.id, key, by=by, lifetime=lifetime, ended=gone):
-        raise _refusal(leases.find(connection, name) or found, lifetime)
-    return found
+        require_own(connection, row, user)
+    gone = row.holder if ended is not None and row.process == ended else None
+    if not leases.take(connection, row.id, key, by=by, lifetime=lifetime, ended=gone):
+        raise _refusal(leases.find(connection, name) or row, lifetime)
+    return row
 
 
 def require_own(connection: Connection, pipeline: PipelineRow, user: str) -> None:
@@ -81,8 +81,8 @@ def record(connection: Connection, name: str, lease: str, run: str, told: Record
             runs.end(connection, row, state, error)
         case Pin(pins, files):
             begun = runs.load(connection, row)
-            for source, found in files.items():
-                source_files.note(connection, pipeline, source, found, number=begun.number)
+            for source, listing in files.items():
+                source_files.note(connection, pipeline, source, listing, number=begun.number)
             runs.change(connection, row, pins=pins)
         case PlannedSteps(steps):
             runs.plan(connection, row, steps)
@@ -95,7 +95,7 @@ def _record_step(connection: Connection, run: int, told: BeginStep | EndStep) ->
         runs.begin_step(connection, run, told.step, **told.changes.values)
     else:
         runs.end_step(connection, run, told.step, told.state, told.reads, **told.changes.values)
-    found = runs.step(connection, run, told.step)
-    if found is None:
+    row = runs.step(connection, run, told.step)
+    if row is None:
         raise InvalidInputError(f"The run has no step {told.step}. Plan it first.")
-    return found
+    return row

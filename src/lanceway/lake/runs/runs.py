@@ -199,8 +199,8 @@ def end_step(
 
 
 def _change_step(connection: Connection, run: int, name: str, *conditions: Any, **values: Any) -> None:
-    wanted = (run_steps.c.run_id == run, run_steps.c.name == name, *conditions)
-    connection.execute(update(run_steps).where(*wanted).values(**values))
+    conditions_of_step = (run_steps.c.run_id == run, run_steps.c.name == name, *conditions)
+    connection.execute(update(run_steps).where(*conditions_of_step).values(**values))
 
 
 # -- what was read -------------------------------------------------------------------------------
@@ -212,8 +212,8 @@ def reads(connection: Connection, run: int) -> Sequence[Read]:
 
 def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | None], int]:
     """The latest version of each source that each output has had, by (output, source, the source's location)."""
-    found = connection.execute(_HAD, {"pipeline_row": pipeline})
-    return {(row.step, row.source, row.location): row.version for row in found}
+    rows = connection.execute(_HAD, {"pipeline_row": pipeline})
+    return {(row.step, row.source, row.location): row.version for row in rows}
 
 
 @dataclass(slots=True)
@@ -277,7 +277,7 @@ def of(connection: Connection, run: Run) -> RunReport:
 
 def step_record(step: StepRow) -> dict[str, Any]:
     """A step with what is known of it."""
-    found = {key: value for key, value in asdict(step).items() if value not in (None, {}) and key != "position"}
+    record = {key: value for key, value in asdict(step).items() if value not in (None, {}) and key != "position"}
     if step.began_at is not None and step.ended_at is not None:
-        found["seconds"] = (step.ended_at - step.began_at) / 1000
-    return found
+        record["seconds"] = (step.ended_at - step.began_at) / 1000
+    return record

@@ -51,12 +51,12 @@ class File:
 
 def note(connection: Connection, pipeline: int, source: str, found: Iterable[File], *, number: int) -> None:
     """Remember what the run of this number has found: what is new or has changed, and what is gone."""
-    known = {File(row.path, row.modified, row.size): row.id for row in _living(connection, pipeline, source)}
+    ids = {File(row.path, row.modified, row.size): row.id for row in _living(connection, pipeline, source)}
     present = set(found)
-    gone = [{"row": row, "number": number} for file, row in known.items() if file not in present]
+    gone = [{"row": row, "number": number} for file, row in ids.items() if file not in present]
     if gone:
         connection.execute(_GONE, gone)
-    new = sorted(present - set(known), key=lambda file: file.path)
+    new = sorted(present - set(ids), key=lambda file: file.path)
     base = {"pipeline_id": pipeline, "source": source, "since": number}
     _INSERT.many(
         connection, [{**base, "path": file.path, "modified": file.modified, "size": file.size} for file in new]
@@ -69,11 +69,11 @@ def _living(connection: Connection, pipeline: int, source: str) -> Sequence[Row[
 
 def between(connection: Connection, pipeline: int, source: str, *, after: int, until: int) -> Sequence[File]:
     """The files that runs later than `after` were the first to see, as the run `until` knew them."""
-    given = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
-    return [File(row.path, row.modified, row.size) for row in connection.execute(_BETWEEN, given)]
+    parameters = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
+    return [File(row.path, row.modified, row.size) for row in connection.execute(_BETWEEN, parameters)]
 
 
 def has_changed(connection: Connection, pipeline: int, source: str, *, after: int, until: int) -> bool:
     """Whether a file has come, changed or gone since."""
-    given = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
-    return connection.execute(_CHANGED, given).first() is not None
+    parameters = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
+    return connection.execute(_CHANGED, parameters).first() is not None

@@ -81,8 +81,8 @@ def _write(connection: Connection, target: Path) -> Rows:
 
 
 def _write_all(connection: Connection, out: IO[str]) -> Rows:
-    made = connection.execute(select(now())).scalar()
-    _line(out, {"what": _MARK, "format": FORMAT, "version": VERSION, "oldest_code": OLDEST_CODE, "made_at": made})
+    made_at = connection.execute(select(now())).scalar()
+    _line(out, {"what": _MARK, "format": FORMAT, "version": VERSION, "oldest_code": OLDEST_CODE, "made_at": made_at})
     counts = {table.name: _write_table(connection, table, out) for table in metadata.sorted_tables}
     _line(out, {"rows": counts})
     return counts
@@ -165,11 +165,11 @@ def _fill(connection: Connection, file: Path, lines: Iterator[Any]) -> Rows:
 
 
 def _tables(connection: Connection) -> Mapping[str, Table]:
-    found = MetaData()
+    reflected = MetaData()
     # Only ours: others may keep theirs beside them.
     ours = [name for name in inspect(connection).get_table_names() if name in metadata.tables]
-    found.reflect(connection, only=ours)
-    return {table.name: table for table in found.sorted_tables}
+    reflected.reflect(connection, only=ours)
+    return {table.name: table for table in reflected.sorted_tables}
 
 
 def _parts(lines: Iterator[Any], counts: dict[str, int], file: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -1,4 +1,4 @@
-"""What rows have in common: who made and changed them, and how they are written."""
+"""Rows of any table: who made and changed them, and the statements that write them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lanceway.lake.tree.names import checked_text
 
 
 class Keep(Enum):
-    """What an alteration says of a value that stays as it is; None would take it away."""
+    """The value for a text that an alteration leaves as it is; None would take it away."""
 
     KEEP = "keep"
 
@@ -46,17 +46,21 @@ _DIALECTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresq
 
 
 class Insert:
-    """An INSERT that does nothing where its row, or one that excludes it, is there already."""
+    """An INSERT that does nothing where its row, or one that excludes it, is there already.
+
+    ON CONFLICT DO NOTHING, and no error: in PostgreSQL an error would end the transaction, and with it all that the
+    caller has done so far.
+    """
 
     def __init__(self, table: Table, **fixed: object) -> None:
-        # Made once: what is made anew has to be compiled anew.
+        # Built once: SQLAlchemy compiles each new statement object, but finds a known one in its cache.
         self._quiet = {
             name: insert(table).values(**fixed).on_conflict_do_nothing() for name, insert in _DIALECTS.items()
         }
         self._statements = {name: statement.returning(*table.c) for name, statement in self._quiet.items()}
 
     def __call__(self, connection: Connection, values: Mapping[str, object]) -> Row[Any] | None:
-        """The new row, None where there was one."""
+        """Return the new row, None where there was one."""
         return connection.execute(self._statements[connection.dialect.name], values).one_or_none()
 
     def many(self, connection: Connection, values: Sequence[Mapping[str, object]]) -> None:
@@ -65,7 +69,11 @@ class Insert:
 
 
 class ConditionalInsert:
-    """The same, which also does nothing unless a condition on the given values holds, seen in one statement."""
+    """An `Insert` that also does nothing unless a condition on its values holds.
+
+    It is INSERT … SELECT … WHERE condition, so that the condition is checked in the statement that inserts: between
+    a SELECT and an INSERT of their own, others could change what the condition is about.
+    """
 
     def __init__(
         self,
@@ -74,42 +82,69 @@ class ConditionalInsert:
         returning: Sequence[ColumnElement[Any]] | None = None,
         **fixed: ColumnElement[Any],
     ) -> None:
-        given = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in table.c if c.name not in fixed}
-        row = select(*given.values(), *fixed.values()).where(condition(given))
+        parameters = {c.name: bindparam(f"new_{c.name}", type_=c.type) for c in table.c if c.name not in fixed}
+        row = select(*parameters.values(), *fixed.values()).where(condition(parameters))
         self.statements = {
             name: insert(table)
-            .from_select([*given, *fixed], row)
+            .from_select([*parameters, *fixed], row)
             .on_conflict_do_nothing()
             .returning(*(returning or table.c))
             for name, insert in _DIALECTS.items()
         }
 
     def __call__(self, connection: Connection, values: Mapping[str, object], **others: object) -> Row[Any] | None:
-        """The new row, or what is asked of it; None where there was one or the condition did not hold."""
-        return self._run(connection, _bound(values, others)).one_or_none()
+        """Return the new row, or the columns asked of it; None where there was one or the condition did not hold."""
+        # SQLAlchemy allows no parameter of an INSERT to have the name of a column.
+        parameters = {f"new_{name}": value for name, value in values.items()} | others
+        return self._run(connection, parameters).one_or_none()
 
-    def _run(self, connection: Connection, bound: Mapping[str, object]) -> CursorResult[Any]:
-        return connection.execute(self.statements[connection.dialect.name], bound)
+    def _run(self, connection: Connection, parameters: Mapping[str, object]) -> CursorResult[Any]:
+        return connection.execute(self.statements[connection.dialect.name], parameters)
 
 
 class FastConditionalInsert(ConditionalInsert):
-    """The same in half the time, for where it counts. What it answers is the driver's own: numbers and texts alone."""
+    """A `ConditionalInsert` that takes half the time, for the claim of a version, which is one statement.
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._words: dict[str, CompiledStatement] = {}
+    It goes past SQLAlchemy's handling of results: what it returns is the driver's own, so ask for numbers and texts.
+    """
 
-    def _run(self, connection: Connection, bound: Mapping[str, object]) -> CursorResult[Any]:
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        # By dialect, compiled when the first connection of it comes. Two threads may both do it; one result is kept.
+        self._compiled: dict[str, CompiledStatement] = {}
+
+    def _run(self, connection: Connection, parameters: Mapping[str, object]) -> CursorResult[Any]:
         name = connection.dialect.name
-        words = self._words.get(name) or self._words.setdefault(
+        statement = self._compiled.get(name) or self._compiled.setdefault(
             name, CompiledStatement(self.statements[name], connection.dialect)
         )
-        return connection.exec_driver_sql(words.text, words.given(bound))
+        return connection.exec_driver_sql(statement.text, statement.bind(parameters))
 
 
-def _bound(values: Mapping[str, object], others: Mapping[str, object]) -> dict[str, object]:
-    # A parameter of an INSERT may not have the name of a column.
-    return {f"new_{name}": value for name, value in values.items()} | dict(others)
+class CompiledStatement:
+    """A statement as the driver takes it, so that only the values differ from one execution to the next."""
+
+    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
+        assert isinstance(compiled, SQLCompiler), "a statement that is not DDL"
+        self.text = str(compiled)
+        # SQLite's driver takes values by position, psycopg by name: then there is no order.
+        self._order = compiled.positiontup
+        # What the statement itself binds, such as the kind of a row that it looks for.
+        self._constants = compiled.params
+        # What SQLAlchemy would do to each value, such as writing a dictionary as JSON.
+        processors = {
+            name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
+            for name, parameter in compiled.binds.items()
+        }
+        self._processors = {name: process for name, process in processors.items() if process is not None}
+
+    def bind(self, values: Mapping[str, object]) -> dict[str, Any] | tuple[Any, ...]:
+        """Return values by their names as the driver takes them."""
+        bound = self._constants | dict(values)
+        for name, process in self._processors.items():
+            bound[name] = process(bound[name])
+        return bound if self._order is None else tuple(bound[name] for name in self._order)
 
 
 def insert_audited(table: Table) -> Insert:
@@ -117,14 +152,14 @@ def insert_audited(table: Table) -> Insert:
 
 
 def change(table: Table) -> Update:
-    """An UPDATE that says who and when; `by` is to be bound as `changed_by`."""
+    """Return an UPDATE that records when; the caller binds who as `changed_by`."""
     return update(table).values(changed_at=now(), revision=table.c.revision + 1)
 
 
 def described(
     comment: str | None, properties: Mapping[str, str] | None, owner: str | None, by: str
 ) -> dict[str, object]:
-    """The values that every new row of the tree takes from whoever makes it; who makes it owns it unless told."""
+    """Return the values that every new row of the tree has. The user who makes it owns it if no owner is given."""
     checked_text("The user", by)
     return {
         "comment": checked_text("The comment", comment),
@@ -150,28 +185,14 @@ class Described(Protocol):
 def altered(
     row: Described | Row[Any], changes: Mapping[str, str | None] | None, *, by: str, **texts: str | Keep | None
 ) -> dict[str, object]:
-    """The values of a row after a change of its properties, where None takes one away, and of some texts."""
-    kept = {key: value for key, value in row.properties.items() if key not in (changes or {})}
+    """Return the values of a row after a change of its properties, where None takes one away, and of some texts."""
+    unchanged = {key: value for key, value in row.properties.items() if key not in (changes or {})}
     new = {key: value for key, value in (changes or {}).items() if value is not None}
-    given = {key: checked_text(f"The {key}", value) for key, value in texts.items() if not isinstance(value, Keep)}
-    return {**given, "properties": checked_properties(kept | new), "changed_by": checked_text("The user", by)}
-
-
-class CompiledStatement:
-    """A statement for `Connection.exec_driver_sql`, which spends no time on what is the same each time."""
-
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        compiled = statement.compile(dialect=dialect)
-        assert isinstance(compiled, SQLCompiler), "it is no DDL"
-        self.text = str(compiled)
-        self._order = compiled.positiontup
-        self._fixed = compiled.params
-        made = {name: each.type.dialect_impl(dialect).bind_processor(dialect) for name, each in compiled.binds.items()}
-        self._made = {name: process for name, process in made.items() if process is not None}
-
-    def given(self, values: Mapping[str, object]) -> dict[str, Any] | tuple[Any, ...]:
-        """Values by their names, as the driver takes them."""
-        bound = self._fixed | dict(values)
-        for name, process in self._made.items():
-            bound[name] = process(bound[name])
-        return bound if self._order is None else tuple(bound[name] for name in self._order)
+    changed_texts = {
+        key: checked_text(f"The {key}", value) for key, value in texts.items() if not isinstance(value, Keep)
+    }
+    return {
+        **changed_texts,
+        "properties": checked_properties(unchanged | new),
+        "changed_by": checked_text("The user", by),
+    }

@@ -107,8 +107,8 @@ def names(
 ) -> Sequence[str]:
     """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     parent = metalakes.load(connection, metalake)
-    found = select(catalogs.c.name).where(catalogs.c.metalake_id == parent.id, catalogs.c.name > (after or ""))
-    return connection.execute(found.order_by(catalogs.c.name).limit(at_most(limit))).scalars().all()
+    statement = select(catalogs.c.name).where(catalogs.c.metalake_id == parent.id, catalogs.c.name > (after or ""))
+    return connection.execute(statement.order_by(catalogs.c.name).limit(at_most(limit))).scalars().all()
 
 
 def alter(
@@ -166,8 +166,8 @@ def _root(catalog: int, owner: str, by: str) -> dict[str, object]:
 
 
 def _row(connection: Connection, metalake: str, name: str, statement: Select[Any]) -> Row[Any]:
-    asked = {"metalake": checked_name("metalake", metalake), "catalog": checked_name("catalog", name)}
-    row = connection.execute(statement, asked).one_or_none()
+    parameters = {"metalake": checked_name("metalake", metalake), "catalog": checked_name("catalog", name)}
+    row = connection.execute(statement, parameters).one_or_none()
     if row is None:
         raise NamespaceNotFoundError(f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first.")
     return row

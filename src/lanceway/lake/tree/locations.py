@@ -63,13 +63,13 @@ def canonical(location: str) -> str:
 
 def spelled(location: str) -> str:
     """A location as its text alone tells: `canonical` but for links in a local path."""
-    scheme, mark, rest = location.partition("://")
+    scheme, mark, tail = location.partition("://")
     if not mark:
         scheme, path = "", location
     elif scheme.lower() in _LOCAL:
-        scheme, path = "", unquote(rest.removeprefix("localhost"))
+        scheme, path = "", unquote(tail.removeprefix("localhost"))
     else:
-        bucket, _, key = _checked_uri(location, scheme, rest).partition("/")
+        bucket, _, key = _checked_uri(location, scheme, tail).partition("/")
         path = f"{bucket}/{unquote(key)}"
     parts = [part for part in path.split("/") if part]
     absolute = bool(scheme) or path.startswith("/")
@@ -110,8 +110,8 @@ def is_same(location: str, other: str) -> bool:
 
 def roots(connection: Connection) -> Sequence[str]:
     """The locations of all catalogs."""
-    found = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
-    return connection.execute(found).scalars().all()
+    statement = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
+    return connection.execute(statement).scalars().all()
 
 
 def placed(location: str, roots: Iterable[str]) -> str:
@@ -120,19 +120,19 @@ def placed(location: str, roots: Iterable[str]) -> str:
     A root that was recorded with a link in its path keeps that spelling, and so does all below it. To be asked for
     before the transaction that claims the location, since it looks at the file system.
     """
-    wanted = canonical(location)
+    path = canonical(location)
     for root in roots:
         real = os.path.realpath(root) if root.startswith("/") else root
         if real == root:
             continue  # compared as text, in the transaction
-        if wanted.startswith(f"{real}/"):
-            return f"{root}{wanted.removeprefix(real)}"
-        if real == wanted or real.startswith(f"{wanted}/"):
+        if path.startswith(f"{real}/"):
+            return f"{root}{path.removeprefix(real)}"
+        if real == path or real.startswith(f"{path}/"):
             raise InvalidInputError(
-                f"The location {wanted} cannot be used: it is or contains the location {root} of a catalog. Choose "
+                f"The location {path} cannot be used: it is or contains the location {root} of a catalog. Choose "
                 "another one."
             )
-    return wanted
+    return path
 
 
 def refuse_known(connection: Connection, location: str, placed: str) -> None:
@@ -150,8 +150,8 @@ def _earlier_spellings(location: str) -> set[str]:
     if text.startswith("/"):
         return {text}
     scheme, _, path = text.partition("://")
-    given = "/".join(part for part in location.partition("://")[2].split("/") if part)
-    return {text, f"{scheme}://{given}", f"{scheme}://{quote(unquote(path))}"}
+    as_written = "/".join(part for part in location.partition("://")[2].split("/") if part)
+    return {text, f"{scheme}://{as_written}", f"{scheme}://{quote(unquote(path))}"}
 
 
 def claim(connection: Connection, location: str) -> str:
@@ -159,12 +159,12 @@ def claim(connection: Connection, location: str) -> str:
 
     Raises InvalidInputError if it is taken, lies inside a taken one, or contains one or a catalog's root.
     """
-    wanted = spelled(location)
+    path = spelled(location)
     connection.execute(_LOCK)
-    _refuse(wanted, "of another table", _first(connection, objects.c.location, wanted, inside=True))
-    _refuse(wanted, "of a dropped table whose data is being removed", _removed(connection, wanted))
-    _refuse(wanted, "of a catalog", _first(connection, catalogs.c.location, wanted, inside=False))
-    return wanted
+    _refuse(path, "of another table", _first(connection, objects.c.location, path, inside=True))
+    _refuse(path, "of a dropped table whose data is being removed", _removed(connection, path))
+    _refuse(path, "of a catalog", _first(connection, catalogs.c.location, path, inside=False))
+    return path
 
 
 def claim_root(connection: Connection, location: str) -> str:
@@ -172,11 +172,11 @@ def claim_root(connection: Connection, location: str) -> str:
 
     Raises InvalidInputError if it is a table's or inside a table's.
     """
-    wanted = spelled(location)
+    path = spelled(location)
     connection.execute(_LOCK)
-    taken = select(objects.c.location).where(objects.c.location.in_(_upwards(wanted))).limit(1)
-    _refuse(wanted, "of a table", connection.execute(taken).scalar())
-    return wanted
+    statement = select(objects.c.location).where(objects.c.location.in_(_upwards(path))).limit(1)
+    _refuse(path, "of a table", connection.execute(statement).scalar())
+    return path
 
 
 def is_abandoned(connection: Connection, location: str) -> bool:
@@ -187,15 +187,15 @@ def is_abandoned(connection: Connection, location: str) -> bool:
 
 def is_managed(connection: Connection, location: str) -> bool:
     """Whether a managed table lies at a location."""
-    found = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
-    return connection.execute(found).scalar() is not None
+    statement = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
+    return connection.execute(statement).scalar() is not None
 
 
 def _first(connection: Connection, column: Column[Any], wanted: str, *, inside: bool) -> str | None:
     """One of the locations in a column that meets the wanted one; `inside`: also one that it lies in."""
     same = column.in_(_upwards(wanted)) if inside else column == wanted
-    found: str | None = connection.execute(select(column).where(or_(same, _below(column, wanted))).limit(1)).scalar()
-    return found
+    conflict: str | None = connection.execute(select(column).where(or_(same, _below(column, wanted))).limit(1)).scalar()
+    return conflict
 
 
 def _removed(connection: Connection, wanted: str) -> str | None:
@@ -239,8 +239,8 @@ def record(connection: Connection, locations: Sequence[str], *, by: str) -> None
 
 def pending(connection: Connection, *, limit: int = 1000) -> Sequence[Removal]:
     """What is still to be removed, the oldest first."""
-    found = connection.execute(_PENDING.limit(limit))
-    return [Removal(row.location, row.dropped_by, row.dropped_at) for row in found]
+    rows = connection.execute(_PENDING.limit(limit))
+    return [Removal(row.location, row.dropped_by, row.dropped_at) for row in rows]
 
 
 def done(connection: Connection, location: str) -> None:

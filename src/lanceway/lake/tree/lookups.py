@@ -88,10 +88,10 @@ def children(
 ) -> Sequence[str]:
     """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     path = names.known(namespace)
-    found = connection.execute(_NAMES, {**page_of(catalog, path, after, limit), "kind": kind}).scalars().all()
-    if not found:
+    page_names = connection.execute(_NAMES, {**page_of(catalog, path, after, limit), "kind": kind}).scalars().all()
+    if not page_names:
         namespaces.find(connection, catalog, path)
-    return found
+    return page_names
 
 
 def entries(
@@ -99,10 +99,10 @@ def entries(
 ) -> Sequence[TableListEntry]:
     """The same, with what tells a table that is only declared from one that has data."""
     path = names.known(namespace)
-    found = connection.execute(_ENTRIES, {**page_of(catalog, path, after, limit), "kind": TABLE}).all()
-    if not found:
+    rows = connection.execute(_ENTRIES, {**page_of(catalog, path, after, limit), "kind": TABLE}).all()
+    if not rows:
         namespaces.find(connection, catalog, path)
-    return [TableListEntry(row.name, row.location, row.managed, row.has_versions) for row in found]
+    return [TableListEntry(row.name, row.location, row.managed, row.has_versions) for row in rows]
 
 
 def known(table: Identifier) -> HierarchicalName:

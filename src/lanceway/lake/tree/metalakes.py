@@ -58,8 +58,8 @@ def load(connection: Connection, name: str) -> Metalake:
 
 def names(connection: Connection, *, after: str | None = None, limit: int | None = None) -> Sequence[str]:
     """The first `limit` names after `after`, in code point order."""
-    found = select(metalakes.c.name).where(metalakes.c.name > (after or "")).order_by(metalakes.c.name).limit(limit)
-    return connection.execute(found).scalars().all()
+    statement = select(metalakes.c.name).where(metalakes.c.name > (after or "")).order_by(metalakes.c.name).limit(limit)
+    return connection.execute(statement).scalars().all()
 
 
 def alter(

@@ -73,9 +73,9 @@ def create(
     they are. Raises NamespaceAlreadyExistsError, also where a table has the name, and NamespaceNotFoundError.
     """
     path = _checked(connection, catalog, namespace, parents=parents)
-    own = described(comment, properties, owner, by)
-    parent = _chain(connection, catalog, path, own) if parents else find(connection, catalog, path.parent)
-    row = _insert(connection, catalog, path, parent, own)
+    values = described(comment, properties, owner, by)
+    parent = _chain(connection, catalog, path, values) if parents else find(connection, catalog, path.parent)
+    row = _insert(connection, catalog, path, parent, values)
     if row is None:
         raise _taken(connection, parent, path)
     return Namespace.of(row)
@@ -89,10 +89,10 @@ def load(connection: Connection, catalog: int, namespace: Identifier) -> Namespa
 def find(connection: Connection, catalog: int, namespace: Identifier) -> int:
     """The id of a namespace. Raises NamespaceNotFoundError."""
     path = names.known(namespace)
-    found: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
-    if found is None:
+    id_: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
+    if id_ is None:
         raise missing(path)
-    return found
+    return id_
 
 
 def children(
@@ -100,10 +100,10 @@ def children(
 ) -> Sequence[str]:
     """The first `limit` names after `after` of what lies directly inside, in code point order."""
     path = names.known(namespace)
-    found = connection.execute(_NAMES, page_of(catalog, path, after, limit)).scalars().all()
-    if not found:
+    page_names = connection.execute(_NAMES, page_of(catalog, path, after, limit)).scalars().all()
+    if not page_names:
         find(connection, catalog, path)
-    return found
+    return page_names
 
 
 def alter(
@@ -165,19 +165,19 @@ def _chain(connection: Connection, catalog: int, path: HierarchicalName, own: Ma
     """
     bare = {**own, "comment": None, "properties": {}}
     chain = [HierarchicalName(path[:depth]) for depth in range(path.depth)]
-    known = _ids(connection, catalog, chain)
-    parent = known[""]
+    ids = _ids(connection, catalog, chain)
+    parent = ids[""]
     for step in chain[1:]:
-        parent = known.get(step.physical) or _ensure(connection, catalog, step, parent, bare)
+        parent = ids.get(step.physical) or _ensure(connection, catalog, step, parent, bare)
     return parent
 
 
 def _ids(connection: Connection, catalog: int, chain: Sequence[HierarchicalName]) -> dict[str, int]:
     paths = [step.physical for step in chain]
-    found = select(objects.c.physical, objects.c.id).where(
+    statement = select(objects.c.physical, objects.c.id).where(
         objects.c.catalog_id == catalog, objects.c.physical.in_(paths)
     )
-    return {row.physical: row.id for row in connection.execute(found)}
+    return {row.physical: row.id for row in connection.execute(statement)}
 
 
 def _ensure(
@@ -185,12 +185,12 @@ def _ensure(
 ) -> int:
     row = _insert(connection, catalog, path, parent, values)
     if row is not None:
-        made: int = row.id
-        return made
-    found: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
-    if found is None:
+        new: int = row.id
+        return new
+    existing: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
+    if existing is None:
         raise _taken(connection, parent, path)
-    return found
+    return existing
 
 
 def _insert(
@@ -220,8 +220,8 @@ def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAl
 
 def kind_of(connection: Connection, parent: object, name: str) -> str | None:
     """What has a name inside a namespace, None if nothing does."""
-    found = select(objects.c.kind).where(objects.c.parent_id == parent, objects.c.name == name)
-    kind: str | None = connection.execute(found).scalar()
+    statement = select(objects.c.kind).where(objects.c.parent_id == parent, objects.c.name == name)
+    kind: str | None = connection.execute(statement).scalar()
     return kind
 
 

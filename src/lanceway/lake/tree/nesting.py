@@ -56,12 +56,12 @@ def change_separator(
     What is stored stays as it is: only the logical paths are written differently. Raises InvalidInputError.
     """
     _lock(connection, catalogs.c.id == catalogs.c.id)
-    wanted = Separator(character, policy or settings.separator(connection).policy)
+    separator = Separator(character, policy or settings.separator(connection).policy)
     nested = select(catalogs.c.id).where(catalogs.c.nested)
-    scan = _scan(connection, wanted.character, objects.c.catalog_id.in_(nested))
+    scan = _scan(connection, separator.character, objects.c.catalog_id.in_(nested))
     if not dry_run:
         _refuse(scan, f"The separator cannot be changed to {character!r}")
-        settings.store(connection, {settings.SEPARATOR: wanted.character, settings.POLICY: wanted.policy})
+        settings.store(connection, {settings.SEPARATOR: separator.character, settings.POLICY: separator.policy})
     return scan
 
 
@@ -96,12 +96,12 @@ def _lock(connection: Connection, which: ColumnElement[bool]) -> None:
 
 def _scan(connection: Connection, separator: str, where: ColumnElement[bool]) -> Scan:
     spaces = (objects.c.kind == NAMESPACE) & where
-    found = select(objects.c.catalog_id, objects.c.physical).where(spaces, _holds(separator))
-    rows = connection.execute(found.order_by(objects.c.catalog_id, objects.c.physical)).all()
+    statement = select(objects.c.catalog_id, objects.c.physical).where(spaces, _holds(separator))
+    rows = connection.execute(statement.order_by(objects.c.catalog_id, objects.c.physical)).all()
     conflicts = [Conflict(row.catalog_id, HierarchicalName.from_physical(row.physical)) for row in rows]
     flags = select(*(func.max(case((_holds(character), 1), else_=0)) for character in ALLOWED)).where(spaces)
-    taken = [character for character, flag in zip(ALLOWED, connection.execute(flags).one(), strict=True) if flag]
-    return Scan(separator, conflicts, alternatives([*taken, separator]))
+    in_use = [character for character, flag in zip(ALLOWED, connection.execute(flags).one(), strict=True) if flag]
+    return Scan(separator, conflicts, alternatives([*in_use, separator]))
 
 
 def _holds(character: str) -> ColumnElement[bool]:

@@ -28,11 +28,11 @@ def separator(connection: Connection) -> Separator:
 
 def identity(connection: Connection) -> str:
     """The id of the lake, which a backup takes along; made when it is first asked for."""
-    known = load(connection).get(IDENTITY)
-    if known is None:
+    id_ = load(connection).get(IDENTITY)
+    if id_ is None:
         _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster
-        known = load(connection)[IDENTITY]
-    return known
+        id_ = load(connection)[IDENTITY]
+    return id_
 
 
 def store(connection: Connection, values: dict[str, str]) -> None:

@@ -25,8 +25,8 @@ _CATALOG = select(catalogs.c.name, catalogs.c.nested).where(catalogs.c.id == bin
 def locations(connection: Connection, catalog: int, namespace: Identifier) -> Sequence[str]:
     """Where the tables in a namespace lie, at any depth. Raises NamespaceNotFoundError."""
     tree = _tree(namespaces.find(connection, catalog, namespace))
-    found = select(objects.c.location).where(objects.c.id.in_(select(tree.c.id)), objects.c.location.is_not(None))
-    return connection.execute(found.order_by(objects.c.location)).scalars().all()
+    statement = select(objects.c.location).where(objects.c.id.in_(select(tree.c.id)), objects.c.location.is_not(None))
+    return connection.execute(statement.order_by(objects.c.location)).scalars().all()
 
 
 def drop(connection: Connection, catalog: int, namespace: Identifier, *, by: str) -> Sequence[str]:
@@ -96,8 +96,8 @@ def _within(catalog: int, path: str) -> Any:
 
 
 def _moved(catalog: int, old: str, new: str) -> Any:
-    rest = func.substr(objects.c.physical, len(old) + 1)
-    return update(objects).where(_within(catalog, old)).values(physical=literal(new).concat(rest))
+    tail = func.substr(objects.c.physical, len(old) + 1)
+    return update(objects).where(_within(catalog, old)).values(physical=literal(new).concat(tail))
 
 
 def _refuse_long(connection: Connection, catalog: int, old: HierarchicalName, new: HierarchicalName) -> None:

@@ -85,13 +85,13 @@ def alter(
 
     Raises ConcurrentModificationError if a revision is `expected` and the table has another one.
     """
-    found = lookups.lock(connection, catalog, table, kind=kind)
-    if expected is not None and expected != found.audit.revision:
-        raise ConcurrentModificationError(f"The table {found.identifier} was changed by others. Load it again.")
-    values = altered(found, properties, by=by, comment=comment, owner=owner, metadata_pointer=metadata_pointer)
+    row = lookups.lock(connection, catalog, table, kind=kind)
+    if expected is not None and expected != row.audit.revision:
+        raise ConcurrentModificationError(f"The table {row.identifier} was changed by others. Load it again.")
+    values = altered(row, properties, by=by, comment=comment, owner=owner, metadata_pointer=metadata_pointer)
     if managed is not None:
         values["managed"] = managed
-    return TableRow.of(connection.execute(_CHANGE.values(values), {"row": found.id}).one(), found.identifier)
+    return TableRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one(), row.identifier)
 
 
 def rename(
@@ -102,12 +102,12 @@ def rename(
     Raises TableNotFoundError, TableAlreadyExistsError, NamespaceNotFoundError.
     """
     path = names.new(lookups.known(target))
-    found = lookups.lock(connection, catalog, table, kind=kind)
+    current = lookups.lock(connection, catalog, table, kind=kind)
     parent = namespaces.find(connection, catalog, path.parent)
     refuse_taken(connection, parent, path)
     values = {"parent_id": parent, "name": path.name, "changed_by": by}
     try:
-        row = connection.execute(_CHANGE.values(values), {"row": found.id}).one()
+        row = connection.execute(_CHANGE.values(values), {"row": current.id}).one()
     except IntegrityError as error:
         raise _raced(error, path) from error
     return TableRow.of(row, path)
@@ -115,17 +115,17 @@ def rename(
 
 def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """Forget a table and its versions, and keep its data. Raises TableNotFoundError."""
-    found = lookups.lock(connection, catalog, table, kind=kind)
-    connection.execute(_DELETE, {"row": found.id})
-    return found
+    row = lookups.lock(connection, catalog, table, kind=kind)
+    connection.execute(_DELETE, {"row": row.id})
+    return row
 
 
 def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, kind: str = TABLE) -> TableRow:
     """Forget a table and its versions, and record its location among the removals. Raises TableNotFoundError."""
-    found = deregister(connection, catalog, table, kind=kind)
-    if found.location is not None:
-        locations.record(connection, [found.location], by=by)
-    return found
+    row = deregister(connection, catalog, table, kind=kind)
+    if row.location is not None:
+        locations.record(connection, [row.location], by=by)
+    return row
 
 
 def refuse_taken(connection: Connection, parent: object, path: Identifier) -> None:

@@ -41,8 +41,8 @@ Findings = Iterator[Finding]
 
 def check(connection: Connection) -> Sequence[Finding]:
     """Everything that is found, those that are wrong first."""
-    found = [finding for look in _LOOKS for finding in look(connection)]
-    return sorted(found, key=lambda finding: not finding.wrong)
+    findings = [finding for look in _LOOKS for finding in look(connection)]
+    return sorted(findings, key=lambda finding: not finding.wrong)
 
 
 def _catalogs(connection: Connection) -> Findings:
@@ -58,7 +58,7 @@ def _catalogs(connection: Connection) -> Findings:
 
 def _parentless(connection: Connection) -> Findings:
     """Each object hangs on a namespace of its own catalog, and each root on a catalog."""
-    found = (
+    lost = (
         select(objects.c.id, objects.c.kind, objects.c.name, objects.c.parent_id)
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
         .outerjoin(catalogs, objects.c.catalog_id == catalogs.c.id)
@@ -69,24 +69,24 @@ def _parentless(connection: Connection) -> Findings:
             | (_parents.c.catalog_id != objects.c.catalog_id)
         )
     )
-    for row in _rows(connection, found):
+    for row in _rows(connection, lost):
         yield Finding("orphan", _object(row), "It hangs on no namespace of a catalog that there is.")
 
 
 def _paths(connection: Connection) -> Findings:
     """Each namespace's physical name is its parent's with its own name; no part of a path is missing."""
     columns = (objects.c.id, objects.c.kind, objects.c.name, objects.c.catalog_id, objects.c.physical)
-    found = (
+    paths = (
         select(*columns, _parents.c.physical.label("above"))
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
         .where(objects.c.kind == NAMESPACE, objects.c.parent_id.is_not(None))
         # A path comes after those that it begins with, so that what is above a namespace is known when it is met.
         .order_by(objects.c.catalog_id, objects.c.physical)
     )
-    known: set[tuple[int, str]] = set()
-    for row in _rows(connection, found):
-        known.add((row.catalog_id, row.physical))
-        yield from _path(row, known)
+    earlier: set[tuple[int, str]] = set()
+    for row in _rows(connection, paths):
+        earlier.add((row.catalog_id, row.physical))
+        yield from _path(row, earlier)
 
 
 def _path(row: Row[Any], known: set[tuple[int, str]]) -> Findings:
@@ -107,21 +107,21 @@ def _separators(connection: Connection) -> Findings:
     """In a nested catalog no namespace has the separator in its name."""
     character = settings.separator(connection).character
     nested = objects.c.catalog_id.in_(select(catalogs.c.id).where(catalogs.c.nested))
-    held = objects.c.name.contains(character, autoescape=True)
+    has_separator = objects.c.name.contains(character, autoescape=True)
     columns = (objects.c.id, objects.c.kind, objects.c.name)
-    for row in _rows(connection, select(*columns).where(objects.c.kind == NAMESPACE, nested, held)):
+    for row in _rows(connection, select(*columns).where(objects.c.kind == NAMESPACE, nested, has_separator)):
         yield Finding("separator", _object(row), f"Its name holds the separator {character!r} of the lake.")
 
 
 def _gaps(connection: Connection) -> Findings:
     """Versions follow each other, except where some were deleted."""
     first, last, count = func.min(versions.c.version), func.max(versions.c.version), func.count()
-    found = (
+    gaps = (
         select(versions.c.table_id, versions.c.branch, first.label("first"), last.label("last"), count.label("rows"))
         .group_by(versions.c.table_id, versions.c.branch)
         .having(last - first + 1 != count)
     )
-    for row in _rows(connection, found):
+    for row in _rows(connection, gaps):
         missing = row.last - row.first + 1 - row.rows
         text = f"Of the versions {row.first} to {row.last} it has all but {missing}: deleted on purpose, or lost."
         yield Finding("version gap", _table(connection, row.table_id, row.branch), text, wrong=False)
@@ -129,13 +129,13 @@ def _gaps(connection: Connection) -> Findings:
 
 def _foreign_versions(connection: Connection) -> Findings:
     """Only managed tables have versions here, and every version has its table."""
-    found = (
+    statement = (
         select(versions.c.table_id, objects.c.id)
         .outerjoin(objects, versions.c.table_id == objects.c.id)
         .where(objects.c.id.is_(None) | ~objects.c.managed)
         .distinct()
     )
-    for row in _rows(connection, found):
+    for row in _rows(connection, statement):
         if row.id is None:
             yield Finding("orphan", f"table with the id {row.table_id}", "It has versions, and is missing.")
         else:
@@ -145,7 +145,7 @@ def _foreign_versions(connection: Connection) -> Findings:
 
 def _locations(connection: Connection) -> Findings:
     """No location is given twice, nor lies inside another; only tables lie inside the root of a catalog."""
-    found = union_all(
+    places = union_all(
         *(
             select(column.label("location"), literal(whose, Integer).label("whose")).where(column.is_not(None))
             for column, whose in (
@@ -156,7 +156,7 @@ def _locations(connection: Connection) -> Findings:
         )
     ).subquery()
     # With a slash at its end, a location comes right before all that lies inside it.
-    ordered = select(found).order_by(found.c.location.concat("/"), found.c.whose)
+    ordered = select(places).order_by(places.c.location.concat("/"), places.c.whose)
     outer: Row[Any] | None = None
     for row in _rows(connection, ordered):
         if outer is not None and f"{row.location}/".startswith(f"{outer.location}/"):
@@ -205,14 +205,14 @@ def _object(row: Row[Any]) -> str:
 
 def _table(connection: Connection, table: int, branch: str = "") -> str:
     """A table's name for people: its catalog and its path."""
-    found = (
+    statement = (
         select(catalogs.c.name.label("catalog"), _parents.c.physical, objects.c.name)
         .select_from(objects)
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
         .outerjoin(catalogs, objects.c.catalog_id == catalogs.c.id)
         .where(objects.c.id == table)
     )
-    row = connection.execute(found).one_or_none()
+    row = connection.execute(statement).one_or_none()
     if row is None or row.physical is None:
         return f"table with the id {table}"
     path = ".".join((row.physical, row.name)) if row.physical else row.name

@@ -61,8 +61,8 @@ def claimed(connection: Connection, table: int) -> frozenset[InventoryVersion]:
 
 def roots(connection: Connection) -> Sequence[str]:
     """Where catalogs put new tables."""
-    found = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
-    return connection.execute(found.order_by(catalogs.c.location)).scalars().all()
+    statement = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
+    return connection.execute(statement.order_by(catalogs.c.location)).scalars().all()
 
 
 def is_known(connection: Connection, location: str) -> bool:

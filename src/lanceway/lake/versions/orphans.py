@@ -67,8 +67,8 @@ def record(connection: Connection, table: int, branch: str, version: int, *, pat
 
 def of_table(connection: Connection, table: int) -> Sequence[OrphanManifest]:
     """What was found beside the versions of a table, in the order it was found."""
-    found = select(orphan_manifests).where(orphan_manifests.c.table_id == table).order_by(orphan_manifests.c.id)
-    return [OrphanManifest.of(row) for row in connection.execute(found)]
+    statement = select(orphan_manifests).where(orphan_manifests.c.table_id == table).order_by(orphan_manifests.c.id)
+    return [OrphanManifest.of(row) for row in connection.execute(statement)]
 
 
 def forget(connection: Connection, stray: OrphanManifest) -> None:

@@ -166,8 +166,8 @@ def claim_all(connection: Connection, asked: Sequence[tuple[TableRow, VersionCla
     """Claim versions of several tables: all of them, or the first refusal is raised and none is claimed."""
     # Everybody in the same order: two batches that meet wait for each other, and never in a circle.
     ordered = sorted(asked, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
-    made = {(table.id, each.branch, each.version): claim(connection, table, each, by=by) for table, each in ordered}
-    return [made[table.id, each.branch, each.version] for table, each in asked]
+    claimed = {(table.id, each.branch, each.version): claim(connection, table, each, by=by) for table, each in ordered}
+    return [claimed[table.id, each.branch, each.version] for table, each in asked]
 
 
 def adopt(connection: Connection, table: int, found: Sequence[VersionClaim], *, by: str) -> None:
@@ -179,8 +179,8 @@ def adopt(connection: Connection, table: int, found: Sequence[VersionClaim], *, 
 
 def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
     """The highest version of a branch, None if there is none."""
-    found: int | None = connection.execute(_LATEST, {"table": table, "of_branch": branch}).scalar()
-    return found
+    number: int | None = connection.execute(_LATEST, {"table": table, "of_branch": branch}).scalar()
+    return number
 
 
 def describe(connection: Connection, table: TableRow, version: int | None = None, *, branch: str = MAIN) -> Version:
@@ -203,8 +203,8 @@ def page(
 ) -> Sequence[Version]:
     """The first `limit` versions after `after`. Raises TableBranchNotFoundError for a branch without any."""
     start = after if after is not None else (_HIGHEST if descending else -1)
-    asked = {"table": table.id, "of_branch": branch, "after": min(start, _HIGHEST), "limit": at_most(limit)}
-    rows = connection.execute(_FALLING if descending else _RISING, asked).all()
+    parameters = {"table": table.id, "of_branch": branch, "after": min(start, _HIGHEST), "limit": at_most(limit)}
+    rows = connection.execute(_FALLING if descending else _RISING, parameters).all()
     if not rows and branch != MAIN and latest(connection, table.id, branch) is None:
         raise _no_branch(table, branch)
     return [Version.of(row) for row in rows]
@@ -212,8 +212,8 @@ def page(
 
 def branches(connection: Connection, table: int) -> Sequence[str]:
     """The branches that have versions, in code point order; the main one is empty."""
-    found = select(versions.c.branch).where(versions.c.table_id == table).distinct().order_by(versions.c.branch)
-    return connection.execute(found).scalars().all()
+    statement = select(versions.c.branch).where(versions.c.table_id == table).distinct().order_by(versions.c.branch)
+    return connection.execute(statement).scalars().all()
 
 
 def remove(
@@ -252,16 +252,16 @@ def mark_copied(connection: Connection, *copied: Version) -> None:
 
 def doubtful(connection: Connection, table: int) -> Sequence[Version]:
     """Versions of a table whose manifests may not be in their places: of each branch the latest, if it is unmarked."""
-    found = select(versions).where(~versions.c.copied, versions.c.table_id == table, ~FOLLOWED)
-    return [Version.of(row) for row in connection.execute(found)]
+    statement = select(versions).where(~versions.c.copied, versions.c.table_id == table, ~FOLLOWED)
+    return [Version.of(row) for row in connection.execute(statement)]
 
 
 def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1000) -> Sequence[Version]:
     """Versions of a table, or of all, that are not marked as copied, in the order of their versions."""
-    found: Select[Any] = select(versions).where(~versions.c.copied)
+    statement: Select[Any] = select(versions).where(~versions.c.copied)
     if table is not None:
-        found = found.where(versions.c.table_id == table)
-    ordered = found.order_by(versions.c.table_id, versions.c.branch, versions.c.version).limit(limit)
+        statement = statement.where(versions.c.table_id == table)
+    ordered = statement.order_by(versions.c.table_id, versions.c.branch, versions.c.version).limit(limit)
     return [Version.of(row) for row in connection.execute(ordered)]
 
 
@@ -284,9 +284,9 @@ def made_before(connection: Connection, table: TableRow, asked: VersionClaim) ->
 
 def _again(connection: Connection, table: TableRow, asked: VersionClaim) -> Version:
     """What the same claim made before. Anybody else's, or none, is a conflict."""
-    made = made_before(connection, table, asked)
-    if made is not None:
-        return made
+    earlier = made_before(connection, table, asked)
+    if earlier is not None:
+        return earlier
     newest = latest(connection, table.id, asked.branch) or 0
     if asked.version <= newest:
         reason = "was claimed by somebody else"
@@ -379,6 +379,6 @@ def claim_in_one_statement(
     check(asked)
     new = values(table.id, asked, by, copied=False)
     place = lookups.asked(catalog, lookups.known(table.identifier))
-    known = (base.staging_path, base.created_at) if base and base.version == asked.version - 1 else (None, None)
-    row = _CLAIM(connection, new, location=table.location, base_staged=known[0], base_since=known[1], **place)
+    published = (base.staging_path, base.created_at) if base and base.version == asked.version - 1 else (None, None)
+    row = _CLAIM(connection, new, location=table.location, base_staged=published[0], base_since=published[1], **place)
     return None if row is None else asked.made(table.id, by, row.created_at)
