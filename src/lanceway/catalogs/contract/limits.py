@@ -28,9 +28,6 @@ class IdentifierLimits(NamedTuple):
     folds_case: bool = False
 
 
-IdentifierLimits = Shape
-
-
 def opened(catalog: LanceNamespace) -> tuple[LanceNamespace, Identifier]:
     """The catalog itself, and the namespace in it that is the root here."""
     if not isinstance(catalog, Subtree):
