@@ -26,29 +26,27 @@ if TYPE_CHECKING:
 
 
 _WITH_ASSERTIONS = (
-    "lanceway.testing.builders",
-    "lanceway.testing.behaviours.rows",
+    "lanceway.testing.behaviours.bad_input",
     "lanceway.testing.behaviours.columns",
     "lanceway.testing.behaviours.concurrency",
-    "lanceway.testing.behaviours.rows",
     "lanceway.testing.behaviours.indices",
-    "lanceway.testing.behaviours.bad_input",
     "lanceway.testing.behaviours.lifecycle",
-    "lanceway.testing.behaviours.namespaces",
     "lanceway.testing.behaviours.managed",
     "lanceway.testing.behaviours.namespaces",
     "lanceway.testing.behaviours.queries",
     "lanceway.testing.behaviours.references",
     "lanceway.testing.behaviours.registration",
-    "lanceway.testing.sandbox",
-    "lanceway.testing.storage",
+    "lanceway.testing.behaviours.rows",
     "lanceway.testing.behaviours.tables",
     "lanceway.testing.behaviours.versions",
+    "lanceway.testing.builders",
+    "lanceway.testing.sandbox",
+    "lanceway.testing.storage",
 )
 
 
 def rewrite_assertions() -> None:
-    """Have a failed assertion show its values, as in a test file of one's own. Holds for what is imported later."""
+    """Let failed assertions of modules that are imported later show their values, as in a project's own test files."""
     pytest.register_assert_rewrite(*_WITH_ASSERTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Small Arrow tables, and what a test expects of an error."""
+"""Small Arrow tables for tests, and the check of an expected error code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
 
 
 def rows(*ids: int) -> pa.Table:
-    """One row for each id: a sentence that names it, and a vector that points where no other does."""
+    """Return one row for each id: a sentence that names it, and a vector of its own."""
     return pa.table({"id": ids, "name": [sentence(i) for i in ids], "vector": [vector(i) for i in ids]}, SCHEMA)
 
 
@@ -36,12 +36,12 @@ def sentence(i: int) -> str:
 
 
 def vector(i: int) -> list[float]:
-    """Vectors of near numbers are near: the first dimension is the number itself."""
+    """Return the vector of a number. Vectors of near numbers are near: the first dimension is the number itself."""
     return [float(i), *(float((i * 7 + d) % 5) / 100 for d in range(1, DIMENSIONS))]
 
 
 def stream(table: pa.Table) -> bytes:
-    """The table as the contract hands Arrow over: an IPC stream."""
+    """Encode a table as an Arrow IPC stream, the form in which the contract takes rows."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -49,14 +49,14 @@ def stream(table: pa.Table) -> bytes:
 
 
 def read_file(data: object) -> pa.Table:
-    """The table in a query's answer: an IPC file."""
+    """Decode the Arrow IPC file of a query's response."""
     assert isinstance(data, bytes), "query_table gives no bytes"
     return pa.ipc.open_file(pa.py_buffer(data)).read_all()
 
 
 @contextmanager
 def code(*expected: ErrorCode) -> Iterator[pytest.ExceptionInfo[LanceNamespaceError]]:
-    """What happens inside is refused with one of these codes and a message."""
+    """Assert that the block is refused with one of these codes and a message."""
     with pytest.raises(LanceNamespaceError) as raised:
         yield raised
     if isinstance(raised.value, UnsupportedOperationError) and ErrorCode.UNSUPPORTED not in expected:

@@ -32,7 +32,7 @@ CAPABILITIES: Mapping[str, str] = MappingProxyType(
         "pickle": "the catalog can be pickled",
         "races": "of several who create one name at the same time, exactly one wins",
         "storage_access": "the tests can reach the storage below the catalog by themselves",
-        "strange_paths": "names such as ../up and empty locations may be tried: a careless server harms nobody's data",
+        "strange_paths": "names such as ../up and empty locations may be tried: a careless server harms no data",
         "streams": "rows stream in and out through the twins that end in _stream",
         "table_properties": "a table keeps the properties it was given",
         "unique_names": "a name belongs to a namespace or to a table, never to both",
@@ -71,13 +71,13 @@ def needs(*names: str) -> Callable[[Function], Function]:
 
 
 def left_out(without: Mapping[str, str], owner: str) -> dict[str, str]:
-    """What a class leaves out, with what follows from it."""
+    """Return what a class leaves out with the reasons, and what that implies. Raise ValueError for an unknown key."""
     _refuse_unknown(without, owner)
-    found = dict(without)
+    missing = dict(without)
     for name, implied in _IMPLIED.items():
         if name in without:
-            found |= {other: without[name] for other in implied if other not in found}
-    return found
+            missing |= {other: without[name] for other in implied if other not in missing}
+    return missing
 
 
 def _refuse_unknown(names: Mapping[str, str] | tuple[str, ...], owner: str) -> None:

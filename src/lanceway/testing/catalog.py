@@ -67,7 +67,7 @@ class TableTests(
     RegisteredTableTests,
     RenamedTableTests,
 ):
-    """What a catalog knows of its tables."""
+    """Tables as the catalog lists and describes them."""
 
 
 class DataTests(
@@ -82,7 +82,7 @@ class DataTests(
     TextQueryTests,
     PlanTests,
 ):
-    """What is in a table."""
+    """The rows of a table."""
 
 
 class StructureTests(
@@ -97,15 +97,15 @@ class StructureTests(
     TagTests,
     BranchTests,
 ):
-    """What a table is made of, and its history."""
+    """Indices, columns, metadata, versions, tags and branches of a table."""
 
 
 class InputTests(UnknownModeTests, MissingTableTests, IdentifierTests, BrokenArrowTests, PageTests, WrongTypeTests):
-    """What cannot be done is refused and changes nothing."""
+    """Bad input is refused and changes nothing."""
 
 
 class LifeTests(IdentityTests, DictionaryTests, ThreadTests, ProcessTests, CloseTests, StreamTests, ConcurrencyTests):
-    """How a catalog behaves as an object."""
+    """The catalog as a Python object."""
 
 
 class CatalogTests(NamespaceTests, TableTests, DataTests, StructureTests, InputTests, LifeTests):

@@ -23,17 +23,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    kept: list[pytest.Item] = []
+    selected: list[pytest.Item] = []
     gone: list[pytest.Item] = []
     for item in items:
         missing = _missing(item)
         flags = _needed(item) & set(missing)
         _note(config.stash[LEFT_OUT], item, missing, flags)
         _expect_deviation(item)
-        (gone if flags else kept).append(item)
+        (gone if flags else selected).append(item)
     if gone:
         config.hook.pytest_deselected(items=gone)
-        items[:] = kept
+        items[:] = selected
 
 
 def _suite(item: pytest.Item) -> Any:
@@ -41,7 +41,7 @@ def _suite(item: pytest.Item) -> Any:
 
 
 def _missing(item: pytest.Item) -> dict[str, str]:
-    """What the item's class leaves out, with the reasons."""
+    """Return what the item's class leaves out, with the reasons."""
     without = getattr(_suite(item), "without", None)
     if not without:
         return {}
@@ -56,10 +56,10 @@ def _needed(item: pytest.Item) -> set[str]:
     return {*getattr(getattr(item, "function", None), "needs", ()), parameters.get("operation", "")}
 
 
-def _note(found: LeftOut, item: pytest.Item, missing: Mapping[str, str], flags: set[str]) -> None:
-    """Every flag of a class is shown, one that leaves out no test too."""
+def _note(suites: LeftOut, item: pytest.Item, missing: Mapping[str, str], flags: set[str]) -> None:
+    """Count the tests that each flag of a class leaves out; a flag that leaves out none is shown too."""
     if missing:
-        rows = found.setdefault(_suite(item).__name__, {})
+        rows = suites.setdefault(_suite(item).__name__, {})
         for flag, reason in missing.items():
             rows[flag] = (reason, rows.get(flag, ("", 0))[1] + (flag in flags))
 
@@ -82,16 +82,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    # Every worker collects everything, so that any one of them tells the whole.
+    # Every worker collects everything, so the notes of any one of them are complete.
     node.config.stash[LEFT_OUT].update(getattr(node, "workeroutput", {}).get(_WORKER_OUTPUT, {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    found = config.stash[LEFT_OUT]
-    if not found:
+    suites = config.stash[LEFT_OUT]
+    if not suites:
         return
     terminalreporter.section("left out by flags")
-    for suite in sorted(found):
+    for suite in sorted(suites):
         terminalreporter.line(suite)
-        for flag, (reason, number) in sorted(found[suite].items()):
+        for flag, (reason, number) in sorted(suites[suite].items()):
             terminalreporter.line(f"  {flag} ({number} test{'' if number == 1 else 's'}): {reason}")

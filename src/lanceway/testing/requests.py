@@ -1,4 +1,4 @@
-"""One small request for every operation on a table, to ask each of them the same question."""
+"""One small request for every operation, so that one test can try each of them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _WITH_DATA = ("create_table", "insert_into_table", "merge_insert_into_table")
 
 
 def ask(catalog: Any, operation: str, id_: Id | None, *, as_dict: bool = True) -> Any:
-    """Carry out an operation with its small request, as a dictionary or as its model."""
+    """Call an operation with its small request, as a dictionary or as its model."""
     request: Any = {"id": id_, **(ON_A_TABLE.get(operation) or OTHERS.get(operation) or {})}
     if not as_dict:
         request = model(operation).model_validate(request)

@@ -1,4 +1,4 @@
-"""Where a test works: a catalog, the namespace the test stays in, and short words for long requests."""
+"""The sandbox of a test: a catalog, the namespace the test stays in, and short forms of long requests."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _MOST_PAGES = 10_000
 
 
 def fresh(kind: str) -> str:
-    """A name that nothing has, in letters that every service accepts."""
+    """Return a new unique name, in letters that every service accepts."""
     return f"{kind}_{uuid.uuid4().hex[:12]}"
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A catalog and the namespace in it that belongs to the test, alone or shared with strangers."""
+    """A catalog and the namespace in it in which the test works, alone or beside other users of the catalog."""
 
     catalog: LanceNamespace
     home: tuple[str, ...] = ()
@@ -55,19 +55,19 @@ class Sandbox:
     # -- names -----------------------------------------------------------------------------------
 
     def id(self, name: str | None = None, *, inside: Sequence[str] | None = None) -> Id:
-        """An identifier in the test's namespace (or `inside` another): of a name that nothing has, or of `name`."""
+        """Return an identifier in the test's namespace, or `inside` another: with a unique name, or with `name`."""
         return [*(self.home if inside is None else inside), name or f"t_{self.mark}_{uuid.uuid4().hex[:8]}"]
 
     def ours(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that this test made: strangers may share the namespace."""
+        """Return those of the names that belong to this test: others may use the namespace at the same time."""
         return [name for name in names if self.mark in name]
 
     # -- namespaces ------------------------------------------------------------------------------
 
     def namespace(self, *, inside: Sequence[str] | None = None, **options: Any) -> Id:
-        made = self.id(inside=inside)
-        self.catalog.create_namespace(CreateNamespaceRequest(id=made, **options))
-        return made
+        namespace = self.id(inside=inside)
+        self.catalog.create_namespace(CreateNamespaceRequest(id=namespace, **options))
+        return namespace
 
     def namespaces(self, parent: Sequence[str] | None = None, limit: int | None = None) -> list[str]:
         id_ = list(self.home if parent is None else parent)
@@ -75,7 +75,7 @@ class Sandbox:
         def page(token: str | None) -> Any:
             return self.catalog.list_namespaces(ListNamespacesRequest(id=id_, page_token=token, limit=limit))
 
-        return [name for answer in pages(page, limit) for name in answer.namespaces]
+        return [name for response in pages(page, limit) for name in response.namespaces]
 
     def has_namespace(self, id_: Id) -> bool:
         try:
@@ -87,16 +87,16 @@ class Sandbox:
     # -- tables ----------------------------------------------------------------------------------
 
     def table(self, data: pa.Table | None = None, *, id: Id | None = None, **options: Any) -> Id:  # noqa: A002
-        """A new table; without data it has the rows 1, 2 and 3."""
-        made = id or self.id()
+        """Create a table; without data it has the rows 1, 2 and 3."""
+        table = id or self.id()
         content = builders.rows(1, 2, 3) if data is None else data
-        self.catalog.create_table(CreateTableRequest(id=made, **options), builders.stream(content))
-        return made
+        self.catalog.create_table(CreateTableRequest(id=table, **options), builders.stream(content))
+        return table
 
     def declare(self, id_: Id | None = None, **options: Any) -> Id:
-        made = id_ or self.id()
-        self.catalog.declare_table(DeclareTableRequest(id=made, **options))
-        return made
+        table = id_ or self.id()
+        self.catalog.declare_table(DeclareTableRequest(id=table, **options))
+        return table
 
     def tables(self, parent: Sequence[str] | None = None, limit: int | None = None, **options: Any) -> list[str]:
         id_ = list(self.home if parent is None else parent)
@@ -104,7 +104,7 @@ class Sandbox:
         def page(token: str | None) -> Any:
             return self.catalog.list_tables(ListTablesRequest(id=id_, page_token=token, limit=limit, **options))
 
-        return [name for answer in pages(page, limit) for name in answer.tables]
+        return [name for response in pages(page, limit) for name in response.tables]
 
     def has_table(self, id_: Id) -> bool:
         try:
@@ -117,9 +117,9 @@ class Sandbox:
         return self.catalog.describe_table(DescribeTableRequest(id=id_, **options))
 
     def version(self, id_: Id, **options: Any) -> int:
-        found = self.describe(id_, load_detailed_metadata=True, **options).version
-        assert found is not None, "load_detailed_metadata brings no version"
-        return found
+        version = self.describe(id_, load_detailed_metadata=True, **options).version
+        assert version is not None, "load_detailed_metadata brings no version"
+        return version
 
     def columns(self, id_: Id, **options: Any) -> list[str]:
         schema = self.describe(id_, load_detailed_metadata=True, **options).var_schema
@@ -138,13 +138,13 @@ class Sandbox:
         return builders.read_file(self.catalog.query_table(query(id_, k=k, near=near, **options)).data)
 
     def ids(self, id_: Id, **options: Any) -> list[int]:
-        """The ids of the rows, in order."""
-        return sorted(self.found(id_, **options))
+        """Return the ids of the rows, sorted."""
+        return sorted(self.ids_in_order(id_, **options))
 
-    def found(self, id_: Id, **options: Any) -> list[int]:
-        """The ids of the rows, as the answer has them."""
-        found: list[int] = self.query(id_, **options)["id"].to_pylist()
-        return found
+    def ids_in_order(self, id_: Id, **options: Any) -> list[int]:
+        """Return the ids of the rows, in the order of the response."""
+        row_ids: list[int] = self.query(id_, **options)["id"].to_pylist()
+        return row_ids
 
     def index(self, id_: Id, column: str, index_type: str, **options: Any) -> None:
         request = CreateTableIndexRequest(id=id_, column=column, index_type=index_type, **options)
@@ -163,14 +163,14 @@ def query(id_: Id, *, k: int = 1000, near: list[float] | None = None, **options:
 
 
 def pages(page: Callable[[str | None], Any], limit: int | None) -> Iterator[Any]:
-    """Every page of a list. A caller never looks into a token; null and empty both end the list."""
+    """Yield every page of a list. Tokens are opaque; null and empty both end the list."""
     token: str | None = None
     for _ in range(_MOST_PAGES):
-        answer = page(token)
-        held = next(value for value in (getattr(answer, name, None) for name in _HOLDS) if value is not None)
-        assert limit is None or len(held) <= limit, f"a page of {len(held)} where at most {limit} were asked for"
-        yield answer
-        token = answer.page_token
+        response = page(token)
+        entries = next(value for value in (getattr(response, name, None) for name in _HOLDS) if value is not None)
+        assert limit is None or len(entries) <= limit, f"a page of {len(entries)} where at most {limit} were asked for"
+        yield response
+        token = response.page_token
         if not token:
             return
     raise AssertionError(f"the list did not end within {_MOST_PAGES} pages")
@@ -181,24 +181,24 @@ _HOLDS = ("namespaces", "tables", "tags", "branches", "versions", "indexes")
 
 @contextmanager
 def temporary_namespace(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-    """A namespace that is removed at the end with all that was made in it; for a catalog others use too."""
-    made = make_scratch(catalog, inside)
+    """Create a namespace in a catalog that others use too; remove it with all its contents at the end."""
+    namespace = make_scratch(catalog, inside)
     try:
-        yield tuple(made)
+        yield tuple(namespace)
     finally:
-        for _, failure in clear(catalog, made):
+        for _, failure in clear(catalog, namespace):
             raise failure
 
 
 def make_scratch(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Id:
-    """A namespace of one's own for a while."""
-    made = [*inside, fresh("lanceway_check")]
-    catalog.create_namespace(CreateNamespaceRequest(id=made))
-    return made
+    """Create a namespace with a unique name."""
+    namespace = [*inside, fresh("lanceway_check")]
+    catalog.create_namespace(CreateNamespaceRequest(id=namespace))
+    return namespace
 
 
 def clear(catalog: LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespaceError]]:
-    """Drop a namespace and all in it one by one, since not every service cascades; what could not be, and why."""
+    """Drop a namespace and its contents one by one, since not every service cascades; return what failed, and why."""
     space, failures = Sandbox(catalog), list[tuple[Id, LanceNamespaceError]]()
 
     def attempt(what: Id, step: Callable[[], Any]) -> Any:

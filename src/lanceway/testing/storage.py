@@ -1,4 +1,4 @@
-"""The storage below a catalog, reached without it: what was promised is looked up where it lies."""
+"""The storage below a catalog, read and written without the catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Raw:
-    """Opens a table's location by the options that the catalog describes it with, or by one's own."""
+    """Opens a table's location with the storage options that the catalog describes, or with the given ones."""
 
     space: Sandbox
     storage_options: Mapping[str, str] | None = None
@@ -46,7 +46,7 @@ class TablePlace:
         return lance.dataset(self.location, storage_options=self.storage_options)
 
     def write(self, data: pa.Table) -> None:
-        """Write the first version to a declared table, as a client does that knows where it lies."""
+        """Write the first version of a declared table, as a client does that knows the location."""
         import lance
 
         if self.client is None:
@@ -55,14 +55,14 @@ class TablePlace:
             lance.write_dataset(data, namespace_client=self.client, table_id=list(self.id), mode="append")
 
     def append(self, data: pa.Table) -> None:
-        """Write another version to storage, whoever owns the versions."""
+        """Write another version to storage, even if the catalog owns the versions."""
         import lance
 
         lance.write_dataset(data, self.location, mode="append", storage_options=self.storage_options)
 
     def ids(self) -> list[int]:
-        found: list[int] = sorted(self.open().to_table(columns=["id"])["id"].to_pylist())
-        return found
+        row_ids: list[int] = sorted(self.open().to_table(columns=["id"])["id"].to_pylist())
+        return row_ids
 
     def store(self) -> Store:
         return open_store(self.location, self.storage_options)

@@ -1,4 +1,4 @@
-"""The ground that every group of tests stands on: the fixtures that a catalog's class supplies."""
+"""The base of every group of tests: the fixtures that a catalog's test class supplies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lanceway.testing.storage import Raw
 
 
 class Suite:
-    """What a subclass says of its catalog."""
+    """What a subclass declares of its catalog, and the fixtures that its tests use."""
 
     # What the catalog's specification leaves out, each with the reason (see capabilities.py).
     without: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -36,12 +36,12 @@ class Suite:
 
     @pytest.fixture
     def catalog(self) -> LanceNamespace:
-        """The catalog under test. A subclass must supply it."""
+        """Return the catalog under test. A subclass must supply it."""
         raise NotImplementedError(f"{type(self).__name__} must supply a fixture named catalog.")
 
     @pytest.fixture
     def scratch(self) -> Sequence[str]:
-        """The namespace in which the tests work; the root unless a subclass says otherwise."""
+        """Return the namespace in which the tests work; the root unless a subclass says otherwise."""
         return ()
 
     @pytest.fixture
@@ -52,5 +52,5 @@ class Suite:
 
     @pytest.fixture
     def raw(self, space: Sandbox) -> Raw:
-        """The storage below the catalog, reached without it. A subclass may supply its own credentials."""
+        """Return the storage below the catalog. A subclass may supply its own credentials."""
         return Raw(space)

@@ -1,4 +1,4 @@
-"""Work for the background: recorded, and known by its id. What a worker does with it is not the contract's."""
+"""Background jobs: recorded, and known by their ids. What a worker does with them is not part of the contract."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class BackgroundTests(Suite):
 
     @needs("alter_table_backfill_columns")
     def test_a_computed_column_is_empty_and_its_backfill_has_an_id(self, space: Sandbox) -> None:
-        made = space.table()
-        assert computed(space, made, "twice", "id * 2").version == 2
-        found = space.query(made)
-        assert (str(found.schema.field("twice").type), found["twice"].to_pylist()) == ("int64", [None] * 3)
-        assert backfill(space, made, "twice", where="id > 1").job_id
+        table = space.table()
+        assert computed(space, table, "twice", "id * 2").version == 2
+        result = space.query(table)
+        assert (str(result.schema.field("twice").type), result["twice"].to_pylist()) == ("int64", [None] * 3)
+        assert backfill(space, table, "twice", where="id > 1").job_id
 
     @needs("alter_table_backfill_columns")
     def test_a_computed_column_that_cannot_be_adds_nothing(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(*MISSING_COLUMN):
-            computed(space, made, "more", "nothing * 2")
-        assert space.version(made) == 1
+            computed(space, table, "more", "nothing * 2")
+        assert space.version(table) == 1
 
     @needs("alter_table_backfill_columns")
     def test_a_backfill_of_a_column_that_nothing_computes_is_refused(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT):
-            backfill(space, made, "name")
+            backfill(space, table, "name")
         with code(*MISSING_COLUMN):
-            backfill(space, made, "nothing")
+            backfill(space, table, "nothing")
 
     @needs("alter_table_backfill_columns")
     def test_a_backfill_of_a_missing_table_is_not_found(self, space: Sandbox) -> None:

@@ -54,38 +54,38 @@ LISTS = pytest.mark.parametrize(
 
 
 class UnknownModeTests(Suite):
-    """A mode that nobody knows is refused, never guessed."""
+    """An unknown mode is refused, never guessed."""
 
     @needs("namespaces")
     def test_an_unknown_mode_creates_no_namespace(self, space: Sandbox) -> None:
-        made = space.id()
+        namespace = space.id()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode="replace"))
-        assert not space.has_namespace(made)
+            space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode="replace"))
+        assert not space.has_namespace(namespace)
 
     @needs("namespaces")
     @pytest.mark.parametrize("wrong", [{"mode": "ignore"}, {"behavior": "everything"}], ids=["mode", "behavior"])
     def test_an_unknown_mode_or_behavior_drops_no_namespace(self, space: Sandbox, wrong: dict[str, Any]) -> None:
-        made = space.namespace()
+        namespace = space.namespace()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=made, **wrong))
-        assert space.has_namespace(made)
+            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, **wrong))
+        assert space.has_namespace(namespace)
 
     def test_an_unknown_mode_creates_no_table(self, space: Sandbox) -> None:
-        made = space.id()
+        table = space.id()
         with code(ErrorCode.INVALID_INPUT):
-            space.table(id=made, mode="replace")
-        assert not space.has_table(made)
+            space.table(id=table, mode="replace")
+        assert not space.has_table(table)
 
     def test_an_unknown_mode_inserts_nothing(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT):
-            space.insert(made, rows(4), mode="upsert")
-        assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
+            space.insert(table, rows(4), mode="upsert")
+        assert (space.ids(table), space.version(table)) == ([1, 2, 3], 1)
 
 
 class MissingTableTests(Suite):
-    """Every operation on a table that is not there says so."""
+    """Every operation on a missing table answers "table not found"."""
 
     @pytest.mark.parametrize("operation", list(ON_A_TABLE))
     def test_an_operation_on_a_missing_table_is_not_found(self, space: Sandbox, operation: str) -> None:
@@ -106,7 +106,7 @@ class MissingTableTests(Suite):
 
 
 class IdentifierTests(Suite):
-    """Identifiers are lists of names; what a name may hold is the catalog's to say, never to mistake."""
+    """Identifiers are lists of names. A catalog may refuse a name, but must not mistake it for another."""
 
     @needs("strange_paths")
     @pytest.mark.parametrize("id_", [[""], ["a", ""], ["", "a"]], ids=["alone", "last", "first"])
@@ -118,13 +118,13 @@ class IdentifierTests(Suite):
     @pytest.mark.parametrize("kind", STRANGE_NAMES)
     def test_a_strange_name_is_refused_or_kept_whole(self, space: Sandbox, kind: str) -> None:
         name = STRANGE_NAMES[kind]
-        made, before = [*space.home, name], space.tables()
+        table, before = [*space.home, name], space.tables()
         try:
-            space.table(id=made)
+            space.table(id=table)
         except InvalidInputError:
             assert space.tables() == before
         else:
-            assert space.ids(made) == [1, 2, 3]
+            assert space.ids(table) == [1, 2, 3]
             assert sorted(space.tables()) == sorted([*before, name])
 
     @needs("namespaces")
@@ -138,35 +138,35 @@ class IdentifierTests(Suite):
 
 
 class BrokenArrowTests(Suite):
-    """Arrow that cannot be read writes nothing."""
+    """Arrow data that cannot be read is refused, and nothing is written."""
 
     @pytest.mark.parametrize("kind", BROKEN)
     def test_broken_arrow_creates_no_table(self, space: Sandbox, kind: str) -> None:
-        made = space.id()
+        table = space.id()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.create_table(CreateTableRequest(id=made), BROKEN[kind])
-        assert not space.has_table(made)
-        assert made[-1] not in space.tables()
-        assert space.ids(space.table(id=made)) == [1, 2, 3]
+            space.catalog.create_table(CreateTableRequest(id=table), BROKEN[kind])
+        assert not space.has_table(table)
+        assert table[-1] not in space.tables()
+        assert space.ids(space.table(id=table)) == [1, 2, 3]
 
     @pytest.mark.parametrize("mode", ["append", "overwrite"])
     @pytest.mark.parametrize("kind", BROKEN)
     def test_broken_arrow_inserts_nothing(self, space: Sandbox, kind: str, mode: str) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.insert_into_table(InsertIntoTableRequest(id=made, mode=mode), BROKEN[kind])
-        assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
+            space.catalog.insert_into_table(InsertIntoTableRequest(id=table, mode=mode), BROKEN[kind])
+        assert (space.ids(table), space.version(table)) == ([1, 2, 3], 1)
 
     @pytest.mark.parametrize("kind", BROKEN)
     def test_broken_arrow_overwrites_nothing(self, space: Sandbox, kind: str) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.create_table(CreateTableRequest(id=made, mode="overwrite"), BROKEN[kind])
-        assert (space.ids(made), space.version(made)) == ([1, 2, 3], 1)
+            space.catalog.create_table(CreateTableRequest(id=table, mode="overwrite"), BROKEN[kind])
+        assert (space.ids(table), space.version(table)) == ([1, 2, 3], 1)
 
 
 class PageTests(Suite):
-    """Limits below one and tokens from elsewhere are refused."""
+    """Limits below one and page tokens of another list are refused."""
 
     def _ask(self, space: Sandbox, operation: str, **options: Any) -> Any:
         id_ = space.table() if operation in ON_A_TABLE else list(space.home)
@@ -190,7 +190,7 @@ class PageTests(Suite):
 
 
 class WrongTypeTests(Suite):
-    """A request that is not what its model says."""
+    """A request whose values have the wrong types is refused."""
 
     @pytest.mark.parametrize(
         ("operation", "request_"),
@@ -213,9 +213,9 @@ class WrongTypeTests(Suite):
             getattr(space.catalog, operation)(request_)
 
     def test_unknown_fields_and_context_are_tolerated(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         catalog: Any = space.catalog
-        answer = catalog.describe_table(
-            {"id": made, "context": {"header.x-anything": "1"}, "field_of_tomorrow": [1, 2]}
+        response = catalog.describe_table(
+            {"id": table, "context": {"header.x-anything": "1"}, "field_of_tomorrow": [1, 2]}
         )
-        assert answer.location
+        assert response.location

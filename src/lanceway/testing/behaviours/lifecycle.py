@@ -1,4 +1,4 @@
-"""A catalog's life: dictionaries, identity, threads, pickling, forks, closing, streams."""
+"""A catalog as a Python object: dictionaries as requests, identity, threads, pickling, forks, closing, streams."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FORK_SECONDS = 180
 
 
 class IdentityTests(Suite):
-    """What makes a catalog the one it is."""
+    """A catalog has an identity that stays the same, shows no secret, and refuses what it leaves out."""
 
     def test_a_catalog_is_the_contract(self, catalog: LanceNamespace) -> None:
         assert isinstance(catalog, LanceNamespace)
@@ -82,13 +82,13 @@ class DictionaryTests(Suite):
             ask(space.catalog, operation, space.id())
 
     def test_a_whole_day_in_dictionaries(self, space: Sandbox) -> None:
-        made, catalog = space.id(), _untyped(space)
+        table, catalog = space.id(), _untyped(space)
         for operation in ("declare_table", "create_table", "insert_into_table", "create_table_scalar_index"):
-            ask(space.catalog, operation, made)
-        assert catalog.count_table_rows({"id": made}).count == 2
-        assert len(catalog.list_table_versions({"id": made}).versions) == 3
-        ask(space.catalog, "drop_table", made)
-        assert not space.has_table(made)
+            ask(space.catalog, operation, table)
+        assert catalog.count_table_rows({"id": table}).count == 2
+        assert len(catalog.list_table_versions({"id": table}).versions) == 3
+        ask(space.catalog, "drop_table", table)
+        assert not space.has_table(table)
 
 
 class ThreadTests(Suite):
@@ -96,32 +96,32 @@ class ThreadTests(Suite):
 
     def test_threads_share_a_catalog(self, space: Sandbox) -> None:
         def work(number: int) -> list[int]:
-            made = space.table(rows(number))
-            space.insert(made, rows(number + 100))
-            assert made[-1] in space.tables()
-            return space.ids(made)
+            table = space.table(rows(number))
+            space.insert(table, rows(number + 100))
+            assert table[-1] in space.tables()
+            return space.ids(table)
 
         with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(work, range(16)))
-        assert found == [[number, number + 100] for number in range(16)]
+            ids = list(pool.map(work, range(16)))
+        assert ids == [[number, number + 100] for number in range(16)]
 
 
 class ProcessTests(Suite):
-    """A catalog travels to other processes."""
+    """A catalog can be pickled and used in other processes."""
 
     @needs("pickle")
     def test_a_pickled_catalog_is_the_same_catalog(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         copy = Sandbox(pickle.loads(pickle.dumps(space.catalog)), space.home)
-        assert copy.ids(made) == [1, 2, 3]
+        assert copy.ids(table) == [1, 2, 3]
         assert copy.catalog.namespace_id() == space.catalog.namespace_id()
 
     @needs("fork")
     def test_a_forked_child_uses_the_catalog_of_its_parent(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", _FORK],
-            input=pickle.dumps((space.catalog, made)),
+            input=pickle.dumps((space.catalog, table)),
             capture_output=True,
             timeout=_FORK_SECONDS,
             check=False,
@@ -130,14 +130,14 @@ class ProcessTests(Suite):
 
 
 class CloseTests(Suite):
-    """A catalog gives back what it holds."""
+    """A closed catalog has released its connections."""
 
     @needs("close")
     def test_a_closed_catalog_opens_again_when_it_is_used(self, space: Sandbox) -> None:
-        made, catalog = space.table(), _untyped(space)
+        table, catalog = space.table(), _untyped(space)
         catalog.close()
         catalog.close()
-        assert space.ids(made) == [1, 2, 3]
+        assert space.ids(table) == [1, 2, 3]
 
     @needs("close")
     def test_a_catalog_is_a_context(self, space: Sandbox) -> None:
@@ -146,28 +146,28 @@ class CloseTests(Suite):
 
 
 def _untyped(space: Sandbox) -> Any:
-    """The catalog with what stands beside the contract: close, context, streams, requests as dictionaries."""
+    """Return the catalog without its type, for methods outside the contract: close, context, streams, dictionaries."""
     return space.catalog
 
 
 class StreamTests(Suite):
-    """The twins that stream do what the contract's methods do."""
+    """The streaming methods do what the contract's methods do."""
 
     @needs("streams")
     def test_rows_stream_in_and_out(self, space: Sandbox) -> None:
         catalog = _untyped(space)
-        made = space.id()
-        catalog.create_table_stream(CreateTableRequest(id=made), rows(1, 2, 3).to_reader())
-        catalog.insert_into_table_stream(InsertIntoTableRequest(id=made), rows(4).to_reader())
-        merge = MergeInsertIntoTableRequest(id=made, on=["id"], when_not_matched_insert_all=True)
+        table = space.id()
+        catalog.create_table_stream(CreateTableRequest(id=table), rows(1, 2, 3).to_reader())
+        catalog.insert_into_table_stream(InsertIntoTableRequest(id=table), rows(4).to_reader())
+        merge = MergeInsertIntoTableRequest(id=table, on=["id"], when_not_matched_insert_all=True)
         catalog.merge_insert_into_table_stream(merge, rows(4, 5).to_reader())
-        with catalog.query_table_stream(query(made)) as reader:
+        with catalog.query_table_stream(query(table)) as reader:
             assert sorted(reader.read_all()["id"].to_pylist()) == [1, 2, 3, 4, 5]
 
     @needs("streams")
     def test_a_stream_may_be_left_half_read(self, space: Sandbox) -> None:
         catalog = _untyped(space)
-        made = space.table(rows(*range(100)))
-        with catalog.query_table_stream(query(made, near=vector(1), k=50)) as reader:
+        table = space.table(rows(*range(100)))
+        with catalog.query_table_stream(query(table, near=vector(1), k=50)) as reader:
             assert isinstance(reader, pa.RecordBatchReader)
-        assert space.count(made) == 100
+        assert space.count(table) == 100

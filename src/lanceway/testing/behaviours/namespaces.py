@@ -1,4 +1,4 @@
-"""Lists of a catalog: sorted, whole, and cut into pages by tokens that nobody looks into."""
+"""Namespaces: created, dropped, nested; and lists, which are sorted, complete and paged by opaque tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def every_table(space: Sandbox, namespace: Sequence[str] | None, limit: int | No
     def page(token: str | None) -> object:
         return space.catalog.list_all_tables(ListTablesRequest(id=id_, page_token=token, limit=limit))
 
-    return [name for answer in pages(page, limit) for name in answer.tables]
+    return [name for response in pages(page, limit) for name in response.tables]
 
 
 class ListTests(Suite):
@@ -36,39 +36,39 @@ class ListTests(Suite):
 
     @needs("namespaces")
     def test_namespaces_are_listed_in_order(self, space: Sandbox) -> None:
-        made = [space.namespace()[-1] for _ in range(5)]
-        assert space.ours(space.namespaces()) == sorted(made)
+        names = [space.namespace()[-1] for _ in range(5)]
+        assert space.ours(space.namespaces()) == sorted(names)
 
     @needs("namespaces")
     def test_pages_of_namespaces_add_up_to_the_list(self, space: Sandbox) -> None:
-        made = [space.namespace()[-1] for _ in range(5)]
-        assert space.ours(space.namespaces(limit=2)) == sorted(made)
+        names = [space.namespace()[-1] for _ in range(5)]
+        assert space.ours(space.namespaces(limit=2)) == sorted(names)
 
     @needs("namespaces")
     def test_a_limit_above_the_number_gives_one_page(self, space: Sandbox) -> None:
         outer = space.namespace()
         table = space.table(id=space.id(inside=outer))
-        answer = space.catalog.list_tables(ListTablesRequest(id=outer, limit=10))
-        assert answer.tables == [table[-1]]
-        assert not answer.page_token
+        response = space.catalog.list_tables(ListTablesRequest(id=outer, limit=10))
+        assert response.tables == [table[-1]]
+        assert not response.page_token
 
     def test_tables_are_listed_in_order(self, space: Sandbox) -> None:
-        made = [space.declare()[-1] for _ in range(5)]
-        assert space.ours(space.tables()) == sorted(made)
+        names = [space.declare()[-1] for _ in range(5)]
+        assert space.ours(space.tables()) == sorted(names)
 
     def test_pages_of_tables_add_up_to_the_list(self, space: Sandbox) -> None:
-        made = [space.declare()[-1] for _ in range(5)]
+        names = [space.declare()[-1] for _ in range(5)]
         for limit in (1, 2, 5, 6):
-            assert space.ours(space.tables(limit=limit)) == sorted(made)
+            assert space.ours(space.tables(limit=limit)) == sorted(names)
 
     def test_a_page_begins_where_the_one_before_ended_whatever_came_between(self, space: Sandbox) -> None:
         for _ in range(4):
             space.declare()
         first = space.catalog.list_tables(ListTablesRequest(id=list(space.home), limit=2))
         space.declare(space.id(first.tables[-1] + "0"))
-        rest = space.catalog.list_tables(ListTablesRequest(id=list(space.home), page_token=first.page_token))
-        assert first.tables[-1] + "0" in rest.tables
-        assert not set(first.tables) & set(rest.tables)
+        second = space.catalog.list_tables(ListTablesRequest(id=list(space.home), page_token=first.page_token))
+        assert first.tables[-1] + "0" in second.tables
+        assert not set(first.tables) & set(second.tables)
 
     @needs("mixed_namespaces")
     def test_tables_and_namespaces_are_listed_apart(self, space: Sandbox) -> None:
@@ -91,18 +91,18 @@ class ListTests(Suite):
 
     @needs("list_all_tables")
     def test_every_table_is_listed_by_its_whole_identifier(self, space: Sandbox) -> None:
-        made = space.table()
-        assert self.delimiter.join(made) in every_table(space, None)
+        table = space.table()
+        assert self.delimiter.join(table) in every_table(space, None)
 
     @needs("list_all_tables", "namespaces")
     def test_every_table_at_any_depth_is_listed_once(self, space: Sandbox) -> None:
         outer = space.namespace()
-        made = [space.declare(space.id(inside=outer)) for _ in range(4)]
-        expected = sorted(self.delimiter.join(id_) for id_ in made)
+        tables = [space.declare(space.id(inside=outer)) for _ in range(4)]
+        expected = sorted(self.delimiter.join(id_) for id_ in tables)
         for limit in (None, 1, 3):
-            found = every_table(space, None, limit)
-            assert len(found) == len(set(found))
-            assert [name for name in found if outer[-1] in name] == expected
+            names = every_table(space, None, limit)
+            assert len(names) == len(set(names))
+            assert [name for name in names if outer[-1] in name] == expected
 
     @needs("namespaces")
     def test_a_token_of_another_list_is_refused(self, space: Sandbox) -> None:
@@ -125,7 +125,7 @@ RESTRICT = pytest.mark.parametrize("behavior", [None, "Restrict", "restrict"])
 
 
 class RootTests(Suite):
-    """The root has no name, always exists, and cannot be made or dropped."""
+    """The root has no name, always exists, and cannot be created or dropped."""
 
     def test_the_root_exists(self, space: Sandbox) -> None:
         space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
@@ -150,7 +150,7 @@ class RootTests(Suite):
 
 
 class MissingNamespaceTests(Suite):
-    """A namespace that is not there is not found, whatever is asked of it."""
+    """Every operation on a missing namespace answers "namespace not found"."""
 
     def test_a_missing_namespace_does_not_exist(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
@@ -180,25 +180,25 @@ class MissingNamespaceTests(Suite):
 
 
 class NewNamespaceTests(Suite):
-    """Making a namespace."""
+    """create_namespace and describe_namespace."""
 
     @needs("namespaces")
     def test_a_new_namespace_exists_and_is_listed(self, space: Sandbox) -> None:
-        made = space.namespace()
-        assert space.has_namespace(made)
-        assert made[-1] in space.namespaces()
+        namespace = space.namespace()
+        assert space.has_namespace(namespace)
+        assert namespace[-1] in space.namespaces()
 
     @needs("namespaces")
     def test_a_new_namespace_is_empty(self, space: Sandbox) -> None:
-        made = space.namespace()
-        assert space.namespaces(made) == []
-        assert space.tables(made) == []
+        namespace = space.namespace()
+        assert space.namespaces(namespace) == []
+        assert space.tables(namespace) == []
 
     @needs("namespace_properties")
     def test_a_namespace_keeps_its_properties(self, space: Sandbox) -> None:
-        made = space.namespace(properties={"owner": "ralph", "empty": ""})
-        found = space.catalog.describe_namespace(DescribeNamespaceRequest(id=made)).properties or {}
-        assert found.items() >= {"owner": "ralph", "empty": ""}.items()
+        namespace = space.namespace(properties={"owner": "ralph", "empty": ""})
+        properties = space.catalog.describe_namespace(DescribeNamespaceRequest(id=namespace)).properties or {}
+        assert properties.items() >= {"owner": "ralph", "empty": ""}.items()
 
     @needs("namespace_properties")
     def test_creating_a_namespace_answers_its_properties(self, space: Sandbox) -> None:
@@ -208,25 +208,25 @@ class NewNamespaceTests(Suite):
     @needs("namespaces")
     @CREATE
     def test_creating_a_namespace_twice_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
-        made = space.namespace()
+        namespace = space.namespace()
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
-            space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
+            space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
 
     @needs("namespaces")
     @EXIST_OK
     def test_an_existing_namespace_is_kept_with_what_it_holds(self, space: Sandbox, mode: str) -> None:
-        made = space.namespace()
-        table = space.table(id=space.id(inside=made))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
+        namespace = space.namespace()
+        table = space.table(id=space.id(inside=namespace))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
         assert space.ids(table) == [1, 2, 3]
 
     @needs("namespaces", "cascade")
     @OVERWRITE
     def test_an_overwritten_namespace_is_empty(self, space: Sandbox, mode: str) -> None:
-        made = space.namespace()
-        table = space.table(id=space.id(inside=made))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=made, mode=mode))
-        assert space.tables(made) == []
+        namespace = space.namespace()
+        table = space.table(id=space.id(inside=namespace))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
+        assert space.tables(namespace) == []
         assert not space.has_table(table)
 
     @needs("namespaces")
@@ -272,55 +272,55 @@ class NestedNamespaceTests(Suite):
 
 
 class DroppedNamespaceTests(Suite):
-    """Dropping a namespace."""
+    """drop_namespace."""
 
     @needs("namespaces")
     def test_a_dropped_namespace_is_gone(self, space: Sandbox) -> None:
-        made = space.namespace()
-        space.catalog.drop_namespace(DropNamespaceRequest(id=made))
-        assert not space.has_namespace(made)
-        assert made[-1] not in space.namespaces()
+        namespace = space.namespace()
+        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+        assert not space.has_namespace(namespace)
+        assert namespace[-1] not in space.namespaces()
 
     @needs("namespaces")
     @RESTRICT
     def test_a_namespace_with_a_table_is_not_dropped(self, space: Sandbox, behavior: str | None) -> None:
-        made = space.namespace()
-        table = space.table(id=space.id(inside=made))
+        namespace = space.namespace()
+        table = space.table(id=space.id(inside=namespace))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior=behavior))
+            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior=behavior))
         assert space.ids(table) == [1, 2, 3]
 
     @needs("namespaces")
     def test_a_namespace_with_a_declared_table_is_not_dropped(self, space: Sandbox) -> None:
-        made = space.namespace()
-        table = space.declare(space.id(inside=made))
+        namespace = space.namespace()
+        table = space.declare(space.id(inside=namespace))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
         assert space.has_table(table)
 
     @needs("nested_namespaces")
     def test_a_namespace_with_a_namespace_is_not_dropped(self, space: Sandbox) -> None:
-        made = space.namespace()
-        inner = space.namespace(inside=made)
+        namespace = space.namespace()
+        inner = space.namespace(inside=namespace)
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=made))
+            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
         assert space.has_namespace(inner)
 
     @needs("namespaces", "cascade")
     @CASCADE
     def test_a_cascade_drops_the_tables(self, space: Sandbox, behavior: str) -> None:
-        made = space.namespace()
-        table = space.table(id=space.id(inside=made))
-        space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior=behavior))
-        assert not space.has_namespace(made)
+        namespace = space.namespace()
+        table = space.table(id=space.id(inside=namespace))
+        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior=behavior))
+        assert not space.has_namespace(namespace)
         assert not space.has_table(table)
 
     @needs("nested_namespaces", "storage_access", "cascade")
     def test_a_cascade_reaches_all_that_is_below_and_deletes_its_data(self, space: Sandbox, raw: Raw) -> None:
-        made = space.namespace()
-        inner = space.namespace(inside=space.namespace(inside=made))
+        namespace = space.namespace()
+        inner = space.namespace(inside=space.namespace(inside=namespace))
         place = raw.place(space.table(id=space.id(inside=inner)))
-        space.catalog.drop_namespace(DropNamespaceRequest(id=made, behavior="cascade"))
+        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior="cascade"))
         assert not space.has_namespace(inner)
         assert place.is_empty()
 
@@ -331,10 +331,10 @@ class DroppedNamespaceTests(Suite):
 
     @needs("namespaces")
     def test_a_dropped_namespace_may_be_created_again(self, space: Sandbox) -> None:
-        made = space.namespace()
-        space.catalog.drop_namespace(DropNamespaceRequest(id=made))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=made))
-        assert space.tables(made) == []
+        namespace = space.namespace()
+        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace))
+        assert space.tables(namespace) == []
 
 
 class UniqueNameTests(Suite):
@@ -352,15 +352,15 @@ class UniqueNameTests(Suite):
     @needs("mixed_namespaces", "unique_names")
     @pytest.mark.parametrize("mode", ["create", "exist_ok", "overwrite"])
     def test_a_table_cannot_take_the_name_of_a_namespace(self, space: Sandbox, mode: str) -> None:
-        made = space.namespace()
+        namespace = space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
-            space.table(id=made, mode=mode)
-        assert space.has_namespace(made)
-        assert made[-1] not in space.tables()
+            space.table(id=namespace, mode=mode)
+        assert space.has_namespace(namespace)
+        assert namespace[-1] not in space.tables()
 
     @needs("mixed_namespaces", "unique_names")
     def test_a_declared_table_cannot_take_the_name_of_a_namespace(self, space: Sandbox) -> None:
-        made = space.namespace()
+        namespace = space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
-            space.declare(made)
-        assert made[-1] not in space.tables()
+            space.declare(namespace)
+        assert namespace[-1] not in space.tables()

@@ -35,7 +35,7 @@ def tags(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, int]:
     def page(token: str | None) -> object:
         return space.catalog.list_table_tags(ListTableTagsRequest(id=id_, page_token=token, limit=limit))
 
-    return {name: held.version for answer in pages(page, limit) for name, held in answer.tags.items()}
+    return {name: tag.version for response in pages(page, limit) for name, tag in response.tags.items()}
 
 
 def branch(space: Sandbox, id_: Id, name: str, **options: Any) -> None:
@@ -46,167 +46,167 @@ def branches(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, Any
     def page(token: str | None) -> object:
         return space.catalog.list_table_branches(ListTableBranchesRequest(id=id_, page_token=token, limit=limit))
 
-    return {name: held for answer in pages(page, limit) for name, held in answer.branches.items()}
+    return {name: contents for response in pages(page, limit) for name, contents in response.branches.items()}
 
 
 class TagTests(Suite):
     """A tag is a name for a version."""
 
     def test_a_tag_names_a_version(self, space: Sandbox) -> None:
-        made = space.table()
-        tag(space, made, "first")
-        found = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=made, tag="first"))
-        assert (found.version, found.branch) == (1, None)
+        table = space.table()
+        tag(space, table, "first")
+        version = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="first"))
+        assert (version.version, version.branch) == (1, None)
 
     def test_tags_are_listed_in_order_and_in_pages(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         for name in ("c", "a", "b"):
-            tag(space, made, name)
-        assert list(tags(space, made)) == ["a", "b", "c"]
-        assert tags(space, made, limit=2) == {"a": 1, "b": 1, "c": 1}
+            tag(space, table, name)
+        assert list(tags(space, table)) == ["a", "b", "c"]
+        assert tags(space, table, limit=2) == {"a": 1, "b": 1, "c": 1}
 
     def test_a_tag_is_moved(self, space: Sandbox) -> None:
-        made = space.table()
-        tag(space, made, "here")
-        space.insert(made, rows(4))
-        space.catalog.update_table_tag(UpdateTableTagRequest(id=made, tag="here", version=2))
-        assert tags(space, made) == {"here": 2}
+        table = space.table()
+        tag(space, table, "here")
+        space.insert(table, rows(4))
+        space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="here", version=2))
+        assert tags(space, table) == {"here": 2}
 
     def test_a_deleted_tag_is_gone(self, space: Sandbox) -> None:
-        made = space.table()
-        tag(space, made, "first")
-        space.catalog.delete_table_tag(DeleteTableTagRequest(id=made, tag="first"))
-        assert tags(space, made) == {}
+        table = space.table()
+        tag(space, table, "first")
+        space.catalog.delete_table_tag(DeleteTableTagRequest(id=table, tag="first"))
+        assert tags(space, table) == {}
 
     def test_a_tag_is_created_once(self, space: Sandbox) -> None:
-        made = space.table()
-        tag(space, made, "first")
-        space.insert(made, rows(4))
+        table = space.table()
+        tag(space, table, "first")
+        space.insert(table, rows(4))
         with code(ErrorCode.TABLE_TAG_ALREADY_EXISTS):
-            tag(space, made, "first", version=2)
-        assert tags(space, made) == {"first": 1}
+            tag(space, table, "first", version=2)
+        assert tags(space, table) == {"first": 1}
 
     def test_a_missing_tag_is_not_found(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=made, tag="nothing"))
+            space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="nothing"))
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.update_table_tag(UpdateTableTagRequest(id=made, tag="nothing", version=1))
+            space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="nothing", version=1))
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.delete_table_tag(DeleteTableTagRequest(id=made, tag="nothing"))
-        assert tags(space, made) == {}
+            space.catalog.delete_table_tag(DeleteTableTagRequest(id=table, tag="nothing"))
+        assert tags(space, table) == {}
 
     def test_a_tag_needs_a_version_that_is_there(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            tag(space, made, "far", version=99)
-        tag(space, made, "first")
+            tag(space, table, "far", version=99)
+        tag(space, table, "first")
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            space.catalog.update_table_tag(UpdateTableTagRequest(id=made, tag="first", version=99))
-        assert tags(space, made) == {"first": 1}
+            space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="first", version=99))
+        assert tags(space, table) == {"first": 1}
 
     @pytest.mark.parametrize("name", ["", "a b", "../up"])
     def test_a_name_that_no_tag_can_have_is_refused(self, space: Sandbox, name: str) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT):
-            tag(space, made, name)
-        assert tags(space, made) == {}
+            tag(space, table, name)
+        assert tags(space, table) == {}
 
     def test_a_tag_may_name_a_version_of_a_branch(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.insert(made, rows(4), branch="side")
-        tag(space, made, "beside", version=2, branch="side")
-        found = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=made, tag="beside"))
-        assert (found.version, found.branch) == (2, "side")
+        table = space.table()
+        branch(space, table, "side")
+        space.insert(table, rows(4), branch="side")
+        tag(space, table, "beside", version=2, branch="side")
+        version = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="beside"))
+        assert (version.version, version.branch) == (2, "side")
 
 
 class BranchTests(Suite):
-    """A branch is a table's second future."""
+    """A branch is a line of versions of its own, begun at a version of the table."""
 
     def test_a_branch_begins_at_the_latest_version(self, space: Sandbox) -> None:
-        made = space.table()
-        space.insert(made, rows(4))
-        branch(space, made, "side")
-        assert space.ids(made, branch="side") == [1, 2, 3, 4]
-        assert branches(space, made)["side"].parent_version == 2
+        table = space.table()
+        space.insert(table, rows(4))
+        branch(space, table, "side")
+        assert space.ids(table, branch="side") == [1, 2, 3, 4]
+        assert branches(space, table)["side"].parent_version == 2
 
     def test_a_branch_may_begin_at_an_older_version(self, space: Sandbox) -> None:
-        made = space.table()
-        space.insert(made, rows(4))
-        branch(space, made, "side", from_version=1)
-        assert space.ids(made, branch="side") == [1, 2, 3]
+        table = space.table()
+        space.insert(table, rows(4))
+        branch(space, table, "side", from_version=1)
+        assert space.ids(table, branch="side") == [1, 2, 3]
 
     def test_a_branch_may_begin_at_another_branch(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.insert(made, rows(4), branch="side")
-        branch(space, made, "further", from_branch="side")
-        assert space.ids(made, branch="further") == [1, 2, 3, 4]
-        assert branches(space, made)["further"].parent_branch == "side"
+        table = space.table()
+        branch(space, table, "side")
+        space.insert(table, rows(4), branch="side")
+        branch(space, table, "further", from_branch="side")
+        assert space.ids(table, branch="further") == [1, 2, 3, 4]
+        assert branches(space, table)["further"].parent_branch == "side"
 
     def test_what_happens_on_a_branch_stays_there(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.insert(made, rows(4), branch="side")
+        table = space.table()
+        branch(space, table, "side")
+        space.insert(table, rows(4), branch="side")
         space.catalog.update_table(
-            UpdateTableRequest(id=made, branch="side", updates=[["name", "'x'"]], predicate="id = 1")
+            UpdateTableRequest(id=table, branch="side", updates=[["name", "'x'"]], predicate="id = 1")
         )
-        space.catalog.delete_from_table(DeleteFromTableRequest(id=made, branch="side", predicate="id = 2"))
-        assert (space.ids(made), space.ids(made, branch="side")) == ([1, 2, 3], [1, 3, 4])
-        assert space.count(made, branch="side", predicate="name = 'x'") == 1
-        assert space.count(made, predicate="name = 'x'") == 0
+        space.catalog.delete_from_table(DeleteFromTableRequest(id=table, branch="side", predicate="id = 2"))
+        assert (space.ids(table), space.ids(table, branch="side")) == ([1, 2, 3], [1, 3, 4])
+        assert space.count(table, branch="side", predicate="name = 'x'") == 1
+        assert space.count(table, predicate="name = 'x'") == 0
 
     def test_what_happens_on_main_does_not_reach_a_branch(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.insert(made, rows(4))
-        assert space.ids(made, branch="side") == [1, 2, 3]
+        table = space.table()
+        branch(space, table, "side")
+        space.insert(table, rows(4))
+        assert space.ids(table, branch="side") == [1, 2, 3]
 
     def test_a_branch_has_columns_indices_and_versions_of_its_own(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.add_column(made, "twice", "id * 2", branch="side")
-        space.index(made, "id", "BTREE", name="by_id", branch="side")
-        assert (indices(space, made), indices(space, made, branch="side")) == ([], ["by_id"])
-        assert space.columns(made, branch="side") == [*space.columns(made), "twice"]
-        assert (max(versions(space, made)), max(versions(space, made, branch="side"))) == (1, 3)
+        table = space.table()
+        branch(space, table, "side")
+        space.add_column(table, "twice", "id * 2", branch="side")
+        space.index(table, "id", "BTREE", name="by_id", branch="side")
+        assert (indices(space, table), indices(space, table, branch="side")) == ([], ["by_id"])
+        assert space.columns(table, branch="side") == [*space.columns(table), "twice"]
+        assert (max(versions(space, table)), max(versions(space, table, branch="side"))) == (1, 3)
 
     def test_branches_are_listed_in_order_and_in_pages(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         for name in ("c", "a", "b"):
-            branch(space, made, name)
-        assert list(branches(space, made)) == ["a", "b", "c"]
-        assert list(branches(space, made, limit=2)) == ["a", "b", "c"]
+            branch(space, table, name)
+        assert list(branches(space, table)) == ["a", "b", "c"]
+        assert list(branches(space, table, limit=2)) == ["a", "b", "c"]
 
     def test_a_deleted_branch_is_gone(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
-        space.catalog.delete_table_branch(DeleteTableBranchRequest(id=made, name="side"))
-        assert branches(space, made) == {}
-        assert space.ids(made) == [1, 2, 3]
+        table = space.table()
+        branch(space, table, "side")
+        space.catalog.delete_table_branch(DeleteTableBranchRequest(id=table, name="side"))
+        assert branches(space, table) == {}
+        assert space.ids(table) == [1, 2, 3]
 
     def test_a_branch_is_created_once(self, space: Sandbox) -> None:
-        made = space.table()
-        branch(space, made, "side")
+        table = space.table()
+        branch(space, table, "side")
         with code(ErrorCode.TABLE_BRANCH_ALREADY_EXISTS):
-            branch(space, made, "side")
-        assert list(branches(space, made)) == ["side"]
+            branch(space, table, "side")
+        assert list(branches(space, table)) == ["side"]
 
     def test_a_branch_needs_a_beginning_that_is_there(self, space: Sandbox) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            branch(space, made, "side", from_version=99)
+            branch(space, table, "side", from_version=99)
         with code(ErrorCode.TABLE_BRANCH_NOT_FOUND):
-            branch(space, made, "side", from_branch="nothing")
-        assert branches(space, made) == {}
+            branch(space, table, "side", from_branch="nothing")
+        assert branches(space, table) == {}
 
     @pytest.mark.parametrize("name", ["", "a b", "../up", "main"])
     def test_a_name_that_no_branch_can_have_is_refused(self, space: Sandbox, name: str) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.INVALID_INPUT, ErrorCode.TABLE_BRANCH_ALREADY_EXISTS):
-            branch(space, made, name)
-        assert branches(space, made) == {}
+            branch(space, table, name)
+        assert branches(space, table) == {}
 
     @pytest.mark.parametrize(
         "asking",
@@ -226,7 +226,7 @@ class BranchTests(Suite):
         ],
     )
     def test_a_missing_branch_is_not_found(self, space: Sandbox, asking: Callable[[Sandbox, Id], object]) -> None:
-        made = space.table()
+        table = space.table()
         with code(ErrorCode.TABLE_BRANCH_NOT_FOUND):
-            asking(space, made)
-        assert (space.version(made), branches(space, made)) == (1, {})
+            asking(space, table)
+        assert (space.version(table), branches(space, table)) == (1, {})

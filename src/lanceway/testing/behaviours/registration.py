@@ -1,4 +1,4 @@
-"""Tables that change their names, and data that changes hands: register, deregister, rename."""
+"""register_table, deregister_table and rename_table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from lanceway.testing.suite import Suite
 
 
 def deregistered(space: Sandbox, *ids: int) -> tuple[Id, str]:
-    """A table that was forgotten, and where its data lies."""
-    made = space.table(rows(*ids) if ids else None)
-    answer = space.catalog.deregister_table(DeregisterTableRequest(id=made))
-    assert answer.location, "deregister_table must say where the data is left"
-    return made, answer.location
+    """Create and deregister a table; return its identifier and the location of its data."""
+    table = space.table(rows(*ids) if ids else None)
+    response = space.catalog.deregister_table(DeregisterTableRequest(id=table))
+    assert response.location, "deregister_table must say where the data is left"
+    return table, response.location
 
 
 class DeregisteredTableTests(Suite):
@@ -31,18 +31,18 @@ class DeregisteredTableTests(Suite):
 
     @needs("deregister_table")
     def test_a_deregistered_table_is_gone(self, space: Sandbox) -> None:
-        made, _ = deregistered(space)
-        assert not space.has_table(made)
-        assert made[-1] not in space.tables()
+        table, _ = deregistered(space)
+        assert not space.has_table(table)
+        assert table[-1] not in space.tables()
         with code(ErrorCode.TABLE_NOT_FOUND):
-            space.describe(made)
+            space.describe(table)
 
     @needs("deregister_table", "storage_access")
     def test_a_deregistered_table_keeps_its_data(self, space: Sandbox, raw: Raw) -> None:
-        made = space.table()
-        place = raw.place(made)
-        answer = space.catalog.deregister_table(DeregisterTableRequest(id=made))
-        assert answer.id == made
+        table = space.table()
+        place = raw.place(table)
+        response = space.catalog.deregister_table(DeregisterTableRequest(id=table))
+        assert response.id == table
         assert place.ids() == [1, 2, 3]
 
     @needs("deregister_table")
@@ -52,58 +52,58 @@ class DeregisteredTableTests(Suite):
 
     @needs("deregister_table")
     def test_deregistering_twice_is_not_found(self, space: Sandbox) -> None:
-        made, _ = deregistered(space)
+        table, _ = deregistered(space)
         with code(ErrorCode.TABLE_NOT_FOUND):
-            space.catalog.deregister_table(DeregisterTableRequest(id=made))
+            space.catalog.deregister_table(DeregisterTableRequest(id=table))
 
 
 def register(space: Sandbox, location: str) -> Id:
-    made = space.id()
-    space.catalog.register_table(RegisterTableRequest(id=made, location=location))
-    return made
+    table = space.id()
+    space.catalog.register_table(RegisterTableRequest(id=table, location=location))
+    return table
 
 
 class RegisteredTableTests(Suite):
-    """register_table gives a name to data that is there."""
+    """register_table gives a name to existing data."""
 
     @needs("register_table", "deregister_table")
     def test_a_registered_table_has_the_data_at_its_location(self, space: Sandbox) -> None:
         _, location = deregistered(space)
-        made = register(space, location)
-        assert space.ids(made) == [1, 2, 3]
-        assert made[-1] in space.tables()
+        table = register(space, location)
+        assert space.ids(table) == [1, 2, 3]
+        assert table[-1] in space.tables()
 
     @needs("register_table", "deregister_table")
     def test_a_registered_table_keeps_its_location(self, space: Sandbox) -> None:
         _, location = deregistered(space)
-        made = space.id()
-        answer = space.catalog.register_table(RegisterTableRequest(id=made, location=location))
-        assert answer.location == location
-        assert space.describe(made).location == location
+        table = space.id()
+        response = space.catalog.register_table(RegisterTableRequest(id=table, location=location))
+        assert response.location == location
+        assert space.describe(table).location == location
 
     @needs("register_table", "deregister_table")
     def test_a_table_may_get_its_name_back(self, space: Sandbox) -> None:
-        made, location = deregistered(space)
-        space.catalog.register_table(RegisterTableRequest(id=made, location=location))
-        assert space.ids(made) == [1, 2, 3]
+        table, location = deregistered(space)
+        space.catalog.register_table(RegisterTableRequest(id=table, location=location))
+        assert space.ids(table) == [1, 2, 3]
 
     @needs("register_table", "deregister_table")
     @pytest.mark.parametrize("mode", [None, "Create", "create"])
     def test_registering_a_name_that_is_taken_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
         _, location = deregistered(space)
-        taken = space.table(rows(7))
+        table = space.table(rows(7))
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
-            space.catalog.register_table(RegisterTableRequest(id=taken, location=location, mode=mode))
-        assert space.ids(taken) == [7]
+            space.catalog.register_table(RegisterTableRequest(id=table, location=location, mode=mode))
+        assert space.ids(table) == [7]
 
     @needs("register_table", "deregister_table")
     @pytest.mark.parametrize("mode", ["Overwrite", "overwrite"])
     def test_a_registration_may_be_replaced(self, space: Sandbox, mode: str) -> None:
         _, first = deregistered(space)
-        made = register(space, first)
+        table = register(space, first)
         _, second = deregistered(space, 7)
-        space.catalog.register_table(RegisterTableRequest(id=made, location=second, mode=mode))
-        assert space.ids(made) == [7]
+        space.catalog.register_table(RegisterTableRequest(id=table, location=second, mode=mode))
+        assert space.ids(table) == [7]
 
     @needs("register_table", "deregister_table")
     def test_registering_in_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
@@ -113,18 +113,18 @@ class RegisteredTableTests(Suite):
 
     @needs("register_table", "strange_paths")
     def test_registering_needs_a_location(self, space: Sandbox) -> None:
-        made = space.id()
+        table = space.id()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.register_table(RegisterTableRequest(id=made, location=""))
-        assert not space.has_table(made)
+            space.catalog.register_table(RegisterTableRequest(id=table, location=""))
+        assert not space.has_table(table)
 
     @needs("register_table", "deregister_table")
     def test_an_unknown_mode_registers_nothing(self, space: Sandbox) -> None:
         _, location = deregistered(space)
-        made = space.id()
+        table = space.id()
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.register_table(RegisterTableRequest(id=made, location=location, mode="exist_ok"))
-        assert not space.has_table(made)
+            space.catalog.register_table(RegisterTableRequest(id=table, location=location, mode="exist_ok"))
+        assert not space.has_table(table)
 
 
 class RenamedTableTests(Suite):
@@ -156,16 +156,16 @@ class RenamedTableTests(Suite):
 
     @needs("rename_table")
     def test_a_name_that_is_taken_is_a_conflict(self, space: Sandbox) -> None:
-        old, taken = space.table(), space.table(rows(7))
+        old, other = space.table(), space.table(rows(7))
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
-            space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=taken[-1]))
-        assert (space.ids(old), space.ids(taken)) == ([1, 2, 3], [7])
+            space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=other[-1]))
+        assert (space.ids(old), space.ids(other)) == ([1, 2, 3], [7])
 
     @needs("rename_table", "mixed_namespaces", "unique_names")
     def test_a_table_cannot_be_renamed_to_a_namespace(self, space: Sandbox) -> None:
-        old, taken = space.table(), space.namespace()
+        old, namespace = space.table(), space.namespace()
         with code(ErrorCode.TABLE_ALREADY_EXISTS):
-            space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=taken[-1]))
+            space.catalog.rename_table(RenameTableRequest(id=old, new_table_name=namespace[-1]))
         assert space.ids(old) == [1, 2, 3]
 
     @needs("rename_table")

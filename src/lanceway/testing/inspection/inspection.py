@@ -1,10 +1,10 @@
-"""An inspection: the conformance suite run on one connected catalog, and what it found as data.
+"""Run the conformance suite on one connected catalog, and report the results as data.
 
-    scratch = space.make_scratch(catalog)
+    scratch = sandbox.make_scratch(catalog)
     report = inspect(Subject(catalog, scratch))
     left_behind = clear(catalog, scratch)
 
-pytest runs in this process, with none of the plugins that happen to be installed and no files of its own.
+pytest runs in this process, without the plugins that happen to be installed and without files of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ERRORS_OF_PYTEST = frozenset({pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.U
 
 @dataclass(frozen=True)
 class Subject:
-    """What is inspected: a catalog, and the namespace in it that belongs to the inspection."""
+    """The catalog under inspection, and the namespace in it that belongs to the inspection."""
 
     catalog: LanceNamespace
     scratch: Sequence[str]
@@ -71,14 +71,14 @@ class Result:
 
     @property
     def sentence(self) -> str:
-        """The test's name as the sentence that it is."""
+        """Return the test's name as a sentence."""
         name, _, parameter = self.test.removeprefix("test_").partition("[")
         return name.replace("_", " ") + (f" ({parameter.removesuffix(']')})" if parameter else "")
 
 
 @dataclass(frozen=True)
 class InspectionReport:
-    """What an inspection found."""
+    """The results of an inspection."""
 
     results: tuple[Result, ...]
     left_out: Mapping[str, tuple[str, int]]  # what was not looked at: the reason, and how many tests
@@ -120,7 +120,7 @@ def inspect(
     only: str | None = None,
     watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> InspectionReport:
-    """Run the suite. `only` chooses tests as pytest's `-k` does; `watch` is told how many of how many are done.
+    """Run the suite. `only` selects tests as pytest's `-k` does; `watch` gets the number of finished tests and of all.
 
     Ctrl-C ends it with KeyboardInterrupt after the test that is running has cleaned up.
     """
@@ -144,7 +144,7 @@ def inspect(
 
 
 def capabilities_missing(subject: Subject) -> dict[str, str]:
-    """What need not be asked, since the server or the caller says that it is not there."""
+    """Return the capabilities that the server or the caller says are missing, with the reasons."""
     missing: dict[str, str] = {}
     if subject.storage_options is None:
         missing["storage_access"] = "the inspection was not told how to reach the storage"
@@ -160,7 +160,7 @@ def capabilities_missing(subject: Subject) -> dict[str, str]:
 
 @contextmanager
 def _declared(subject: Subject, location: str | None = None) -> Iterator[DeclareTableResponse | None]:
-    """A table that is there for a moment; None where the server refuses it."""
+    """Declare a table for the duration of the block; yield None if the server refuses it."""
     probe = [*subject.scratch, fresh("probe")]
     try:
         declared = subject.catalog.declare_table(DeclareTableRequest(id=probe, location=location))
@@ -185,12 +185,12 @@ def _takes_locations(subject: Subject, probe: DeclareTableResponse | None) -> bo
 
 
 def clear(catalog: LanceNamespace, namespace: list[str]) -> list[str]:
-    """Remove a namespace with all that is in it, as far as the server can; what it failed to remove, and why."""
+    """Remove a namespace with all that is in it; return what the server failed to remove, and why."""
     return [f"{Identifier(id_)}: {_shortened(str(error))}" for id_, error in sandbox.clear(catalog, namespace)]
 
 
 class _Recorder:
-    """A pytest plugin that hands the subject to the tests and writes down what becomes of them."""
+    """A pytest plugin that hands the subject to the tests and records their outcomes."""
 
     def __init__(self, subject: Subject, watch: Callable[[int, int], None]) -> None:
         self._subject, self._watch = subject, watch
@@ -203,8 +203,8 @@ class _Recorder:
 
     @property
     def left_out(self) -> Mapping[str, tuple[str, int]]:
-        found = self._config.stash[LEFT_OUT] if self._config else {}
-        return {flag: row for rows in found.values() for flag, row in sorted(rows.items()) if row[1]}
+        suites = self._config.stash[LEFT_OUT] if self._config else {}
+        return {flag: row for rows in suites.values() for flag, row in sorted(rows.items()) if row[1]}
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.stash[SUBJECT] = self._subject
@@ -248,7 +248,7 @@ class _Recorder:
 
 
 def _group(suite: type, item: pytest.Item) -> str:
-    """Whose test it is: `NewNamespaceTests` becomes `new namespace`."""
+    """Return the group that a test belongs to: `NewNamespaceTests` becomes `new namespace`."""
     name = getattr(item, "originalname", item.name)
     owner = next(cls.__name__ for cls in suite.__mro__ if name in vars(cls))
     words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in owner.removesuffix("Tests"))
@@ -256,7 +256,7 @@ def _group(suite: type, item: pytest.Item) -> str:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """The last line of what went wrong: the error itself."""
+    """Return the last line of a failure: the error itself."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else str(report.longrepr)
     return _shortened(text)

@@ -1,4 +1,4 @@
-"""What `inspection` has pytest collect: the conformance suite over one catalog that is already connected."""
+"""The conformance suite over one connected catalog, as `inspection` hands it to pytest."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lanceway.testing.storage import Raw
 
 
 class TestServer(NamespaceTests, TableTests, DataTests, StructureTests, InputTests, ConcurrencyTests):
-    """All that a server does. How its client behaves as a Python object is not the server's affair."""
+    """All behaviours of a server; those of its client as a Python object are left out."""
 
     @pytest.fixture(scope="class")
     def subject(self, request: pytest.FixtureRequest) -> Subject:
-        found: Any = request.config.stash[SUBJECT]
-        return found  # type: ignore[no-any-return]
+        subject: Any = request.config.stash[SUBJECT]
+        return subject  # type: ignore[no-any-return]
 
     @pytest.fixture
     def catalog(self, subject: Subject) -> LanceNamespace:
