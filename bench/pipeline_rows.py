@@ -72,7 +72,7 @@ class Place:
             folder.mkdir()
         for file in self.home.glob("state.db*"):
             file.unlink()
-        with store.opened(self.state):
+        with store.open_run_store(self.state):
             pass  # it is made, as that of a user is who has run anything before
 
     def forget(self) -> None:

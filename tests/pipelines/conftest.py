@@ -1,4 +1,4 @@
-"""A desk for a pipeline: its file, functions beside it, a namespace for tables, and a state of its own."""
+"""A workspace for a pipeline: its file, functions beside it, a namespace for tables, and a state of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Desk:
+class Workspace:
     """Where one pipeline lives. The namespace `here` is a folder, whose tables may lie in namespaces."""
 
     root: Path
@@ -48,8 +48,8 @@ class Desk:
         (self.root / "data" / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
     def run(self, **options: Any) -> RunReport:
-        given = {"state": self.state, "config": self.config, "spark": self.spark, "threads": 1}
-        return pipelines.run(self.file, **{**given, **options})
+        defaults = {"state": self.state, "config": self.config, "spark": self.spark, "threads": 1}
+        return pipelines.run(self.file, **{**defaults, **options})
 
     def location(self, table: str) -> str:
         from lanceway.pipelines import targets
@@ -67,19 +67,19 @@ class Desk:
 
 
 @pytest.fixture
-def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """A desk for what needs no Spark."""
+def plain_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace for what needs no Spark."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    found = Desk(tmp_path, tmp_path / "pipeline.yaml")
-    found.config.write_text(
+    workspace = Workspace(tmp_path, tmp_path / "pipeline.yaml")
+    workspace.config.write_text(
         f'[namespaces.here]\ntype = "dir"\npath = "{tmp_path}/tables"\nlayout = "manifest"\n'
-        f'[namespaces.there]\ntype = "lake"\nuri = "{found.state}"\nroot = "{tmp_path}/others"\n'
+        f'[namespaces.there]\ntype = "lake"\nuri = "{workspace.state}"\nroot = "{tmp_path}/others"\n'
     )
-    return found
+    return workspace
 
 
 @pytest.fixture
-def desk(paper: Desk, spark: SparkSession) -> Desk:
-    paper.spark = spark
-    return paper
+def workspace(plain_workspace: Workspace, spark: SparkSession) -> Workspace:
+    plain_workspace.spark = spark
+    return plain_workspace

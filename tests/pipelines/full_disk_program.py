@@ -54,28 +54,28 @@ def main(disk: Path, root: Path) -> None:
         f'[namespaces.small]\ntype = "dir"\npath = "{disk}/small"\n'
     )
     (disk / "small").mkdir()
-    given: dict[str, Any] = {"state": f"sqlite:///{root}/state.db", "config": config, "threads": 1}
-    given["spark"] = lanceway.spark.session("local[1]", conf=CONF, config=config)
-    given["spark"].sparkContext.setLogLevel("OFF")
+    options: dict[str, Any] = {"state": f"sqlite:///{root}/state.db", "config": config, "threads": 1}
+    options["spark"] = lanceway.spark.session("local[1]", conf=CONF, config=config)
+    options["spark"].sparkContext.setLogLevel("OFF")
     data("1.json", 0, 10, 10)
-    assert pipelines.run("full.yaml", **given).ok
+    assert pipelines.run("full.yaml", **options).ok
     data("2.json", 10, 4000, 200)
     before, full = files(disk), Disk(disk)
     full.fill()
     os.truncate(full.ballast, full.ballast.stat().st_size - ROOM)
-    failed = pipelines.run("full.yaml", **given)
-    left = files(disk) - before - {full.ballast.name}
+    failed = pipelines.run("full.yaml", **options)
+    leftover = files(disk) - before - {full.ballast.name}
     full.free()
-    again = pipelines.run("full.yaml", **given)
-    answer = {
+    again = pipelines.run("full.yaml", **options)
+    result = {
         "states": {step.name: step.state for step in failed.steps},
         "why": failed.run.error,
-        "left": sorted(left),
+        "left": sorted(leftover),
         "again": [again.ok, again.run.number, again.run.attempts],
         "versions": {step.name: step.version for step in again.steps},
         "rows": targets.find("small.added", config).open().count_rows(),
     }
-    sys.stdout.write(json.dumps(answer))
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from lanceway.errors import UnsupportedOperationError
 from lanceway.pipelines import targets
-from tests.pipelines.conftest import Desk
+from tests.pipelines.conftest import Workspace
 
 BOTH = """\
 pipeline: both
@@ -26,31 +26,33 @@ outputs:
 """
 
 
-def found(desk: Desk) -> list[tuple[int, list[int]]]:
-    opened = [targets.find(f"lake.n.{name}", desk.config).open() for name in ("added", "merged")]
+def found(workspace: Workspace) -> list[tuple[int, list[int]]]:
+    opened = [targets.find(f"lake.n.{name}", workspace.config).open() for name in ("added", "merged")]
     return [(each.version, sorted(each.to_table()["id"].to_pylist())) for each in opened]
 
 
-def test_all_tables_of_a_run_become_visible_or_none(desk: Desk) -> None:
-    desk.config.write_text(f'[namespaces.lake]\ntype = "lake"\nuri = "{desk.state}"\nroot = "{desk.root}/lake"\n')
-    desk.write(BOTH)
-    desk.data("a.json", {"id": 1, "text": "a"}, {"id": 2, "text": "b"})
-    report = desk.run()
+def test_all_tables_of_a_run_become_visible_or_none(workspace: Workspace) -> None:
+    workspace.config.write_text(
+        f'[namespaces.lake]\ntype = "lake"\nuri = "{workspace.state}"\nroot = "{workspace.root}/lake"\n'
+    )
+    workspace.write(BOTH)
+    workspace.data("a.json", {"id": 1, "text": "a"}, {"id": 2, "text": "b"})
+    report = workspace.run()
     assert report.ok, report.failed
-    assert found(desk) == [(1, [1, 2]), (1, [1, 2])]
-    desk.data("b.json", {"id": 2, "text": "c"}, {"id": 300, "text": "d"})
-    failed = desk.run()
+    assert found(workspace) == [(1, [1, 2]), (1, [1, 2])]
+    workspace.data("b.json", {"id": 2, "text": "c"}, {"id": 300, "text": "d"})
+    failed = workspace.run()
     assert [step.name for step in failed.failed] == ["merged"]
-    assert found(desk) == [(1, [1, 2]), (1, [1, 2])]  # the other was written, and nobody sees it
-    desk.write(BOTH.replace("id < 100", "id < 1000"))
-    again = desk.run()
+    assert found(workspace) == [(1, [1, 2]), (1, [1, 2])]  # the other was written, and nobody sees it
+    workspace.write(BOTH.replace("id < 100", "id < 1000"))
+    again = workspace.run()
     assert (again.ok, again.run.number) == (True, 2)
-    assert found(desk) == [(2, [1, 2, 2, 300]), (2, [1, 2, 300])]
+    assert found(workspace) == [(2, [1, 2, 2, 300]), (2, [1, 2, 300])]
     assert {step.name: step.version for step in again.steps if step.kind == "output"} == {"added": 2, "merged": 2}
 
 
-def test_a_catalog_without_such_transactions_refuses(desk: Desk) -> None:
-    desk.write(BOTH.replace("lake.n.", "here."))
-    desk.data("a.json", {"id": 1, "text": "a"})
+def test_a_catalog_without_such_transactions_refuses(workspace: Workspace) -> None:
+    workspace.write(BOTH.replace("lake.n.", "here."))
+    workspace.data("a.json", {"id": 1, "text": "a"})
     with pytest.raises(UnsupportedOperationError):
-        desk.run()
+        workspace.run()

@@ -29,6 +29,6 @@ def test_a_pipeline_stands_beside_the_same_steps_by_hand(
     place.prepare(spark)
     beside = pipeline.beside(spark, place, 1)
     pipeline.report.show(console, 1000, 1, beside, beside)
-    told = text.getvalue()
-    assert re.findall(r"│ (pipeline|by hand, \w+) ", told) == ["pipeline", "by hand, Lance", "by hand, Parquet"]
-    assert re.search(r"records take \d+\.\d\d s, \d+\.\d% of the same by hand", told)
+    output = text.getvalue()
+    assert re.findall(r"│ (pipeline|by hand, \w+) ", output) == ["pipeline", "by hand, Lance", "by hand, Parquet"]
+    assert re.search(r"records take \d+\.\d\d s, \d+\.\d% of the same by hand", output)

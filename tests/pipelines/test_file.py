@@ -9,7 +9,7 @@ import pytest
 from lanceway import pipelines
 from lanceway.errors import InvalidInputError
 from lanceway.pipelines import InvalidPipelineError, model
-from tests.pipelines.conftest import Desk
+from tests.pipelines.conftest import Workspace
 
 SOUND = """\
 pipeline: sound
@@ -24,9 +24,9 @@ outputs:
 """
 
 
-def problems(desk: Desk, text: str) -> list[str]:
-    desk.file.write_text(text)
-    return [f"{found.where.rpartition(':')[2]}: {found.message}" for found in pipelines.check(desk.file)]
+def problems(workspace: Workspace, text: str) -> list[str]:
+    workspace.file.write_text(text)
+    return [f"{problem.where.rpartition(':')[2]}: {problem.message}" for problem in pipelines.check(workspace.file)]
 
 
 @pytest.mark.parametrize(
@@ -71,26 +71,26 @@ def problems(desk: Desk, text: str) -> list[str]:
         ("", "1: The file is empty."),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(paper: Desk, text: str, expected: str) -> None:
-    found = problems(paper, text)
-    assert [each for each in found if expected in each], found
+def test_what_is_wrong_is_told_with_its_line(plain_workspace: Workspace, text: str, expected: str) -> None:
+    messages = problems(plain_workspace, text)
+    assert [each for each in messages if expected in each], messages
 
 
-def test_all_problems_are_told_at_once_in_the_order_of_their_lines(paper: Desk) -> None:
+def test_all_problems_are_told_at_once_in_the_order_of_their_lines(plain_workspace: Workspace) -> None:
     text = SOUND.replace("sources:", "souces: {}\nsources:").replace("from: raw", "from: row") + "    mode: x\n"
-    found = problems(paper, text)
-    assert [int(each.partition(":")[0]) for each in found] == [2, 9, 11]
+    messages = problems(plain_workspace, text)
+    assert [int(each.partition(":")[0]) for each in messages] == [2, 9, 11]
     with pytest.raises(InvalidPipelineError) as caught:
-        pipelines.load(paper.file)
+        pipelines.load(plain_workspace.file)
     assert len(caught.value.problems) == 3
     assert caught.value.code == InvalidInputError("").code
 
 
-def test_a_circle_is_told_with_the_way_round(paper: Desk) -> None:
+def test_a_circle_is_told_with_the_way_round(plain_workspace: Workspace) -> None:
     text = SOUND + "transforms:\n  a:\n    sql: SELECT * FROM b JOIN raw\n  b:\n    sql: SELECT * FROM a\n"
-    found = [each for each in problems(paper, text) if "These need one another" in each]
-    assert len(found) == 1
-    assert found[0].endswith(("a → b → a.", "b → a → b."))
+    messages = [each for each in problems(plain_workspace, text) if "These need one another" in each]
+    assert len(messages) == 1
+    assert messages[0].endswith(("a → b → a.", "b → a → b."))
 
 
 @pytest.mark.parametrize(
@@ -107,32 +107,32 @@ def test_a_circle_is_told_with_the_way_round(paper: Desk) -> None:
         ),
     ],
 )
-def test_expectations_are_held_to_their_form(paper: Desk, rule: str, expected: str) -> None:
-    found = problems(paper, SOUND.replace("format: json", f"format: json\n    expect: [{rule}]"))
-    assert [each for each in found if expected in each and each.startswith("6: ")], found
+def test_expectations_are_held_to_their_form(plain_workspace: Workspace, rule: str, expected: str) -> None:
+    messages = problems(plain_workspace, SOUND.replace("format: json", f"format: json\n    expect: [{rule}]"))
+    assert [each for each in messages if expected in each and each.startswith("6: ")], messages
 
 
-def test_inputs_of_sql_are_the_steps_that_it_mentions(paper: Desk) -> None:
-    paper.write(
+def test_inputs_of_sql_are_the_steps_that_it_mentions(plain_workspace: Workspace) -> None:
+    plain_workspace.write(
         SOUND.replace("from: raw", "from: t")
         + "transforms:\n  other: {sql: SELECT * FROM raw}\n"
         + "  t:\n    sql: SELECT 'other' AS x FROM raw -- other\n"
     )
-    assert pipelines.load(paper.file).transforms["t"].inputs == ("raw",)
+    assert pipelines.load(plain_workspace.file).transforms["t"].inputs == ("raw",)
 
 
-def test_what_is_probably_a_mistake_is_noted(paper: Desk) -> None:
+def test_what_is_probably_a_mistake_is_noted(plain_workspace: Workspace) -> None:
     text = SOUND.replace("files: data\n    format: json", "python: steps:rows") + "transforms:\n"
-    paper.functions("def rows(spark): ...")
-    found = problems(paper, text + "  idle: {sql: SELECT * FROM raw}\n")
-    assert found[0] == "10: Nothing reads 'idle', so it is not computed."
-    assert found[1].startswith("7: raw is read whole by each run, and its rows are added to here.out each time.")
-    assert len(found) == 2
+    plain_workspace.functions("def rows(spark): ...")
+    messages = problems(plain_workspace, text + "  idle: {sql: SELECT * FROM raw}\n")
+    assert messages[0] == "10: Nothing reads 'idle', so it is not computed."
+    assert messages[1].startswith("7: raw is read whole by each run, and its rows are added to here.out each time.")
+    assert len(messages) == 2
 
 
-def test_functions_and_tables_are_looked_for(paper: Desk) -> None:
-    paper.functions("x = 1")
-    paper.write(
+def test_functions_and_tables_are_looked_for(plain_workspace: Workspace) -> None:
+    plain_workspace.functions("x = 1")
+    plain_workspace.write(
         """\
         pipeline: p
         sources:
@@ -147,24 +147,31 @@ def test_functions_and_tables_are_looked_for(paper: Desk) -> None:
           out: {from: all, table: elsewhere.out, publish: [alone]}
         """
     )
-    found = {problem.where.rpartition(":")[2]: problem for problem in pipelines.check(paper.file, config=paper.config)}
-    assert {line for line, problem in found.items() if problem.wrong} == {"3", "4", "5", "6", "7", "11"}
-    assert "has no function 'rows'" in found["3"].message
-    assert "Write package.module:function" in found["4"].message
-    assert "cannot be imported" in found["5"].message
-    assert "There is no table missing" in found["6"].message
+    by_line = {
+        problem.where.rpartition(":")[2]: problem
+        for problem in pipelines.check(plain_workspace.file, config=plain_workspace.config)
+    }
+    assert {line for line, problem in by_line.items() if problem.wrong} == {"3", "4", "5", "6", "7", "11"}
+    assert "has no function 'rows'" in by_line["3"].message
+    assert "Write package.module:function" in by_line["4"].message
+    assert "cannot be imported" in by_line["5"].message
+    assert "There is no table missing" in by_line["6"].message
 
 
-def test_a_variable_of_the_environment_stands_for_a_secret(paper: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_of_the_environment_stands_for_a_secret(
+    plain_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = SOUND.replace("files: data\n    format: json", "jdbc: jdbc:x\n    options: {password: '${ORDERS_PASSWORD}'}")
-    assert "5: The source 'raw': the variable ORDERS_PASSWORD is not set in the environment." in problems(paper, text)
+    assert "5: The source 'raw': the variable ORDERS_PASSWORD is not set in the environment." in problems(
+        plain_workspace, text
+    )
     monkeypatch.setenv("ORDERS_PASSWORD", "sesame")
-    found = pipelines.load(paper.file)
-    assert found.sources["raw"].options == {"password": "sesame"}
-    assert "sesame" not in repr(found)
-    assert "sesame" not in json.dumps(model.as_record(found))
+    pipeline = pipelines.load(plain_workspace.file)
+    assert pipeline.sources["raw"].options == {"password": "sesame"}
+    assert "sesame" not in repr(pipeline)
+    assert "sesame" not in json.dumps(model.as_record(pipeline))
 
 
-def test_a_file_that_is_not_there_is_told(paper: Desk) -> None:
+def test_a_file_that_is_not_there_is_told(plain_workspace: Workspace) -> None:
     with pytest.raises(InvalidInputError, match="cannot be read: No such file"):
-        pipelines.load(paper.root / "missing.yaml")
+        pipelines.load(plain_workspace.root / "missing.yaml")

@@ -19,13 +19,13 @@ def test_the_disk_of_some_tables_is_full(tmp_path: Path) -> None:
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, "sh", "8m", str(disk), *program]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY)
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
-    assert told["states"] == {"roomy": "done", "added": "failed"}
-    assert told["why"] == (
+    result = json.loads(ended.stdout)
+    assert result["states"] == {"roomy": "done", "added": "failed"}
+    assert result["why"] == (
         "'added': Writing rows on added failed: the storage cannot be reached, is out of order or full. Free space, or "
         "try again later. Committed: roomy.added version 2. Run it again to go on from there."
     )
-    assert told["left"] == []
-    assert told["again"] == [True, 2, 2]
-    assert told["versions"] == {"roomy": 2, "added": 2}
-    assert told["rows"] == 4010
+    assert result["left"] == []
+    assert result["again"] == [True, 2, 2]
+    assert result["versions"] == {"roomy": 2, "added": 2}
+    assert result["rows"] == 4010

@@ -25,9 +25,9 @@ def test_the_jobs_of_a_group_are_counted_with_their_rows(spark: SparkSession) ->
     thread.start()
     thread.join()
     deadline = time.monotonic() + 60
-    while (found := watch.progress()).done < found.tasks or found.rows < 2000:  # Spark counts a little later
-        assert time.monotonic() < deadline, found
+    while (progress := watch.progress()).done < progress.tasks or progress.rows < 2000:  # Spark counts a little later
+        assert time.monotonic() < deadline, progress
         time.sleep(0.05)
-    assert (found.rows, found.tasks >= 2 * 3) == (2000, True)
-    assert watch.progress() == found
+    assert (progress.rows, progress.tasks >= 2 * 3) == (2000, True)
+    assert watch.progress() == progress
     assert SparkJobWatch(spark, str(uuid.uuid4())).progress() == Progress()

@@ -14,7 +14,7 @@ import pytest
 
 from lanceway import pipelines
 from lanceway.pipelines import Event
-from tests.pipelines.conftest import Desk
+from tests.pipelines.conftest import Workspace
 from tests.servers.lanceway import Lanceway
 
 TWO = """\
@@ -47,12 +47,12 @@ def rows(*ids: int) -> list[dict[str, object]]:
     return [{"id": id_, "text": "" if id_ % 5 == 0 else "x"} for id_ in ids]
 
 
-def check(desk: Desk, ids: list[int], versions: int) -> None:
+def check(workspace: Workspace, ids: list[int], versions: int) -> None:
     good = [id_ for id_ in ids if id_ % 5]
-    assert desk.column("added") == desk.column("merged") == good
-    assert desk.column("rejected") == [id_ for id_ in ids if id_ % 5 == 0]
-    assert desk.table("merged").version == desk.table("rejected").version == versions
-    added = desk.table("added")
+    assert workspace.column("added") == workspace.column("merged") == good
+    assert workspace.column("rejected") == [id_ for id_ in ids if id_ % 5 == 0]
+    assert workspace.table("merged").version == workspace.table("rejected").version == versions
+    added = workspace.table("added")
     assert added.version == 2 * versions  # each write, and its index
     assert added.tags.list()["published"]["version"] == 2 * versions
     assert added.describe_indices()[0].num_rows_indexed == len(good)
@@ -72,26 +72,26 @@ class Cutting:
             raise Cut
 
 
-def test_a_run_that_ends_at_any_moment_goes_on_from_there(desk: Desk) -> None:
-    desk.write(TWO)
+def test_a_run_that_ends_at_any_moment_goes_on_from_there(workspace: Workspace) -> None:
+    workspace.write(TWO)
     ids: list[int] = []
     # When tables are made; and when they are there, at those moments that a table alone can tell of.
     for number, moments in enumerate((("begun", "written", "ended"), ("written",)), 1):
         ids += range(10 * number - 9, 10 * number + 1)
-        desk.data(f"{number}.json", *rows(*ids[-10:]))
+        workspace.data(f"{number}.json", *rows(*ids[-10:]))
         cutting = Cutting(*moments)
         report = None
         while report is None:
             before, cutting.over = len(cutting.cut), False
             try:
-                report = desk.run(listen=cutting)
+                report = workspace.run(listen=cutting)
             except Cut:
                 assert len(cutting.cut) == before + 1
         assert report.ok
         assert (report.run.number, report.run.attempts) == (number, len(cutting.cut) + 1)
         assert len(cutting.cut) == (3 if moments == ("written",) else 3 * 3 + 2 * 2)
-        check(desk, ids, number)
-    assert desk.run().idle
+        check(workspace, ids, number)
+    assert workspace.run().idle
 
 
 ONE = """\
@@ -103,45 +103,49 @@ outputs:
 """
 
 
-def test_a_run_that_a_server_keeps_goes_on_from_any_moment(desk: Desk, server: Lanceway) -> None:
+def test_a_run_that_a_server_keeps_goes_on_from_any_moment(workspace: Workspace, server: Lanceway) -> None:
     name, keeper = f"one-{uuid.uuid4().hex}", pipelines.Server(server.address, token=server.token)
-    desk.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
-    desk.data("0.json", *rows(1, 2, 3))
+    workspace.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
+    workspace.data("0.json", *rows(1, 2, 3))
     cutting = Cutting("begun", "written", "ended")
     for _ in range(3):
         cutting.over = False
         with pytest.raises(Cut):
-            desk.run(state=keeper, listen=cutting)
-        assert pipelines.status(desk.file, state=keeper, config=desk.config)["state"] == "stopped"
-    report = desk.run(state=keeper, listen=cutting)
+            workspace.run(state=keeper, listen=cutting)
+        assert pipelines.status(workspace.file, state=keeper, config=workspace.config)["state"] == "stopped"
+    report = workspace.run(state=keeper, listen=cutting)
     assert (report.ok, report.run.attempts, report.run.started_by) == (True, 4, "admin")
-    assert (desk.column("out"), desk.table("out").version) == ([1, 2, 3], 1)
-    assert desk.run(state=keeper).idle
-    desk.data("1.json", *rows(4))
-    assert desk.run(state=keeper).rows == 1
-    assert [run["rows"] for run in pipelines.history(desk.file, state=keeper, config=desk.config)] == [1, 0, 3]
-    (edge,) = pipelines.lineage(table="here.out", state=keeper, config=desk.config)
+    assert (workspace.column("out"), workspace.table("out").version) == ([1, 2, 3], 1)
+    assert workspace.run(state=keeper).idle
+    workspace.data("1.json", *rows(4))
+    assert workspace.run(state=keeper).rows == 1
+    assert [run["rows"] for run in pipelines.history(workspace.file, state=keeper, config=workspace.config)] == [
+        1,
+        0,
+        3,
+    ]
+    (edge,) = pipelines.lineage(table="here.out", state=keeper, config=workspace.config)
     assert (edge.table, edge.version, edge.pipeline) == ("here.out", 2, name)
 
 
-def test_a_killed_process_is_gone_on_with(desk: Desk, rounds: int) -> None:
+def test_a_killed_process_is_gone_on_with(workspace: Workspace, rounds: int) -> None:
     """Killed once a table is committed and nobody has noted it, and then in the middle of whatever it does."""
-    desk.write(TWO)
-    desk.data("0.json", *rows(*range(1, 11)))
-    assert killed(desk, "written") == -signal.SIGKILL
-    assert pipelines.status(desk.file, state=desk.state, config=desk.config)["state"] == "killed"
+    workspace.write(TWO)
+    workspace.data("0.json", *rows(*range(1, 11)))
+    assert killed(workspace, "written") == -signal.SIGKILL
+    assert pipelines.status(workspace.file, state=workspace.state, config=workspace.config)["state"] == "killed"
     kills = rounds // 1000
     for number in range(kills):
-        killed(desk, str(3 + (number % 40) / 4))
-    report = desk.run()
+        killed(workspace, str(3 + (number % 40) / 4))
+    report = workspace.run()
     assert report.ok
     assert report.run.number == 1 or kills  # one that was killed too late had come to its end
-    check(desk, list(range(1, 11)), 1)
+    check(workspace, list(range(1, 11)), 1)
 
 
-def killed(desk: Desk, when: str) -> int:
+def killed(workspace: Workspace, when: str) -> int:
     program = Path(__file__).with_name("killed_program.py")
-    given = [sys.executable, str(program), str(desk.file), desk.state, str(desk.config), when]
+    given = [sys.executable, str(program), str(workspace.file), workspace.state, str(workspace.config), when]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(given, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     if when != "written":
@@ -162,9 +166,9 @@ def with_children(process: int) -> None:
         return
 
 
-def test_a_run_that_is_asked_to_stop_stops_at_once_and_goes_on_later(desk: Desk) -> None:
-    gate = desk.root / "gate"
-    desk.functions(
+def test_a_run_that_is_asked_to_stop_stops_at_once_and_goes_on_later(workspace: Workspace) -> None:
+    gate = workspace.root / "gate"
+    workspace.functions(
         """\
         import time
         from pathlib import Path
@@ -176,17 +180,17 @@ def test_a_run_that_is_asked_to_stop_stops_at_once_and_goes_on_later(desk: Desk)
         """
     )
     text = TWO.replace("from: raw", "from: waiting").replace("here.rejected", "here.aside")
-    desk.write(
+    workspace.write(
         f"{text}transforms:\n  waiting:\n    batches: steps:wait\n    inputs: raw\n"
         f"    schema: id BIGINT, text STRING\n    with: {{gate: {gate}}}\n"
     )
-    desk.data("0.json", *rows(1, 2, 3))
-    told: list[Event] = []
-    report = desk.run(listen=told.append, stop=lambda: any(event.moment == "under way" for event in told))
+    workspace.data("0.json", *rows(1, 2, 3))
+    events: list[Event] = []
+    report = workspace.run(listen=events.append, stop=lambda: any(event.moment == "under way" for event in events))
     assert report.run.state == "stopped"
-    (seen,) = {(event.step.name, event.tasks > 0) for event in told if event.moment == "under way"}
-    assert seen[1]
+    (under_way,) = {(event.step.name, event.tasks > 0) for event in events if event.moment == "under way"}
+    assert under_way[1]
     gate.touch()
-    again = desk.run()
+    again = workspace.run()
     assert (again.ok, again.run.number, again.run.attempts) == (True, 1, 2)
-    assert desk.column("added") == desk.column("merged") == [1, 2, 3]
+    assert workspace.column("added") == workspace.column("merged") == [1, 2, 3]

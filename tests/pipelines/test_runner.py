@@ -14,7 +14,7 @@ from lanceway.errors import ConcurrentModificationError, InvalidInputError, Inva
 from lanceway.pipelines import InvalidPipelineError, RunReport
 from lanceway.pipelines.runs import store as states
 from lanceway.spark.write import merge
-from tests.pipelines.conftest import Desk
+from tests.pipelines.conftest import Workspace
 
 NOTES = """\
 pipeline: notes
@@ -37,23 +37,25 @@ def states_of(report: RunReport) -> dict[str, str]:
     return {step.name: step.state for step in report.steps}
 
 
-def test_files_are_read_once_and_new_ones_are_added(desk: Desk) -> None:
-    desk.write(NOTES)
-    desk.data("a.json", {"id": 1, "text": "a"}, {"id": 2, "text": "b"})
-    first = desk.run()
+def test_files_are_read_once_and_new_ones_are_added(workspace: Workspace) -> None:
+    workspace.write(NOTES)
+    workspace.data("a.json", {"id": 1, "text": "a"}, {"id": 2, "text": "b"})
+    first = workspace.run()
     assert (first.run.state, first.rows, first.steps[0].version) == ("done", 2, 1)
-    assert desk.column("team.notes", "text") == ["A", "B"]
-    idle = pipelines.run(desk.file, state=desk.state, config=desk.config, master="spark://nowhere:1")  # it needs none
+    assert workspace.column("team.notes", "text") == ["A", "B"]
+    idle = pipelines.run(
+        workspace.file, state=workspace.state, config=workspace.config, master="spark://nowhere:1"
+    )  # it needs none
     assert idle.idle
-    assert desk.table("team.notes").version == 1
-    desk.data("b.json", {"id": 3, "text": "c"})
-    again = desk.run()
+    assert workspace.table("team.notes").version == 1
+    workspace.data("b.json", {"id": 3, "text": "c"})
+    again = workspace.run()
     assert (again.run.number, again.rows, again.steps[0].version) == (3, 1, 2)
-    assert desk.column("team.notes") == [1, 2, 3]
-    full = desk.run(full=True)
-    assert (full.rows, desk.table("team.notes").version, desk.column("team.notes")) == (3, 3, [1, 2, 3])
-    assert desk.run().idle
-    history = pipelines.history(desk.file, state=desk.state, config=desk.config)
+    assert workspace.column("team.notes") == [1, 2, 3]
+    full = workspace.run(full=True)
+    assert (full.rows, workspace.table("team.notes").version, workspace.column("team.notes")) == (3, 3, [1, 2, 3])
+    assert workspace.run().idle
+    history = pipelines.history(workspace.file, state=workspace.state, config=workspace.config)
     assert [(run["number"], run["rows"], run["state"]) for run in history] == [
         (5, 0, "done"),
         (4, 3, "done"),
@@ -83,49 +85,51 @@ outputs:
 """
 
 
-def make(desk: Desk, table: str, rows: pa.Table) -> None:
+def make(workspace: Workspace, table: str, rows: pa.Table) -> None:
     from lanceway.pipelines import targets
 
-    target = targets.find(f"here.{table}", desk.config)
+    target = targets.find(f"here.{table}", workspace.config)
     target.catalog().create_table_stream({"id": list(target.id)}, rows.to_reader())  # type: ignore[attr-defined]
 
 
-def test_of_a_table_each_output_has_what_is_new_to_it(desk: Desk) -> None:
-    desk.write(TABLES.replace("  named:\n    from", "  orders_named:\n    from"))
-    make(desk, "orders", pa.table({"id": [1, 2], "who": ["a", "b"]}))
-    make(desk, "names", pa.table({"who": ["a", "b"], "name": ["Ada", "Bob"]}))
-    desk.run()
-    assert desk.column("named", "name") == ["Ada", "Bob"]
-    desk.append("orders", pa.table({"id": [3, 2], "who": ["a", "a"]}))
-    report = desk.run()
+def test_of_a_table_each_output_has_what_is_new_to_it(workspace: Workspace) -> None:
+    workspace.write(TABLES.replace("  named:\n    from", "  orders_named:\n    from"))
+    make(workspace, "orders", pa.table({"id": [1, 2], "who": ["a", "b"]}))
+    make(workspace, "names", pa.table({"who": ["a", "b"], "name": ["Ada", "Bob"]}))
+    workspace.run()
+    assert workspace.column("named", "name") == ["Ada", "Bob"]
+    workspace.append("orders", pa.table({"id": [3, 2], "who": ["a", "a"]}))
+    report = workspace.run()
     reads = {(read.step, read.source): (read.after, read.version) for read in report.reads}
     assert reads["orders_named", "orders"] == (1, 2)
     assert reads["orders_named", "names"] == (0, 1)
     assert reads["counts", "orders"] == (0, 2)  # what replaces its table needs all
-    assert desk.table("named").to_table().sort_by("id").to_pylist() == [
+    assert workspace.table("named").to_table().sort_by("id").to_pylist() == [
         {"id": 1, "who": "a", "name": "Ada"},
         {"id": 2, "who": "a", "name": "Ada"},
         {"id": 3, "who": "a", "name": "Ada"},
     ]
-    assert {row["who"]: row["orders"] for row in desk.table("counts").to_table().to_pylist()} == {"a": 3, "b": 1}
-    lance.dataset(desk.location("orders")).delete("id = 1")  # nothing new in that
-    lance.dataset(desk.location("orders")).update({"who": "'b'"}, where="id = 3")
+    assert {row["who"]: row["orders"] for row in workspace.table("counts").to_table().to_pylist()} == {"a": 3, "b": 1}
+    lance.dataset(workspace.location("orders")).delete("id = 1")  # nothing new in that
+    lance.dataset(workspace.location("orders")).update({"who": "'b'"}, where="id = 3")
     where = "id = 2 AND who = 'a'"  # what is computed is written beside the rows, which stay
-    jobs.backfill(desk.location("orders"), "who", _bees, update=True, where=where, state=desk.root / "jobs.sqlite")
-    desk.run()
-    assert {row["id"]: row["name"] for row in desk.table("named").to_table().to_pylist()} == {
+    jobs.backfill(
+        workspace.location("orders"), "who", _bees, update=True, where=where, state=workspace.root / "jobs.sqlite"
+    )
+    workspace.run()
+    assert {row["id"]: row["name"] for row in workspace.table("named").to_table().to_pylist()} == {
         1: "Ada",
         2: "Bob",
         3: "Bob",
     }
-    edges = pipelines.lineage(desk.file, state=desk.state, config=desk.config)
+    edges = pipelines.lineage(workspace.file, state=workspace.state, config=workspace.config)
     assert {(edge.source, edge.source_version, edge.table, edge.version) for edge in edges} == {
-        ("here.orders", 5, "here.named", desk.table("named").version),
-        ("here.names", 1, "here.named", desk.table("named").version),
-        ("here.orders", 5, "here.counts", desk.table("counts").version),
-        ("here.names", 1, "here.counts", desk.table("counts").version),
+        ("here.orders", 5, "here.named", workspace.table("named").version),
+        ("here.names", 1, "here.named", workspace.table("named").version),
+        ("here.orders", 5, "here.counts", workspace.table("counts").version),
+        ("here.names", 1, "here.counts", workspace.table("counts").version),
     }
-    by_table = pipelines.lineage(table="here.orders", state=desk.state, config=desk.config)
+    by_table = pipelines.lineage(table="here.orders", state=workspace.state, config=workspace.config)
     assert {(edge.source, edge.table) for edge in by_table} == {
         ("here.orders", "here.named"),
         ("here.orders", "here.counts"),
@@ -155,13 +159,13 @@ outputs:
 """
 
 
-def test_rows_that_break_an_expectation_are_dropped_put_aside_or_end_the_step(desk: Desk) -> None:
-    desk.write(EXPECTING)
-    desk.data("a.json", {"id": 1, "text": "a"}, {"id": 2}, {"id": 300, "text": "c"}, {"id": 4, "text": ""})
-    report = desk.run()
+def test_rows_that_break_an_expectation_are_dropped_put_aside_or_end_the_step(workspace: Workspace) -> None:
+    workspace.write(EXPECTING)
+    workspace.data("a.json", {"id": 1, "text": "a"}, {"id": 2}, {"id": 300, "text": "c"}, {"id": 4, "text": ""})
+    report = workspace.run()
     assert states_of(report) == {"clean/rejected": "done", "out": "done"}
-    assert desk.column("out") == [1]
-    rejected = desk.table("rejected").to_table().sort_by("id").to_pylist()
+    assert workspace.column("out") == [1]
+    rejected = workspace.table("rejected").to_table().sort_by("id").to_pylist()
     assert [(row["id"], row["_broken"], row["_step"], row["_run"]) for row in rejected] == [
         (2, "has a text", "clean", report.run.key),
         (4, "has a text", "clean", report.run.key),
@@ -175,22 +179,22 @@ def test_rows_that_break_an_expectation_are_dropped_put_aside_or_end_the_step(de
                 "positive": {"broken": 0, "otherwise": "fail"},
             },
         }
-    desk.data("b.json", {"id": 5, "text": "e"}, {"id": -6, "text": "f"})
-    failed = desk.run()
+    workspace.data("b.json", {"id": 5, "text": "e"}, {"id": -6, "text": "f"})
+    failed = workspace.run()
     assert (failed.run.state, states_of(failed)["out"]) == ("failed", "failed")
-    (told,) = [step.error or "" for step in failed.steps if step.name == "out"]
-    assert "'positive' is expected of 'clean' and does not hold of" in told
-    assert '"id":-6' in told
-    assert desk.column("out") == [1]
-    desk.data("b.json", {"id": 5, "text": "e"}, {"id": 6, "text": "f"})
+    (error,) = [step.error or "" for step in failed.steps if step.name == "out"]
+    assert "'positive' is expected of 'clean' and does not hold of" in error
+    assert '"id":-6' in error
+    assert workspace.column("out") == [1]
+    workspace.data("b.json", {"id": 5, "text": "e"}, {"id": 6, "text": "f"})
     # The run that failed goes on with what it had begun to read, and that is no more.
-    desk.run(anew=True)
-    assert desk.column("out") == [1, 5, 6]
-    assert desk.column("rejected") == [2, 4]
+    workspace.run(anew=True)
+    assert workspace.column("out") == [1, 5, 6]
+    assert workspace.column("rejected") == [2, 4]
 
 
-def test_after_a_write_come_indices_tags_other_catalogs_and_retention(desk: Desk) -> None:
-    desk.write(
+def test_after_a_write_come_indices_tags_other_catalogs_and_retention(workspace: Workspace) -> None:
+    workspace.write(
         NOTES
         + """\
     schema: {id: bigint, text: string}
@@ -200,58 +204,59 @@ def test_after_a_write_come_indices_tags_other_catalogs_and_retention(desk: Desk
     retention: {versions: 1}
 """
     )
-    desk.data("a.json", {"id": 1, "text": "a"})
-    report = desk.run()
+    workspace.data("a.json", {"id": 1, "text": "a"})
+    report = workspace.run()
     names = ["notes", "notes/indices", "notes/tags", "notes/publish", "notes/retention"]
     assert [step.name for step in report.steps] == names
     assert report.ok, report.failed
-    found = desk.table("team.notes")
-    assert [index.name for index in found.describe_indices()] == ["id_idx"]
-    assert {name: tag["version"] for name, tag in found.tags.list().items()} == {"published": 2, "run-1": 2}
-    there = lance.dataset(pipeline_location(desk, "there.shop.notes"))
+    dataset = workspace.table("team.notes")
+    assert [index.name for index in dataset.describe_indices()] == ["id_idx"]
+    assert {name: tag["version"] for name, tag in dataset.tags.list().items()} == {"published": 2, "run-1": 2}
+    there = lance.dataset(pipeline_location(workspace, "there.shop.notes"))
     assert there.count_rows() == 1
-    desk.data("b.json", {"id": 2, "text": "b"})
-    assert desk.run().ok
-    found = desk.table("team.notes")
-    assert found.describe_indices()[0].num_rows_indexed == 2
-    assert found.tags.list()["published"]["version"] == found.version
-    idle = desk.run()
+    workspace.data("b.json", {"id": 2, "text": "b"})
+    assert workspace.run().ok
+    dataset = workspace.table("team.notes")
+    assert dataset.describe_indices()[0].num_rows_indexed == 2
+    assert dataset.tags.list()["published"]["version"] == dataset.version
+    idle = workspace.run()
     assert idle.idle
     assert set(states_of(idle).values()) == {"skipped"}
-    assert found.version == desk.table("team.notes").version
+    assert dataset.version == workspace.table("team.notes").version
 
 
-def test_what_one_lake_publishes_into_another_stays_the_first_ones(desk: Desk) -> None:
-    config = desk.config.read_text().partition("[namespaces.there]")
-    first = f'[namespaces.here]\ntype = "lake"\nuri = "sqlite:///{desk.root}/first.db"\nroot = "{desk.root}/first"\n'
-    desk.config.write_text("".join((first, *config[1:])))
-    desk.write(NOTES + "    publish: there.shop.notes\n")
-    here, there = (lanceway.connect(name=name, config=desk.config) for name in ("here", "there"))
+def test_what_one_lake_publishes_into_another_stays_the_first_ones(workspace: Workspace) -> None:
+    config = workspace.config.read_text().partition("[namespaces.there]")
+    root = workspace.root
+    first = f'[namespaces.here]\ntype = "lake"\nuri = "sqlite:///{root}/first.db"\nroot = "{root}/first"\n'
+    workspace.config.write_text("".join((first, *config[1:])))
+    workspace.write(NOTES + "    publish: there.shop.notes\n")
+    here, there = (lanceway.connect(name=name, config=workspace.config) for name in ("here", "there"))
     for number in range(1, 4):
-        desk.data(f"{number}.json", {"id": number, "text": "a"})
-        assert desk.run().ok
+        workspace.data(f"{number}.json", {"id": number, "text": "a"})
+        assert workspace.run().ok
         for catalog, table in ((there, ["shop", "notes"]), (here, ["team", "notes"])):
             assert catalog.count_table_rows({"id": table}).count == number  # type: ignore[arg-type]
     described = there.describe_table({"id": ["shop", "notes"]})  # type: ignore[arg-type]
     assert described.managed_versioning is False
-    assert desk.spark is not None
-    options = {"namespace.type": "lake", "namespace.uri": desk.state, "table": "shop.notes"}
-    frame = desk.spark.createDataFrame([(9, "b")], "id bigint, text string")
+    assert workspace.spark is not None
+    options = {"namespace.type": "lake", "namespace.uri": workspace.state, "table": "shop.notes"}
+    frame = workspace.spark.createDataFrame([(9, "b")], "id bigint, text string")
     with pytest.raises(Exception, match="another lake manages"):
         frame.write.format("lance").options(**options).mode("append").save()
     with pytest.raises(InvalidTableStateError, match="another lake manages"):
-        merge.delete(desk.spark, options, where="id = 1")
+        merge.delete(workspace.spark, options, where="id = 1")
     assert here.count_table_rows({"id": ["team", "notes"]}).count == 3  # type: ignore[arg-type]
 
 
-def pipeline_location(desk: Desk, name: str) -> str:
+def pipeline_location(workspace: Workspace, name: str) -> str:
     from lanceway.pipelines import targets
 
-    return targets.find(name, desk.config).table().location
+    return targets.find(name, workspace.config).table().location
 
 
-def test_python_functions_make_rows_and_change_them(desk: Desk) -> None:
-    desk.functions(
+def test_python_functions_make_rows_and_change_them(workspace: Workspace) -> None:
+    workspace.functions(
         """\
         from pyspark.sql import functions as f
 
@@ -266,7 +271,7 @@ def test_python_functions_make_rows_and_change_them(desk: Desk) -> None:
             return batch.set_column(0, "id", pc.add(batch.column("id"), more))
         """
     )
-    desk.write(
+    workspace.write(
         """\
         pipeline: functions
         sources:
@@ -279,13 +284,16 @@ def test_python_functions_make_rows_and_change_them(desk: Desk) -> None:
           out: {from: longer, table: here.out, mode: overwrite}
         """
     )
-    report = desk.run()
+    report = workspace.run()
     assert report.ok, report.failed
-    assert desk.table("out").to_table().sort_by("id").to_pylist() == [{"id": 10, "double": 0}, {"id": 12, "double": 4}]
+    assert workspace.table("out").to_table().sort_by("id").to_pylist() == [
+        {"id": 10, "double": 0},
+        {"id": 12, "double": 4},
+    ]
 
 
-def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stays(desk: Desk) -> None:
-    desk.functions(
+def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stays(workspace: Workspace) -> None:
+    workspace.functions(
         """\
         def picky(batch):
             if 77_777 in batch.column("id").to_pylist():
@@ -293,7 +301,7 @@ def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stay
             return batch
         """
     )
-    desk.write(
+    workspace.write(
         """\
         pipeline: picky
         sources:
@@ -305,22 +313,30 @@ def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stay
           second: {from: picked, table: here.second, mode: overwrite}
         """.replace('format: rate-of-nothing, python: "steps:rows"', 'python: "steps:rows"')
     )
-    with (desk.root / "steps.py").open("a") as file:
+    with (workspace.root / "steps.py").open("a") as file:
         file.write("\ndef rows(spark):\n    return spark.range(0, 100_000, 1, 1)\n")
-    report = desk.run()
+    report = workspace.run()
     assert (report.run.state, states_of(report)) == ("failed", {"first": "done", "second": "failed"})
     (error,) = [step.error or "" for step in report.failed]
     assert error == (
         "'second': steps:picky raised ValueError: I do not like this one (steps.py:3) for row 77,778 of its task, "
         "{'id': 77777}"
     )
-    assert desk.table("first").count_rows() == 100_000
+    assert workspace.table("first").count_rows() == 100_000
     assert report.as_record()["committed"] == [{"table": "here.first", "version": 1}]
-    asked = ["--config", str(desk.config), "pipeline", "status", str(desk.file), "--state", desk.state]
-    told = CliRunner().invoke(app, asked, prog_name="lanceway", catch_exceptions=False).stdout
-    assert f"s. {error}. Committed: here.first version 1. Run it again to go on from there.\n" in told
+    arguments = [
+        "--config",
+        str(workspace.config),
+        "pipeline",
+        "status",
+        str(workspace.file),
+        "--state",
+        workspace.state,
+    ]
+    output = CliRunner().invoke(app, arguments, prog_name="lanceway", catch_exceptions=False).stdout
+    assert f"s. {error}. Committed: here.first version 1. Run it again to go on from there.\n" in output
     with pytest.raises(Exception, match="no table second"):
-        desk.location("second")
+        workspace.location("second")
 
 
 @pytest.mark.parametrize(
@@ -337,58 +353,58 @@ def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stay
     ],
 )
 def test_what_only_spark_can_tell_is_told_before_anything_is_written(
-    desk: Desk, change: tuple[str, str], line: int | None, expected: str
+    workspace: Workspace, change: tuple[str, str], line: int | None, expected: str
 ) -> None:
-    desk.data("a.json", {"id": 1, "text": "a"})
+    workspace.data("a.json", {"id": 1, "text": "a"})
     text = NOTES.replace("    sql: SELECT", "    sql: |\n      SELECT") if line == 10 else NOTES
-    desk.write(text.replace(*change))
+    workspace.write(text.replace(*change))
     with pytest.raises(InvalidInputError, match=expected) as caught:
-        desk.run()
+        workspace.run()
     if line is not None:
         assert isinstance(caught.value, InvalidPipelineError)
-        assert caught.value.problems[0].where == f"{desk.file}:{line}"
-    assert not (desk.root / "tables" / "team").exists()
+        assert caught.value.problems[0].where == f"{workspace.file}:{line}"
+    assert not (workspace.root / "tables" / "team").exists()
 
 
-def test_a_second_run_at_the_same_time_is_refused(desk: Desk) -> None:
-    desk.write(NOTES)
+def test_a_second_run_at_the_same_time_is_refused(workspace: Workspace) -> None:
+    workspace.write(NOTES)
     with (
-        states.opened(desk.state) as store,
-        states.held(store, "notes"),
+        states.open_run_store(workspace.state) as store,
+        states.hold(store, "notes"),
         pytest.raises(ConcurrentModificationError, match=r"is being run by .* since"),
     ):
-        desk.run()
+        workspace.run()
 
 
 @pytest.mark.parametrize(("key", "told"), [("id", "id = 1"), ("place", "place = Row(id=1)")])
-def test_keys_given_twice_are_refused(desk: Desk, key: str, told: str) -> None:
+def test_keys_given_twice_are_refused(workspace: Workspace, key: str, told: str) -> None:
     # Plain ones are compared by the driver as long as they are few, others by Spark.
-    desk.write(NOTES.replace("upper(text) AS text", "struct(id) AS place") + f"    keys: {key}\n")
-    desk.data("a.json", {"id": 1, "text": "a"}, {"id": 1, "text": "b"}, {"id": 2})
-    (failed,) = desk.run().failed
+    workspace.write(NOTES.replace("upper(text) AS text", "struct(id) AS place") + f"    keys: {key}\n")
+    workspace.data("a.json", {"id": 1, "text": "a"}, {"id": 1, "text": "b"}, {"id": 2})
+    (failed,) = workspace.run().failed
     assert f"team.notes was not written: several rows have the same keys ({told})." in (failed.error or "")
-    assert {path.name for path in (desk.root / "tables").iterdir()} <= {"__manifest"}
+    assert {path.name for path in (workspace.root / "tables").iterdir()} <= {"__manifest"}
 
 
-def test_rows_come_from_a_database_and_from_any_format(desk: Desk) -> None:
-    assert desk.spark is not None
-    uri = f"jdbc:derby:memory:{desk.root.name};create=true"
-    orders = desk.spark.sql("SELECT 1 AS id, 'paid' AS state")
+def test_rows_come_from_a_database_and_from_any_format(workspace: Workspace) -> None:
+    assert workspace.spark is not None
+    uri = f"jdbc:derby:memory:{workspace.root.name};create=true"
+    orders = workspace.spark.sql("SELECT 1 AS id, 'paid' AS state")
     orders.write.format("jdbc").options(url=uri, dbtable="orders").mode("overwrite").save()
-    desk.write(
+    workspace.write(
         f"""\
         pipeline: foreign
         sources:
           orders: {{jdbc: "{uri}", options: {{dbtable: orders}}}}
-          ticks: {{format: text, options: {{path: "{desk.root}/words.txt"}}}}
+          ticks: {{format: text, options: {{path: "{workspace.root}/words.txt"}}}}
         transforms:
           all: {{sql: "SELECT o.id, o.state, t.value FROM orders o CROSS JOIN ticks t"}}
         outputs:
           out: {{from: all, table: here.out, mode: overwrite}}
         """
     )
-    (desk.root / "words.txt").write_text("one\ntwo\n")
-    report = desk.run()
+    (workspace.root / "words.txt").write_text("one\ntwo\n")
+    report = workspace.run()
     assert report.ok, report.failed
-    assert desk.column("out", "value") == ["one", "two"]
-    assert desk.run().rows == 2  # what is new cannot be told, so all of it is read again
+    assert workspace.column("out", "value") == ["one", "two"]
+    assert workspace.run().rows == 2  # what is new cannot be told, so all of it is read again

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from lanceway import pipelines
 from lanceway.cli.app import app
 from tests.paths import REPOSITORY
-from tests.pipelines.conftest import Desk
+from tests.pipelines.conftest import Workspace
 
 SAMPLE = REPOSITORY / "samples" / "pipeline"
 
@@ -27,30 +27,33 @@ def library() -> ModuleType:
     return module
 
 
-def test_the_sample_ends_in_a_table_that_can_be_searched(desk: Desk, library: ModuleType) -> None:
-    desk.config.write_text(f'[namespaces.lake]\ntype = "lake"\nuri = "{desk.state}"\nroot = "{desk.root}/lake"\n')
-    library.write(desk.root / ".sample" / "documents")
+def test_the_sample_ends_in_a_table_that_can_be_searched(workspace: Workspace, library: ModuleType) -> None:
+    workspace.config.write_text(
+        f'[namespaces.lake]\ntype = "lake"\nuri = "{workspace.state}"\nroot = "{workspace.root}/lake"\n'
+    )
+    library.write(workspace.root / ".sample" / "documents")
     file = SAMPLE / "documents.yaml"
-    assert pipelines.check(file, config=desk.config) == []
-    given = ["--config", str(desk.config), "pipeline", "run", str(file), "--state", desk.state, "--json"]
-    ended = CliRunner().invoke(app, given, prog_name="lanceway", catch_exceptions=False)
+    assert pipelines.check(file, config=workspace.config) == []
+    arguments = ["--config", str(workspace.config), "pipeline", "run", str(file), "--state", workspace.state, "--json"]
+    ended = CliRunner().invoke(app, arguments, prog_name="lanceway", catch_exceptions=False)
     assert ended.exit_code == 0, ended.output
-    told = json.loads(ended.stdout)
-    assert (told["state"], told["rows"]) == ("done", 594 + 6)
-    (clean,) = [step["details"]["expectations"]["clean"] for step in told["steps"] if step["name"] == "topics"]
+    report = json.loads(ended.stdout)
+    assert (report["state"], report["rows"]) == ("done", 594 + 6)
+    (clean,) = [step["details"]["expectations"]["clean"] for step in report["steps"] if step["name"] == "topics"]
     assert clean["expectations"]["long enough to say something"] == {"broken": 6, "otherwise": "quarantine"}
     from lanceway.pipelines import targets
 
-    found = {
-        name: targets.find(f"lake.library.{name}", desk.config).open() for name in ("documents", "topics", "rejected")
+    rows = {
+        name: targets.find(f"lake.library.{name}", workspace.config).open()
+        for name in ("documents", "topics", "rejected")
     }
-    assert (found["documents"].count_rows(), found["rejected"].count_rows()) == (594, 6)
-    assert sum(found["topics"].to_table()["documents"].to_pylist()) == 594
+    assert (rows["documents"].count_rows(), rows["rejected"].count_rows()) == (594, 6)
+    assert sum(rows["topics"].to_table()["documents"].to_pylist()) == 594
     body = library.documents()[0]["body"]
-    near = found["documents"].to_table(nearest={"column": "embedding", "q": library.embedding(body), "k": 1})
+    near = rows["documents"].to_table(nearest={"column": "embedding", "q": library.embedding(body), "k": 1})
     assert near["body"].to_pylist() == [body]
-    words = found["documents"].to_table(full_text_query="saffron", limit=5)
+    words = rows["documents"].to_table(full_text_query="saffron", limit=5)
     assert set(words["topic"].to_pylist()) == {"cookery"}
-    assert found["documents"].tags.list()["published"]["version"] == found["documents"].version
-    library.write(desk.root / ".sample" / "documents")  # once more, as a second start does
-    assert pipelines.run(file, state=desk.state, config=desk.config).idle
+    assert rows["documents"].tags.list()["published"]["version"] == rows["documents"].version
+    library.write(workspace.root / ".sample" / "documents")  # once more, as a second start does
+    assert pipelines.run(file, state=workspace.state, config=workspace.config).idle

@@ -27,8 +27,8 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import pipelines
 from lanceway.pipelines.runs import store as states
 from lanceway.pipelines.runs.http import Server
-from lanceway.pipelines.runs.ledger import Ledger
-from lanceway.pipelines.runs.store import HeldPipeline, State
+from lanceway.pipelines.runs.protocol import RunStore
+from lanceway.pipelines.runs.store import PipelineLease, State
 from tests.processes import WARM
 from tests.servers.cutting import Cutting
 from tests.servers.lanceway import Lanceway
@@ -40,7 +40,7 @@ class Place:
 
     state: State
     store: LakeStore
-    ledger: Ledger
+    run_store: RunStore
     name: str  # of a pipeline that nobody else runs
 
     def change(self, **values: Any) -> None:
@@ -55,50 +55,50 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         server: Lanceway = request.getfixturevalue("server")
         uri, state = f"sqlite:///{server.home}/lake.db", Server(server.address, token=server.token)
     store = LakeStore(uri)
-    with states.opened(state or uri) as ledger:
-        yield Place(state or uri, store, ledger, f"p-{uuid.uuid4().hex}")
+    with states.open_run_store(state or uri) as run_store:
+        yield Place(state or uri, store, run_store, f"p-{uuid.uuid4().hex}")
     store.close()
 
 
-def begin(held: HeldPipeline, *, full: bool = False) -> Run:
-    return held.begin(str(uuid.uuid4()), full=full, graph={"nodes": []})
+def begin(lease: PipelineLease, *, full: bool = False) -> Run:
+    return lease.begin(str(uuid.uuid4()), full=full, graph={"nodes": []})
 
 
 def test_the_second_is_refused_with_who_holds_it_and_since_when(place: Place) -> None:
-    with states.held(place.ledger, place.name) as first:
-        told = rf"{place.name} is being run by .*{os.getpid()}\) since 20.* UTC"
-        with pytest.raises(ConcurrentModificationError, match=told), states.held(place.ledger, place.name):
+    with states.hold(place.run_store, place.name) as first:
+        message = rf"{place.name} is being run by .*{os.getpid()}\) since 20.* UTC"
+        with pytest.raises(ConcurrentModificationError, match=message), states.hold(place.run_store, place.name):
             pass
-        with states.held(place.ledger, f"{place.name}/other"):
+        with states.hold(place.run_store, f"{place.name}/other"):
             begin(first)
-    with states.held(place.ledger, place.name):
+    with states.hold(place.run_store, place.name):
         pass
 
 
 def test_what_lost_its_lease_can_record_nothing_more(place: Place) -> None:
-    with states.held(place.ledger, place.name) as first:
+    with states.hold(place.run_store, place.name) as first:
         run = begin(first)
         place.change(held_until=leases.now() - 1)
-        with states.held(place.ledger, place.name) as second:
+        with states.hold(place.run_store, place.name) as second:
             for record in (lambda: first.end(run, "done"), lambda: begin(first), lambda: first.plan(run, [])):
                 with pytest.raises(ConcurrentModificationError, match="taken over by another run"):
                     record()
             assert second.resume(run, {}).attempts == 2
-    found = place.ledger.newest(place.name)
-    assert found is not None
-    assert (found.key, found.state) == (run.key, "killed")
+    newest = place.run_store.newest(place.name)
+    assert newest is not None
+    assert (newest.key, newest.state) == (run.key, "killed")
 
 
 def test_a_lease_is_renewed_while_the_run_lasts_and_its_loss_is_noticed(place: Place) -> None:
-    with states.held(place.ledger, place.name, lease=0.4) as held:
-        assert not held.lost.wait(1.2)  # three times as long as the lease
-        begin(held)
+    with states.hold(place.run_store, place.name, lease=0.4) as lease:
+        assert not lease.lost.wait(1.2)  # three times as long as the lease
+        begin(lease)
         place.change(holder="somebody/1/2/3")
-        assert held.lost.wait(10)
+        assert lease.lost.wait(10)
 
 
 def hold(state: State, name: str, ready: Any) -> None:
-    with states.opened(state) as ledger, states.held(ledger, name):
+    with states.open_run_store(state) as run_store, states.hold(run_store, name):
         ready.set()
         signal.pause()
 
@@ -108,55 +108,55 @@ def test_a_run_that_was_killed_on_this_machine_is_taken_over_at_once(place: Plac
     process = WARM.Process(target=hold, args=(place.state, place.name, ready))
     process.start()
     assert ready.wait(60)
-    with pytest.raises(ConcurrentModificationError), states.held(place.ledger, place.name):
+    with pytest.raises(ConcurrentModificationError), states.hold(place.run_store, place.name):
         pass
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    with states.held(place.ledger, place.name):
+    with states.hold(place.run_store, place.name):
         pass
 
 
 def test_a_run_is_recorded_from_its_beginning_to_its_end(place: Place) -> None:
     files, read = [File("a", 1, 10), File("b", 2, 20)], Read("out", "raw", "files", 0, 1, "data")
-    with states.held(place.ledger, place.name) as held:
-        assert place.ledger.newest(place.name) is None
-        run = begin(held)
-        assert held.begin(run.key, full=True, graph={}) == run  # asked again, nothing more happens
+    with states.hold(place.run_store, place.name) as lease:
+        assert place.run_store.newest(place.name) is None
+        run = begin(lease)
+        assert lease.begin(run.key, full=True, graph={}) == run  # asked again, nothing more happens
         for _ in range(2):
-            held.pin(run, {"raw": {"version": 1}}, {"raw": files})
-        assert held.plan(run, [StepRow("out", "output")])[0].state == "waiting"
-        begun = held.begin_step(run, "out", base=0, table_name="here.out")
+            lease.pin(run, {"raw": {"version": 1}}, {"raw": files})
+        assert lease.plan(run, [StepRow("out", "output")])[0].state == "waiting"
+        begun = lease.begin_step(run, "out", base=0, table_name="here.out")
         assert (begun.state, begun.base, begun.table_name) == ("running", 0, "here.out")
-        assert held.plan(run, [StepRow("out", "output")]) == [begun]
-        assert place.ledger.had(run) == {}
+        assert lease.plan(run, [StepRow("out", "output")]) == [begun]
+        assert place.run_store.versions_read(run) == {}
         details = {"mode": "append", "expectations": {"raw": {"rows": 2}}}
         for _ in range(2):
-            ended = held.end_step(run, "out", "done", [read], details=details, version=1, rows=2, location="/out")
-        late = held.begin_step(run, "out", base=7)
+            ended = lease.end_step(run, "out", "done", [read], details=details, version=1, rows=2, location="/out")
+        late = lease.begin_step(run, "out", base=7)
         assert (ended.details, ended.rows, late.state, late.base) == (details, 2, "done", 0)
-        held.end(run, "failed", f"a\x00b\ud800{'!' * 200_000}")
-        told = place.ledger.report(run.key).run.error
-        assert told is not None
-        assert (told[:5], len(told)) == ("a\ufffdb?!", 100_000)
-        held.end(run, "done")
-        assert place.ledger.had(run) == {("out", "raw", None): 1}
-        assert place.ledger.files(run, "raw", after=0, until=1) == files
-        assert place.ledger.has_changed(run, "raw", after=0, until=1)
-        assert not place.ledger.has_changed(run, "raw", after=1, until=1)
+        lease.end(run, "failed", f"a\x00b\ud800{'!' * 200_000}")
+        error = place.run_store.report(run.key).run.error
+        assert error is not None
+        assert (error[:5], len(error)) == ("a\ufffdb?!", 100_000)
+        lease.end(run, "done")
+        assert place.run_store.versions_read(run) == {("out", "raw", None): 1}
+        assert place.run_store.files(run, "raw", after=0, until=1) == files
+        assert place.run_store.has_changed(run, "raw", after=0, until=1)
+        assert not place.run_store.has_changed(run, "raw", after=1, until=1)
         with pytest.raises(InvalidInputError, match="has no step nowhere"):
-            held.begin_step(run, "nowhere")
-        report = place.ledger.report(run.key)
+            lease.begin_step(run, "nowhere")
+        report = place.run_store.report(run.key)
         assert (report.ok, report.rows, report.reads, report.run.pins) == (True, 2, [read], {"raw": {"version": 1}})
-        second = begin(held, full=True)
+        second = begin(lease, full=True)
         assert (run.number, second.number, second.full) == (1, 2, True)
-    found = place.ledger.history(place.name, limit=None)
-    assert [(one["number"], one["state"], one["written"]) for one in found] == [
+    history = place.run_store.history(place.name, limit=None)
+    assert [(one["number"], one["state"], one["written"]) for one in history] == [
         (2, "killed", []),
         (1, "done", ["here.out 1"]),
     ]
-    assert len(place.ledger.history(place.name, limit=1)) == 1
-    (edge,) = place.ledger.lineage(["/out"], depth=None, every=False)
+    assert len(place.run_store.history(place.name, limit=1)) == 1
+    (edge,) = place.run_store.lineage(["/out"], depth=None, every=False)
     assert (edge.source, edge.table, edge.version, edge.pipeline) == ("data", "here.out", 1, place.name)
 
 
@@ -179,8 +179,8 @@ def test_a_token_comes_from_a_file_or_the_environment_and_is_never_shown(
     server: Lanceway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(state: State) -> None:
-        with states.opened(state) as ledger:
-            assert ledger.newest("nobody's") is None
+        with states.open_run_store(state) as run_store:
+            assert run_store.newest("nobody's") is None
 
     (tmp_path / "token").write_text(f"{server.token}\n")
     ask(Server(server.address, token_file=str(tmp_path / "token")))
@@ -201,41 +201,44 @@ def test_a_pipeline_is_whose_ran_it_first(server: Lanceway) -> None:
         ada, bob = (
             client.post("/lanceway/v1/tokens", json={"user": f"{who}-{name}"}).json()["token"] for who in ("ada", "bob")
         )
-    with states.opened(Server(server.address, token=ada)) as ledger, states.held(ledger, name) as held:
-        run = begin(held)
+    with states.open_run_store(Server(server.address, token=ada)) as run_store, states.hold(run_store, name) as lease:
+        run = begin(lease)
         assert run.started_by == f"ada-{name}"
-    with states.opened(Server(server.address, token=bob)) as ledger:
-        assert ledger.newest(name) is None
-        with pytest.raises(PermissionDeniedError, match="somebody else's"), states.held(ledger, name):
+    with states.open_run_store(Server(server.address, token=bob)) as run_store:
+        assert run_store.newest(name) is None
+        with pytest.raises(PermissionDeniedError, match="somebody else's"), states.hold(run_store, name):
             pass
-    with states.opened(Server(server.address, token=server.token)) as ledger, states.held(ledger, name) as held:
-        assert held.resume(run, {}).started_by == f"ada-{name}"
+    with (
+        states.open_run_store(Server(server.address, token=server.token)) as run_store,
+        states.hold(run_store, name) as lease,
+    ):
+        assert lease.resume(run, {}).started_by == f"ada-{name}"
 
 
 def test_answers_that_are_lost_are_asked_for_again(server: Lanceway) -> None:
     name, read = f"p-{uuid.uuid4().hex}", Read("out", "raw", "files", 0, 1)
     with Cutting([server.address], rate=0.3, seed=7) as network:
         with (
-            states.opened(Server(network.endpoint, token=server.token)) as ledger,
-            states.held(ledger, name) as held,
+            states.open_run_store(Server(network.endpoint, token=server.token)) as run_store,
+            states.hold(run_store, name) as lease,
         ):
-            run = begin(held)
-            run = held.resume(run, {})
-            held.pin(run, {"raw": {"version": 1}}, {"raw": [File("a", 1, 10)]})
-            held.plan(run, [StepRow("out", "output")])
-            held.begin_step(run, "out", base=0)
-            held.end_step(run, "out", "done", [read], version=1, rows=2)
-            held.end(run, "done")
-            found = ledger.report(run.key)
+            run = begin(lease)
+            run = lease.resume(run, {})
+            lease.pin(run, {"raw": {"version": 1}}, {"raw": [File("a", 1, 10)]})
+            lease.plan(run, [StepRow("out", "output")])
+            lease.begin_step(run, "out", base=0)
+            lease.end_step(run, "out", "done", [read], version=1, rows=2)
+            lease.end(run, "done")
+            report = run_store.report(run.key)
         assert network.cuts["Lose"] + network.cuts["Leave"] > 0
-    assert (found.ok, found.run.number, found.run.attempts, found.rows, found.reads) == (True, 1, 2, 2, [read])
+    assert (report.ok, report.run.number, report.run.attempts, report.rows, report.reads) == (True, 1, 2, 2, [read])
 
 
 def test_what_is_no_server_of_ours_is_told(server: Lanceway) -> None:
     with (
-        states.opened(f"{server.address}/nowhere") as ledger,
+        states.open_run_store(f"{server.address}/nowhere") as run_store,
         pytest.raises(LanceNamespaceError, match="a Lanceway server"),
     ):
-        ledger.newest("p")
-    with pytest.raises(InvalidInputError), states.opened("http://me:secret@localhost:1"):
+        run_store.newest("p")
+    with pytest.raises(InvalidInputError), states.open_run_store("http://me:secret@localhost:1"):
         pass

@@ -1,6 +1,6 @@
-"""What follows once an output is written: indices, tags, other catalogs, and old versions that may go.
+"""What follows once an output is written: indices, tags, registration in other catalogs, and removal of old versions.
 
-Each of it finds what it wants done already, if it is, and then does nothing.
+Each follow-up first looks whether it is done already, and then does nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Registrar
 from lanceway.jobs.table.clean import clean
 from lanceway.pipelines import targets
-from lanceway.pipelines.file.yaml import at
+from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import Index, PipelineOutput
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
@@ -40,18 +40,18 @@ INDICES, TAGS, PUBLISH, RETENTION = "indices", "tags", "publish", "retention"
 
 
 @dataclass(frozen=True)
-class Finishing:
-    """One thing that is done to the table of an output."""
+class FollowUp:
+    """One action on the table of an output, after it was written."""
 
     kind: str
-    work: Callable[[PipelineOutput, TableRef, WrittenOutput], dict[str, Any]]
+    action: Callable[[PipelineOutput, TableRef, WrittenOutput], dict[str, Any]]
     # Whether it is of no use where nothing was written.
-    only_after_a_write: bool = False
+    only_after_write: bool = False
 
 
 @dataclass(frozen=True)
 class WrittenOutput:
-    """What came before: the version that is to be shown, whether it is new, and the run's number."""
+    """What was written: the version to tag and publish, whether it is new, and the number of the run."""
 
     version: int
     is_new: bool
@@ -59,26 +59,32 @@ class WrittenOutput:
     config: str | Path | None = None
 
 
-def of(output: PipelineOutput) -> Iterator[Finishing]:
-    """What an output asks for, in the order in which it is done: a tag has the indices, too."""
+def follow_ups(output: PipelineOutput) -> Iterator[FollowUp]:
+    """Yield what an output asks for, in the order in which it is done. Indices come first, so that tags include
+    them.
+    """
     if output.indices:
-        yield Finishing(INDICES, _indices)
+        yield FollowUp(INDICES, _indices)
     if output.tags:
-        yield Finishing(TAGS, _tags)
+        yield FollowUp(TAGS, _tags)
     if output.publish:
-        yield Finishing(PUBLISH, _publish)
+        yield FollowUp(PUBLISH, _publish)
     if output.retention:
-        yield Finishing(RETENTION, _retain, only_after_a_write=True)
+        yield FollowUp(RETENTION, _retain, only_after_write=True)
 
 
-def finish(
-    file: Path, output: PipelineOutput, target: TableRef, one: Finishing, written: WrittenOutput
+def run(
+    file: Path, output: PipelineOutput, target: TableRef, follow_up: FollowUp, written: WrittenOutput
 ) -> dict[str, Any]:
-    """What was done, {} for nothing. Raises InvalidPipelineError with the line that asks for it."""
+    """Run one follow-up; return what it did, {} for nothing. Raise InvalidPipelineError with the line that asks for
+    it.
+    """
     try:
-        return one.work(output, target, written)
+        return follow_up.action(output, target, written)
     except LanceNamespaceError as error:
-        raise at(file, output.line_of(one.kind), f"The output {output.name!r} is written, but {error}") from error
+        raise problem_at(
+            file, output.line_of(follow_up.kind), f"The output {output.name!r} is written, but {error}"
+        ) from error
 
 
 # -- indices -------------------------------------------------------------------------------------
@@ -88,21 +94,23 @@ def _indices(output: PipelineOutput, target: TableRef, written: WrittenOutput) -
     table = target.table()
     opened = target.open()
     with translated(table, "Listing the indices"):
-        known = {index.name: index for index in opened.describe_indices()}
+        existing = {index.name: index for index in opened.describe_indices()}
         rows = opened.count_rows()
-    made = [index.name for index in output.indices if index.name not in known]
+    missing = [index.name for index in output.indices if index.name not in existing]
     for index in output.indices:
-        if index.name in made:
+        if index.name in missing:
             indices.create(table, _request(target, index))
     stale = [
-        index.name for index in output.indices if index.name in known and known[index.name].num_rows_indexed < rows
+        index.name
+        for index in output.indices
+        if index.name in existing and existing[index.name].num_rows_indexed < rows
     ]
     if stale:
         with translated(table, "Bringing new rows into the indices"):
             target.open().optimize.optimize_indices(index_names=stale)
-    if not made and not stale:
+    if not missing and not stale:
         return {}
-    return {"made": made, "refreshed": stale, "version": int(target.open().version)}
+    return {"made": missing, "refreshed": stale, "version": int(target.open().version)}
 
 
 def _request(target: TableRef, index: Index) -> CreateTableIndexRequest:
@@ -124,15 +132,15 @@ def _request(target: TableRef, index: Index) -> CreateTableIndexRequest:
 
 def _tags(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     table = target.table()
-    known = tags.list_(table, None)
+    existing = tags.list_(table, None)
     moved: list[str] = []
     # A run that wrote nothing gets no tag of its own.
-    wanted = [text for text in output.tags if written.is_new or _RUN not in text]
-    for name in (text.replace(_RUN, str(written.run)) for text in wanted):
+    templates = [text for text in output.tags if written.is_new or _RUN not in text]
+    for name in (text.replace(_RUN, str(written.run)) for text in templates):
         id_ = list(target.id) or ["table"]
-        if name not in known:
+        if name not in existing:
             _tag(target, "create_table_tag", CreateTableTagRequest(id=id_, tag=name, version=written.version))
-        elif written.is_new and known[name].version != written.version:
+        elif written.is_new and existing[name].version != written.version:
             _tag(target, "update_table_tag", UpdateTableTagRequest(id=id_, tag=name, version=written.version))
         else:
             continue
@@ -154,20 +162,22 @@ def _tag(target: TableRef, operation: str, request: CreateTableTagRequest | Upda
 
 def _publish(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     location = target.table().location
-    made: list[str] = []
+    published: list[str] = []
     for name in output.publish:
         catalog, table = targets.catalog(name, written.config)
         with _closing(catalog), Registrar(catalog) as registrar:
-            found = register.find(catalog, table)
-            if found is not None and register.is_same_place(found.location, location):
+            registered = register.find(catalog, table)
+            if registered is not None and register.is_same_place(registered.location, location):
                 continue
-            if found is not None:
-                raise TableAlreadyExistsError(f"{name} is another table, at {found.location}. Choose another name.")
+            if registered is not None:
+                raise TableAlreadyExistsError(
+                    f"{name} is another table, at {registered.location}. Choose another name."
+                )
             registrar.make_room(table, original=table)
             # The catalog of the output goes on keeping its versions, so that no other one may begin to.
             registrar.register(table, location, register.FOLLOWS)
-            made.append(name)
-    return {"published": made} if made else {}
+            published.append(name)
+    return {"published": published} if published else {}
 
 
 def _closing(catalog: LanceNamespace) -> Any:

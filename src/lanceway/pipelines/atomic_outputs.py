@@ -1,4 +1,4 @@
-"""Tables of one run that become visible at once: their versions are prepared, and claimed in one transaction."""
+"""Several tables of one run that become visible at once: their versions are staged, and claimed in one transaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPEN: dict[str, DeferredCatalog] = {}
 
 
 class DeferredCatalog(Wrapper):
-    """A catalog whose new versions wait until all of them are there. Whoever commits through it is told that it did."""
+    """A catalog that collects new versions instead of committing them; to a writer it looks as if it had committed."""
 
     def __init__(self, inner: LanceNamespace) -> None:
         super().__init__(inner)
@@ -41,24 +41,26 @@ class DeferredCatalog(Wrapper):
             return super()._forward(operation, request, *data)
         with self._lock:
             self.waiting.append(request)
-        told = TableVersion(
+        version = TableVersion(
             version=request.version,
             manifest_path=request.manifest_path,
             manifest_size=request.manifest_size,
             e_tag=request.e_tag,
         )
-        return CreateTableVersionResponse(version=told)
+        return CreateTableVersionResponse(version=version)
 
     def commit(self) -> None:
-        """Make all of it visible, or nothing. Raises ConcurrentModificationError where somebody else was faster."""
+        """Make all versions visible, or none. Raise ConcurrentModificationError if another writer has changed a
+        table.
+        """
         if self.waiting:
             operations = [CommitTableOperation(create_table_version=request) for request in self.waiting]
             self._inner.batch_commit_tables(BatchCommitTablesRequest(operations=operations))
 
 
 @dataclass(frozen=True)
-class Gathered(TableRef):
-    """A table whose versions are gathered, in the process that gathers them."""
+class DeferredTable(TableRef):
+    """A table whose new versions are deferred, in the process that collects them."""
 
     key: str = ""
 
@@ -74,9 +76,12 @@ def _plain(target: TableRef) -> TableRef:
 
 
 @contextmanager
-def gathering(targets: list[TableRef], key: str) -> Iterator[DeferredCatalog]:
-    """For the tables of one run. Raises InvalidInputError where they are not of one catalog, and
-    UnsupportedOperationError where it has no transactions over several tables."""
+def deferred_commit(targets: list[TableRef], key: str) -> Iterator[DeferredCatalog]:
+    """Collect the new versions of the tables of one run, until `commit` is called.
+
+    Raise InvalidInputError if they are not of one catalog, and UnsupportedOperationError if it has no transactions over
+    several tables.
+    """
     first = targets[0]
     for target in targets:
         if target.type is None or (target.type, dict(target.settings)) != (first.type, dict(first.settings)):
@@ -87,21 +92,21 @@ def gathering(targets: list[TableRef], key: str) -> Iterator[DeferredCatalog]:
         raise InvalidInputError("Tables become visible together once each: two outputs have the same table.")
     catalog = first.catalog()
     catalog.batch_commit_tables(BatchCommitTablesRequest(operations=[]))  # one that cannot says so
-    found = _OPEN[key] = DeferredCatalog(catalog)
+    deferred_catalog = _OPEN[key] = DeferredCatalog(catalog)
     try:
-        yield found
+        yield deferred_catalog
     finally:
         del _OPEN[key]
 
 
-def gathered(given: TableRef, key: str) -> Gathered:
-    """The table as the run of a key writes it, while it gathers."""
-    return Gathered(given.type, given.settings, given.id, given.path, given.storage_options, key)
+def deferred(target: TableRef, key: str) -> DeferredTable:
+    """Return the table as the run with this key writes it, while its versions are collected."""
+    return DeferredTable(target.type, target.settings, target.id, target.path, target.storage_options, key)
 
 
-def require_managed(given: TableRef, *, managed: bool) -> None:
+def require_managed(target: TableRef, *, managed: bool) -> None:
     if not managed:
         raise InvalidInputError(
-            f"{given.name} keeps its versions in storage alone, and cannot become visible together with others. Make "
+            f"{target.name} keeps its versions in storage alone, and cannot become visible together with others. Make "
             "it managed first, or leave together out."
         )

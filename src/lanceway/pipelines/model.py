@@ -20,7 +20,7 @@ APPEND, OVERWRITE, MERGE = "append", "overwrite", "merge"
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold of every row, as SQL, and what becomes of a row of which it does not."""
+    """A condition in SQL that must hold for every row, and what to do with a row for which it does not."""
 
     name: str
     that: str
@@ -31,7 +31,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSource:
-    """Where rows come from. What is `incremental` gives each output only what is new to it."""
+    """Where rows come from. An `incremental` source gives each output only what is new to it."""
 
     name: str
     kind: str
@@ -52,17 +52,17 @@ class PipelineSource:
 
     @property
     def table(self) -> str:
-        """The Lance table that its rows are in: those of a stream are taken over into one."""
+        """Return the Lance table that has the source's rows; those of a stream are copied into one."""
         return self.into or self.where[0]
 
     @property
     def has_versions(self) -> bool:
-        """Whether it can be told what is new."""
+        """Tell whether it is known which rows are new."""
         return self.kind in (FILES, TABLE, STREAM)
 
     @property
     def shown(self) -> str:
-        """What it is, for people: addresses may hold a password and are not shown."""
+        """Return a description for people; addresses may contain a password and are left out."""
         if self.kind in (FILES, TABLE, PYTHON):
             return ", ".join(self.where)
         return f"{self.kind} {self.where[0] if self.kind == STREAM else self.format or ''}".strip()
@@ -70,7 +70,7 @@ class PipelineSource:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """Rows made of other rows: by SQL over its inputs, or by a function of Python."""
+    """Rows computed from other rows: by SQL over its inputs, or by a Python function."""
 
     name: str
     kind: str
@@ -89,6 +89,8 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Index:
+    """An index to create on the table of an output."""
+
     column: str
     type: str
     name: str
@@ -98,7 +100,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Which versions are kept: so many, or those of so many days."""
+    """How many versions of a table are kept, or for how many days."""
 
     versions: int | None
     days: int | None
@@ -141,7 +143,7 @@ Node = PipelineSource | Transform | PipelineOutput
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A whole file."""
+    """The content of a pipeline's file."""
 
     name: str
     file: Path
@@ -154,7 +156,7 @@ class Pipeline:
 
     @property
     def steps(self) -> Mapping[str, Step]:
-        """What others may have their rows from."""
+        """Return sources and transforms: the nodes that others read."""
         return {**self.sources, **self.transforms}
 
     @property
@@ -172,14 +174,14 @@ _WORD = re.compile(r"\w+")
 
 
 def names_in(sql: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Which of the known names a query mentions, in the order in which it does."""
+    """Return those of the known names that a query mentions, in the query's order."""
     names = set(known)
-    found = (word for word in _WORD.findall(_NO_NAMES.sub(" ", sql)) if word in names)
-    return tuple(dict.fromkeys(found))
+    mentioned = (word for word in _WORD.findall(_NO_NAMES.sub(" ", sql)) if word in names)
+    return tuple(dict.fromkeys(mentioned))
 
 
 def cycle(inputs: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Names that lead back to the first of them, None if there is no such thing."""
+    """Return names that lead back to the first of them, or None if there is no cycle."""
     try:
         TopologicalSorter(inputs).prepare()
     except CycleError as error:
@@ -188,20 +190,20 @@ def cycle(inputs: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def order(pipeline: Pipeline) -> list[str]:
-    """Every name after all that it needs."""
+    """Return all names, each after those that it needs."""
     return list(TopologicalSorter({name: node.inputs for name, node in pipeline.nodes.items()}).static_order())
 
 
 def sources_of(pipeline: Pipeline, name: str) -> tuple[PipelineSource, ...]:
-    """The sources that a step has its rows from, in the order of the file."""
-    found = _ancestors({name: node.inputs for name, node in pipeline.nodes.items()}, name)
-    return tuple(source for source in pipeline.sources.values() if source.name in found)
+    """Return the sources from which a step gets its rows, in the order of the file."""
+    ancestors = _ancestors({name: node.inputs for name, node in pipeline.nodes.items()}, name)
+    return tuple(source for source in pipeline.sources.values() if source.name in ancestors)
 
 
 def above(pipeline: Pipeline, name: str) -> list[str]:
-    """A step and all that it has its rows from, without outputs, in the order of the file."""
-    found = _ancestors({name: node.inputs for name, node in pipeline.nodes.items()}, name)
-    return [one for one in pipeline.steps if one in found]
+    """Return a step and all steps from which it gets its rows, without outputs, in the order of the file."""
+    ancestors = _ancestors({name: node.inputs for name, node in pipeline.nodes.items()}, name)
+    return [step for step in pipeline.steps if step in ancestors]
 
 
 def _ancestors(inputs: Mapping[str, tuple[str, ...]], name: str) -> set[str]:
@@ -217,7 +219,7 @@ def consumers(pipeline: Pipeline, name: str) -> list[str]:
 
 
 def as_record(pipeline: Pipeline) -> dict[str, Any]:
-    """Nodes and edges, for a drawing and for the record of a run. Nothing of it is secret."""
+    """Return nodes and edges, for a drawing and for the record of a run. It contains no secrets."""
     nodes = [
         {"name": name, "kind": _kind(node), "shown": node.shown, "inputs": list(node.inputs)}
         for name, node in pipeline.nodes.items()

@@ -1,6 +1,6 @@
-"""Keys of rows that were written and that nobody sees yet: no two rows may have the same.
+"""Write the table of an output: rows fitted to its schema, staged, checked for unique keys, and committed at once.
 
-They are read back from the files, which costs next to nothing beside sorting whole rows by them on the way there.
+Keys are read back from the staged files, which is far cheaper than sorting whole rows by them before writing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError, NamespaceNot
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.register import Registrar
 from lanceway.pipelines import atomic_outputs
-from lanceway.pipelines.atomic_outputs import Gathered, require_managed
-from lanceway.pipelines.file.yaml import at
+from lanceway.pipelines.atomic_outputs import DeferredTable, require_managed
+from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import MERGE, OVERWRITE, PipelineOutput
 from lanceway.pipelines.runs.failures import said
 from lanceway.spark.errors import plainly
@@ -48,7 +48,7 @@ _FEW = 1_000_000
 
 
 def require_unique(spark: SparkSession, plan: WritePlan, fragments: Sequence[str], keys: Sequence[str]) -> None:
-    """Raises InvalidInputError where two rows have the same keys. One with a null among them matches none."""
+    """Raise InvalidInputError if two rows have the same keys. Keys that contain a null match no others."""
     import pyarrow as pa
 
     schema = pa.schema([plan.schema.field(key) for key in keys])
@@ -70,30 +70,30 @@ def _twice_here(plan: WritePlan, files: Sequence[str], schema: pa.Schema) -> Map
 
     read = pa.Table.from_batches((batch for file in files for batch in _read(plan, file, schema.names)), schema)
     counted = read.drop_null().group_by(schema.names).aggregate([([], "count_all")])
-    found = counted.filter(pc.field("count_all") > 1).select(schema.names).slice(0, 1).to_pylist()
-    return found[0] if found else None
+    duplicates = counted.filter(pc.field("count_all") > 1).select(schema.names).slice(0, 1).to_pylist()
+    return duplicates[0] if duplicates else None
 
 
 def _twice_by_spark(
     spark: SparkSession, plan: WritePlan, files: Sequence[str], schema: pa.Schema
 ) -> Mapping[str, Any] | None:
-    told = spark_schema(schema)
+    key_schema = spark_schema(schema)
     numbers = spark.range(0, len(files), 1, min(len(files), _TASKS))
-    rows = numbers.mapInArrow(partial(_share, plan, files, told), told).dropna()
+    rows = numbers.mapInArrow(partial(_share, plan, files, key_schema), key_schema).dropna()
     count = "_lanceway_count"
-    counted = rows.groupBy(*map(quoted, told.names)).count().withColumnRenamed("count", count)
-    found = counted.where(f"{count} > 1").drop(count).limit(1).collect()
-    return found[0].asDict() if found else None
+    counted = rows.groupBy(*map(quoted, key_schema.names)).count().withColumnRenamed("count", count)
+    duplicates = counted.where(f"{count} > 1").drop(count).limit(1).collect()
+    return duplicates[0].asDict() if duplicates else None
 
 
 def _share(
     plan: WritePlan, files: Sequence[str], schema: StructType, numbers: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    wanted = arrow_schema(schema)
+    arrow = arrow_schema(schema)
     with plainly():
         for file in (files[number] for batch in numbers for number in batch.column(0).to_pylist()):
             for batch in _read(plan, file, schema.names):
-                yield to_spark(batch, wanted)
+                yield to_spark(batch, arrow)
 
 
 def _read(plan: WritePlan, file: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -109,34 +109,35 @@ def _read(plan: WritePlan, file: str, columns: list[str]) -> Iterator[pa.RecordB
 def write_in_two_phases(
     spark: SparkSession,
     frame: DataFrame,
-    given: TableRef,
+    target: TableRef,
     options: Mapping[str, str],
     *,
     unique: Sequence[str],
     overwrite: bool,
     job: str,
 ) -> None:
-    """Write rows, in one version or none. That of a table which is gathered waits for others.
+    """Write rows in one version or not at all. The version of a deferred table waits for those of other tables.
 
-    Raises InvalidInputError where two rows have the same values in the columns `unique`, and for a table that is
-    gathered and keeps its versions in storage.
+    Raise InvalidInputError if two rows have the same values in the columns `unique`, or if a deferred table keeps its
+    versions in storage.
     """
-    plan = planning.plan({**given.to_options(), **options}, rows_schema(frame.schema), overwrite=overwrite)
-    mark, tried, done = WriteId(job=job), False, False
+    plan = planning.plan({**target.to_options(), **options}, rows_schema(frame.schema), overwrite=overwrite)
+    commit_id = WriteId(job=job)
+    tried = done = False
     try:
-        if isinstance(given, Gathered):
-            require_managed(given, managed=plan.destination.managed)
+        if isinstance(target, DeferredTable):
+            require_managed(target, managed=plan.destination.managed)
         fragments = [row.fragment for row in frame.mapInArrow(partial(_stage, plan), "fragment string").collect()]
         if unique:
             require_unique(spark, plan, fragments, unique)
         tried = True
-        through = replace(plan, destination=replace(plan.destination, target=given))
-        commit.publish(through, fragments, mark)
+        through = replace(plan, destination=replace(plan.destination, target=target))
+        commit.publish(through, fragments, commit_id)
         done = True
     finally:
         if not done:
             with suppress(LanceNamespaceError):  # what went wrong first is what is told
-                commit.give_up(plan, (), mark if tried else None)
+                commit.give_up(plan, (), commit_id if tried else None)
 
 
 def _stage(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -149,7 +150,7 @@ def _stage(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A version that a step has made."""
+    """A version that a step has committed."""
 
     version: int
     rows: int
@@ -157,16 +158,16 @@ class Committed:
 
 
 def version_of(target: TableRef) -> int:
-    """The table's latest version; 0 where there is no table, or only its name."""
+    """Return the table's latest version; 0 if the table does not exist or is only declared."""
     try:
-        found = destination.find(target)
+        place = destination.find(target)
     except NamespaceNotFoundError:
         return 0
-    return int(dataset.open_at(found.reading).version) if found is not None and found.has_data() else 0
+    return int(dataset.open_at(place.reading).version) if place is not None and place.has_data() else 0
 
 
 def committed(target: TableRef, job: str, *, after: int) -> Committed | None:
-    """What was committed under a name since a version; None if nothing was."""
+    """Return what a job has committed after a version, or None."""
     if version_of(target) <= after:
         return None
     table = target.table()
@@ -182,55 +183,52 @@ def committed(target: TableRef, job: str, *, after: int) -> Committed | None:
 
 
 def fitted(file: Path, output: PipelineOutput, frame: DataFrame, target: TableRef, *, replaces: bool) -> DataFrame:
-    """The rows as the output's schema wants them, and as its table can take them: told before anything is written."""
+    """Return the rows in the output's schema. Raise, before anything is written, if the table cannot take them."""
     from pyspark.errors import AnalysisException, ParseException
 
     if output.schema is not None:
         try:
             frame = _declared(file, output, frame)
         except (AnalysisException, ParseException) as error:
-            raise at(file, output.line_of("schema"), f"The output {output.name!r}: {said(error)}") from error
+            raise problem_at(file, output.line_of("schema"), f"The output {output.name!r}: {said(error)}") from error
     for key in output.keys:
         if key not in frame.columns:
-            raise at(
+            raise problem_at(
                 file,
                 output.line_of("keys"),
                 f"The output {output.name!r} has no column {key!r} for a key: {', '.join(frame.columns)}.",
             )
     for column in output.vectors:
         if column not in frame.columns:
-            raise at(file, output.line_of("vectors"), f"The output {output.name!r} has no column {column!r}.")
+            raise problem_at(file, output.line_of("vectors"), f"The output {output.name!r} has no column {column!r}.")
     if not replaces and version_of(target):
         try:
             plan.require_fit(target, arrow_schema(frame.schema.toNullable()), target.open().schema)
         except LanceNamespaceError as error:
-            raise at(file, output.line_of("table"), f"The output {output.name!r}: {error}") from error
+            raise problem_at(file, output.line_of("table"), f"The output {output.name!r}: {error}") from error
     return frame
 
 
 def _declared(file: Path, output: PipelineOutput, frame: DataFrame) -> DataFrame:
     from pyspark.sql.types import StructType
 
-    wanted = StructType.fromDDL(str(output.schema))
-    assert isinstance(wanted, StructType)
-    more = [name for name in frame.columns if name not in wanted.names]
+    declared = StructType.fromDDL(str(output.schema))
+    assert isinstance(declared, StructType)
+    more = [name for name in frame.columns if name not in declared.names]
     if more:
-        raise at(
+        raise problem_at(
             file,
             output.line_of("schema"),
             f"The output {output.name!r} has the column {more[0]!r}, which its schema does not have.",
         )
-    return frame.to(wanted)
+    return frame.to(declared)
 
 
-class Rooms:
-    """Namespaces above tables that are about to be made, for all that a run writes at the same time.
-
-    At its end, those are gone that were made for nothing.
-    """
+class NamespaceScope:
+    """The namespaces that are created above new tables of one run; those that remain empty are removed at the end."""
 
     def __init__(self) -> None:
-        self._made: dict[int, Registrar] = {}
+        self._registrars: dict[int, Registrar] = {}
         self._lock = Lock()
         self._leaving = ExitStack()
 
@@ -242,6 +240,7 @@ class Rooms:
 
     @contextmanager
     def above(self, target: TableRef) -> Iterator[None]:
+        """Create the namespaces above a table; keep them if the block succeeds."""
         if target.type is None:
             yield
             return
@@ -253,9 +252,9 @@ class Rooms:
     def _registrar(self, target: TableRef) -> Registrar:
         catalog = target.catalog()
         with self._lock:
-            if id(catalog) not in self._made:
-                self._made[id(catalog)] = self._leaving.enter_context(Registrar(catalog))
-            return self._made[id(catalog)]
+            if id(catalog) not in self._registrars:
+                self._registrars[id(catalog)] = self._leaving.enter_context(Registrar(catalog))
+            return self._registrars[id(catalog)]
 
 
 def write(
@@ -263,15 +262,15 @@ def write(
     frame: DataFrame,
     output: PipelineOutput,
     target: TableRef,
-    rooms: Rooms,
+    namespaces: NamespaceScope,
     *,
     mode: str,
     job: str,
 ) -> None:
-    """Write rows, in one version or none. Namespaces above a new table are made."""
-    with rooms.above(target):
+    """Write rows in one version or not at all. Namespaces above a new table are created."""
+    with namespaces.above(target):
         if mode == MERGE and version_of(target):
-            if isinstance(target, Gathered):
+            if isinstance(target, DeferredTable):
                 atomic_outputs.require_managed(target, managed=target.table().client is not None)
             merge(
                 spark,

@@ -1,4 +1,4 @@
-"""How far Spark is with something: its jobs, found by the group that they belong to."""
+"""The progress of Spark jobs, which are found by their job group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SKIPPED = "SKIPPED"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tasks that are done, and how many there are so far; rows and bytes that were read, where that is known."""
+    """Tasks done and tasks known so far; rows and bytes read, as far as Spark counts them."""
 
     done: int = 0
     tasks: int = 0
@@ -30,19 +30,19 @@ class Progress:
 
 @dataclass
 class SparkJobWatch:
-    """The jobs of one group. Those that are over are asked for once: a step may have many."""
+    """The jobs of one group. A finished job is asked for once, since a step may have many."""
 
     spark: SparkSession
     group: str
     _over: dict[int, Progress] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Let the jobs that this thread starts belong to the group. Spark Connect has none."""
+        """Put the jobs that this thread starts into the group. Spark Connect has no groups."""
         if not _is_remote():
             self.spark.sparkContext.setJobGroup(self.group, self.group.rpartition("/")[2])
 
     def interrupt(self, tag: str) -> None:
-        """Stop the jobs of the group; by the tag where there are no groups, since it does not find all of them."""
+        """Stop the jobs of the group; by the tag on Spark Connect. The tag alone does not find all jobs elsewhere."""
         if _is_remote():
             self.spark.interruptTag(tag)
         else:
@@ -53,21 +53,21 @@ class SparkJobWatch:
             return Progress()
         tracker = self.spark.sparkContext.statusTracker()
         stages = self.spark.sparkContext._jsc.sc().statusStore()
-        found = Progress()
+        total = Progress()
         for job in tracker.getJobIdsForGroup(self.group):
-            found += self._over.get(job) or self._job(tracker, stages, job)
-        return found
+            total += self._over.get(job) or self._job(tracker, stages, job)
+        return total
 
     def _job(self, tracker: StatusTracker, stages: Any, job: int) -> Progress:
         info = tracker.getJobInfo(job)
         if info is None:
             return Progress()
-        found = Progress()
+        total = Progress()
         for stage in info.stageIds:
-            found += _stage(stages, stage)
+            total += _stage(stages, stage)
         if info.status != _RUNNING:
-            self._over[job] = found
-        return found
+            self._over[job] = total
+        return total
 
 
 def _stage(stages: Any, stage: int) -> Progress:

@@ -1,7 +1,7 @@
-"""A run of a pipeline: begun or gone on with, step by step, each recorded before and after.
+"""A run of a pipeline: begun or resumed, step by step, each recorded before and after.
 
-What a run reads is decided once, when it begins, so that one that was killed goes on with the same. A step that wrote
-a table is known by the name in its commit, whether its end was recorded or not.
+What a run reads is decided once, when it begins, so that a resumed run reads the same. A step that wrote a table is
+recognized by the job name in its commit, whether or not its end was recorded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
 from lanceway.pipelines.run_context import PipelineContext
 from lanceway.pipelines.runs import failures, store
-from lanceway.pipelines.runs.report import Listener, RunReport, unheard
-from lanceway.pipelines.runs.store import LEASE, Ending, HeldPipeline, State
+from lanceway.pipelines.runs.report import Listener, RunReport, no_progress
+from lanceway.pipelines.runs.store import LEASE, Ending, PipelineLease, State
 from lanceway.pipelines.sources.sources import Sources
-from lanceway.pipelines.steps import Chain
+from lanceway.pipelines.steps import OutputTask
 from lanceway.pipelines.transforms import functions
 from lanceway.pipelines.transforms.frames import Frames
 
@@ -47,57 +47,56 @@ def run(
     threads: int = THREADS,
     spark: SparkSession | None = None,
     master: str | None = None,
-    listen: Listener = unheard,
+    listen: Listener = no_progress,
     stop: Stop = never_stop,
     lease: float = LEASE,
 ) -> RunReport:
-    """Run the pipeline of a file, or go on with a run of it that was stopped, killed, or has failed.
+    """Run the pipeline of a file, or resume a run of it that was stopped, killed, or has failed.
 
-    Each output gets what is new to it; with `full` all of it, in place of what its table has. `anew` gives up a run
-    that has not come to its end: what it has committed stays, and counts. `threads` outputs are written at a time.
-    Without a session, one is started when it is first needed. Steps that fail are told by the report.
+    Each output gets what is new to it; with `full` all of it, in place of what its table has. `anew` gives up an
+    unfinished run: what it has committed stays, and counts. `threads` outputs are written at a time. Without a session,
+    one is started when it is first needed. The report lists the steps that failed.
 
-    Raises InvalidPipelineError for what is wrong with the file, and ConcurrentModificationError while somebody else
-    runs the same pipeline.
+    Raise InvalidPipelineError if the file is wrong, and ConcurrentModificationError while another process runs the same
+    pipeline.
     """
     check_threads(threads)
     pipeline = load(file)
     with ExitStack() as leaving:
         leaving.enter_context(functions.importable(pipeline.folder))
-        ledger = leaving.enter_context(store.opened(state, config))
-        held = leaving.enter_context(store.held(ledger, pipeline.name, lease=lease))
+        run_store = leaving.enter_context(store.open_run_store(state, config))
+        holding = leaving.enter_context(store.hold(run_store, pipeline.name, lease=lease))
         session = _Session(spark, master, config)
-        begun, continued = _begin(held, pipeline, full=full, anew=anew)
+        begun, continued = _begin(holding, pipeline, full=full, anew=anew)
         finished = False
         try:
-            end = _carry_out(held, begun, pipeline, session, config, threads, listen, stop)
+            end = _run(holding, begun, pipeline, session, config, threads, listen, stop)
             finished = True
         except LanceNamespaceError as error:
-            message = str(error)
-            held.end(begun, FAILED, message)
+            holding.end(begun, FAILED, str(error))
             finished = True
             raise
         finally:
             if not finished:  # whatever it was, it goes on its way
-                held.end(begun, STOPPED)
-        held.end(begun, *end)
-        return replace(ledger.report(begun.key), continued=continued)
+                holding.end(begun, STOPPED)
+        holding.end(begun, *end)
+        return replace(run_store.report(begun.key), continued=continued)
 
 
-def _begin(held: HeldPipeline, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
-    """The run to go on with, or a new one."""
+def _begin(lease: PipelineLease, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
+    """Resume the unfinished run, or begin a new one; return it, and whether it was resumed."""
     drawn = model.as_record(pipeline)
-    newest = held.ledger.newest(held.name)
+    newest = lease.run_store.newest(lease.name)
     open_ = newest if newest is not None and newest.state not in FINISHED else None
     if open_ is not None and not anew and (open_.full or not full):
-        return held.resume(open_, drawn), True
+        return lease.resume(open_, drawn), True
     if open_ is not None:
-        held.end(open_, GIVEN_UP, open_.error)
-    return held.begin(str(uuid.uuid4()), full=full, graph=drawn), False
+        lease.end(open_, GIVEN_UP, open_.error)
+    return lease.begin(str(uuid.uuid4()), full=full, graph=drawn), False
 
 
-def _carry_out(
-    held: HeldPipeline,
+def _run(
+    lease: PipelineLease,
     begun: Run,
     pipeline: Pipeline,
     session: Callable[[], SparkSession],
@@ -106,75 +105,80 @@ def _carry_out(
     listen: Listener,
     stop: Stop,
 ) -> tuple[Ending, str | None]:
-    """Do all that is to be done; how the run ends, and why."""
-    sources = Sources(pipeline, held, begun, session, config, stop)
-    pins = begun.pins
-    if pins is None:
-        pins, files = sources.pin(begun.number)
-        held.pin(begun, pins, files)
-    missing = [name for name in pipeline.sources if name not in pins]
+    """Run all steps; return how the run ends, and why."""
+    sources = Sources(pipeline, lease, begun, session, config, stop)
+    source_versions = begun.pins
+    if source_versions is None:
+        source_versions, files = sources.pin(begun.number)
+        lease.pin(begun, source_versions, files)
+    missing = [name for name in pipeline.sources if name not in source_versions]
     if missing:
         raise InvalidInputError(
             f"The run {begun.number} of {pipeline.name} did not know the source {missing[0]!r}, which the file has got "
             "since. Begin a new run with --anew; what was committed stays."
         )
-    with Frames(pipeline, sources, pins, begun.key) as frames, outputs.Rooms() as rooms:
-        work = PipelineContext(held, begun, pipeline, sources, frames, pins, session, config, listen, rooms)
-        chains = steps.plan(work)
-        for chain in chains:  # all is planned before anything is written
-            chain.prepare()
+    with Frames(pipeline, sources, source_versions, begun.key) as frames, outputs.NamespaceScope() as namespaces:
+        context = PipelineContext(
+            lease, begun, pipeline, sources, frames, source_versions, session, config, listen, namespaces
+        )
+        tasks = steps.plan(context)
+        for task in tasks:  # all is planned before anything is written
+            task.prepare()
         if pipeline.together:
-            _gather(work, chains, threads, stop)
-        if not work.stopping:
-            _run_all(work, [chain.run for chain in chains if not chain.failed], threads, stop)
-    found = held.ledger.report(begun.key)
-    if found.failed:
-        return FAILED, failures.outcome(found.steps)
-    if stop() or any(step.state in (WAITING, RUNNING) for step in found.steps):
+            _write_together(context, tasks, threads, stop)
+        if not context.stopping:
+            _run_all(context, [task.run for task in tasks if not task.failed], threads, stop)
+    report = lease.run_store.report(begun.key)
+    if report.failed:
+        return FAILED, failures.outcome(report.steps)
+    if stop() or any(step.state in (WAITING, RUNNING) for step in report.steps):
         return STOPPED, None
     return DONE, None
 
 
-def _gather(work: PipelineContext, chains: list[Chain], threads: int, stop: Stop) -> None:
-    """Write all tables, and make them visible at once; none of them, if one has failed."""
-    writing = [chain for chain in chains if chain.frame is not None]
+def _write_together(context: PipelineContext, tasks: list[OutputTask], threads: int, stop: Stop) -> None:
+    """Write all tables and make them visible at once; none of them, if one has failed."""
+    writing = [task for task in tasks if task.frame is not None]
     if not writing:
         return
-    with atomic_outputs.gathering([chain.target for chain in writing], work.run.key) as found:
-        _run_all(work, [chain.gather for chain in writing], threads, stop)
-        if work.stopping or any(chain.failed for chain in writing):
-            for chain in chains:
-                chain.failed = True
+    with atomic_outputs.deferred_commit([task.target for task in writing], context.run.key) as deferred:
+        _run_all(context, [task.write_deferred for task in writing], threads, stop)
+        if context.stopping or any(task.failed for task in writing):
+            for task in tasks:
+                task.failed = True
             return
-        found.commit()
+        deferred.commit()
 
 
-def _run_all(work: PipelineContext, tasks: list[Callable[[], None]], threads: int, stop: Stop) -> None:
-    """Tasks side by side. Asked to stop, what is under way is interrupted and nothing more is begun."""
+def _run_all(context: PipelineContext, calls: list[Callable[[], None]], threads: int, stop: Stop) -> None:
+    """Run all calls side by side. When asked to stop, interrupt what is under way and begin nothing more."""
     with ThreadPoolExecutor(threads, thread_name_prefix="lanceway-step") as pool:
-        running: set[Future[None]] = {pool.submit(task) for task in tasks}
+        running: set[Future[None]] = {pool.submit(call) for call in calls}
         try:
             while running:
                 done, running = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                if work.listen is not unheard:
-                    work.tell_progress()
-                if stop() or work.held.lost.is_set():
-                    work.interrupt()
+                if context.listen is not no_progress:
+                    context.report_progress()
+                if stop() or context.lease.lost.is_set():
+                    # At each look again: a step may have been between two jobs of Spark's at the last one.
+                    context.interrupt()
                     running = {future for future in running if not future.cancel()}
         finally:
-            if running:  # something is wrong here, and nobody waits for what is under way
-                work.interrupt()
+            if running:  # a call has raised: the pool's exit would wait for the others to the end
+                context.interrupt()
             for future in running:
                 future.cancel()
 
 
 @dataclass
 class _Session:
-    """The session, started when it is first needed; in a thread of its own, so that Ctrl-C stays ours."""
+    """The session, started when it is first needed; in a thread of its own, so that Ctrl-C still reaches this
+    program.
+    """
 
-    given: SparkSession | None
+    spark: SparkSession | None
     master: str | None
     config: str | Path | None
     _lock: Lock = field(default_factory=Lock)
@@ -182,14 +186,14 @@ class _Session:
 
     def __call__(self) -> SparkSession:
         with self._lock:
-            if self.given is None:
+            if self.spark is None:
                 with ThreadPoolExecutor(1) as pool:
-                    self.given = pool.submit(self._start).result()
+                    self.spark = pool.submit(self._start).result()
         if not getattr(self._threads, "ready", False):
             # Spark finds data sources in Python only in a thread that has the session for its own, as this makes it.
-            self.given.createDataFrame([], "x INT")
+            self.spark.createDataFrame([], "x INT")
             self._threads.ready = True
-        return self.given
+        return self.spark
 
     def _start(self) -> SparkSession:
         from lanceway.spark.sessions import session

@@ -1,4 +1,4 @@
-"""The steps of a run that do something: tables written, and what follows on each of them."""
+"""The tasks of a run: each writes one table and runs its follow-ups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, StepRow
 from lanceway.pipelines import after_write, atomic_outputs, model, outputs, targets
-from lanceway.pipelines.after_write import Finishing, WrittenOutput
+from lanceway.pipelines.after_write import FollowUp, WrittenOutput
 from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
 from lanceway.pipelines.run_context import PipelineContext
 from lanceway.pipelines.runs import failures
@@ -27,61 +27,62 @@ NOTHING_NEW = "nothing new"
 
 
 @dataclass
-class Chain:
-    """One table: it is written, and then finished. What fails ends the chain, and no other."""
+class OutputTask:
+    """One table: write it, then run its follow-ups. A failure ends this task and no other."""
 
-    work: PipelineContext
+    context: PipelineContext
     output: PipelineOutput
     kind: str
     after: Mapping[str, int]
-    known: Mapping[str, StepRow]
+    steps: Mapping[str, StepRow]
     target: TableRef
-    had: Mapping[str, int]
+    versions_read: Mapping[str, int]
     frame: DataFrame | None = None
-    gathered: bool = False  # its version was made, together with others'
+    deferred: bool = False  # its version is written, and committed together with others
     failed: bool = False
 
     @property
     def mode(self) -> str:
-        return OVERWRITE if self.work.run.full else self.output.mode
+        return OVERWRITE if self.context.run.full else self.output.mode
 
     @property
     def job(self) -> str:
-        return f"{self.work.run.key}/{self.output.name}"
+        return f"{self.context.run.key}/{self.output.name}"
 
     def prepare(self) -> None:
-        """Plan the rows, unless they are written or there are none."""
-        step = self.known[self.output.name]
-        if step.state in (DONE, SKIPPED) or self._found(step) is not None or not self._has_news():
+        """Plan the rows, unless they are written already or there are no new ones."""
+        step = self.steps[self.output.name]
+        if step.state in (DONE, SKIPPED) or self._committed(step) is not None or not self._has_news():
             return
-        frames, file = self.work.frames, self.work.pipeline.file
+        frames, file = self.context.frames, self.context.pipeline.file
         give = frames.rejected if self.kind == REJECTED else frames.rows
         rows = give(self.output.source, self.after)
         self.frame = outputs.fitted(file, self.output, rows, self.target, replaces=self.mode == OVERWRITE)
 
-    def gather(self) -> None:
-        """Write the table and let its version wait for those of others."""
-        self._carried(self.output.name, self._gather)
+    def write_deferred(self) -> None:
+        """Write the table, and leave its version to be committed together with others."""
+        self._run_step(self.output.name, self._write_deferred)
 
-    def _gather(self, name: str) -> StepRow:
+    def _write_deferred(self, name: str) -> StepRow:
         base = outputs.version_of(self.target)
         self._begin(name, base=base, table_name=self.output.table)
         assert self.frame is not None
-        target = atomic_outputs.gathered(self.target, self.work.run.key)
-        with self.work.session(name) as spark:
-            outputs.write(spark, self.frame, self.output, target, self.work.rooms, mode=self.mode, job=self.job)
-        self.gathered = True
-        self.known = {**self.known, name: replace(self.known[name], base=base)}
-        return self.known[name]
+        target = atomic_outputs.deferred(self.target, self.context.run.key)
+        with self.context.session(name) as spark:
+            outputs.write(spark, self.frame, self.output, target, self.context.namespaces, mode=self.mode, job=self.job)
+        self.deferred = True
+        self.steps = {**self.steps, name: replace(self.steps[name], base=base)}
+        return self.steps[name]
 
     def run(self) -> None:
-        written = self._carried(self.output.name, self._write)
+        """Write the table, unless it is written already, and run its follow-ups."""
+        written = self._run_step(self.output.name, self._write)
         if written is None:
             return
-        for one in after_write.of(self.output):
-            if self.work.stopping:
+        for follow_up in after_write.follow_ups(self.output):
+            if self.context.stopping:
                 return
-            state = self._carried(f"{self.output.name}/{one.kind}", partial(self._finish, one, written))
+            state = self._run_step(f"{self.output.name}/{follow_up.kind}", partial(self._follow_up, follow_up, written))
             if state is None:
                 return
             version = state.details.get("version")
@@ -90,146 +91,144 @@ class Chain:
 
     # -- the table itself ------------------------------------------------------------------------
 
-    def _found(self, step: StepRow) -> outputs.Committed | None:
-        """What a run that was killed has committed and not recorded."""
+    def _committed(self, step: StepRow) -> outputs.Committed | None:
+        """Return what a killed run has committed and not recorded."""
         return None if step.base is None else outputs.committed(self.target, self.job, after=step.base)
 
     def _write(self, name: str) -> StepRow:
-        step = self.known[name]
-        found = self._found(step)
-        if found is None and self.gathered:
+        step = self.steps[name]
+        commit = self._committed(step)
+        if commit is None and self.deferred:
             return self._record(name, None)
-        if found is None and self.frame is None:
+        if commit is None and self.frame is None:
             return self._end(name, SKIPPED, details={"reason": NOTHING_NEW}, base=outputs.version_of(self.target))
-        if found is None:
+        if commit is None:
             base = outputs.version_of(self.target)
             self._begin(name, base=base, table_name=self.output.table)
             assert self.frame is not None
-            with self.work.session(name) as spark:
+            with self.context.session(name) as spark:
                 outputs.write(
-                    spark, self.frame, self.output, self.target, self.work.rooms, mode=self.mode, job=self.job
+                    spark, self.frame, self.output, self.target, self.context.namespaces, mode=self.mode, job=self.job
                 )
-            found = outputs.committed(self.target, self.job, after=base)
-            self._tell(WRITTEN, replace(step, version=found.version if found else base))
-        return self._record(name, found)
+            commit = outputs.committed(self.target, self.job, after=base)
+            self._report(WRITTEN, replace(step, version=commit.version if commit else base))
+        return self._record(name, commit)
 
-    def _record(self, name: str, found: outputs.Committed | None) -> StepRow:
-        pins = self.work.pins
+    def _record(self, name: str, commit: outputs.Committed | None) -> StepRow:
+        versions = self.context.source_versions
         reads = [
             Read(
                 name,
                 source.name,
                 source.kind,
                 self.after[source.name],
-                pins[source.name]["version"],
-                pins[source.name].get("table_name") or source.shown,
-                pins[source.name].get("location"),
+                versions[source.name]["version"],
+                versions[source.name].get("table_name") or source.shown,
+                versions[source.name].get("location"),
             )
-            for source in model.sources_of(self.work.pipeline, self.output.source)
+            for source in model.sources_of(self.context.pipeline, self.output.source)
         ]
         details: dict[str, Any] = {"mode": self.mode}
         if self.frame is not None:
-            results = self.work.frames.results(self.output.source, self.after)
+            results = self.context.frames.results(self.output.source, self.after)
             details |= {"expectations": results} if results else {}
         values: dict[str, Any] = {"version": outputs.version_of(self.target), "rows": 0, "bytes": 0}
-        if found is not None:
-            values = {"version": found.version, "rows": found.rows, "bytes": found.bytes}
+        if commit is not None:
+            values = {"version": commit.version, "rows": commit.rows, "bytes": commit.bytes}
         if values["version"]:
             values["location"] = self.target.table().location
         return self._end(name, DONE, reads, details=details, table_name=self.output.table, **values)
 
     def _has_news(self) -> bool:
-        """Whether anything is new that this output waits for: in all its sources, or in those it has part by part."""
-        sources = model.sources_of(self.work.pipeline, self.output.source)
+        """Tell whether anything is new in the incremental sources of this output, or in all if it has none."""
+        sources = model.sources_of(self.context.pipeline, self.output.source)
+        versions = self.context.source_versions
         by_parts = [] if self.mode == OVERWRITE else [source for source in sources if source.incremental]
         return any(
-            self.work.sources.has_news(source, self._had(source.name), self.work.pins[source.name]["version"])
+            self.context.sources.has_news(source, self._version_read(source.name), versions[source.name]["version"])
             for source in by_parts or sources
         )
 
-    def _had(self, source: str) -> int:
-        """Up to where this output has had a source, whether or not it wants all of it again."""
-        return 0 if self.work.run.full else self.had.get(source, 0)
+    def _version_read(self, source: str) -> int:
+        """Return the version up to which this output has read a source, even if it reads all of it again."""
+        return 0 if self.context.run.full else self.versions_read.get(source, 0)
 
     # -- what follows ----------------------------------------------------------------------------
 
-    def _finish(self, one: Finishing, step: StepRow, name: str) -> StepRow:
+    def _follow_up(self, follow_up: FollowUp, step: StepRow, name: str) -> StepRow:
         is_new = step.state == DONE
         version = step.version or step.base
-        if not version or (one.only_after_a_write and not is_new):
+        if not version or (follow_up.only_after_write and not is_new):
             return self._end(name, SKIPPED, details={"reason": NOTHING_NEW})
         self._begin(name, table_name=self.output.table)
-        written = WrittenOutput(version, is_new, self.work.run.number, self.work.config)
-        done = after_write.finish(self.work.pipeline.file, self.output, self.target, one, written)
+        written = WrittenOutput(version, is_new, self.context.run.number, self.context.config)
+        done = after_write.run(self.context.pipeline.file, self.output, self.target, follow_up, written)
         return self._end(name, DONE if done else SKIPPED, details=done or {"reason": NOTHING_NEW})
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _carried(self, name: str, work: Callable[[str], StepRow]) -> StepRow | None:
-        """What a step came to, which may have been before; None if it failed."""
+    def _run_step(self, name: str, action: Callable[[str], StepRow]) -> StepRow | None:
+        """Run a step, unless it is done already; return its record, None if it failed."""
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
 
-        known = self.known[name]
-        if known.state in (DONE, SKIPPED):
-            return known
-        if self.work.stopping:
+        step_row = self.steps[name]
+        if step_row.state in (DONE, SKIPPED):
+            return step_row
+        if self.context.stopping:
             return None
         try:
-            return work(name)
+            return action(name)
         except LanceNamespaceError as error:
             failure = error
         except (PySparkException, Py4JJavaError) as error:
             failure = failures.translated(name, error)
         self.failed = True
-        if not self.work.stopping:
-            step = self.work.held.end_step(self.work.run, name, FAILED, error=str(failure))
-            self._tell(ENDED, step)
+        if not self.context.stopping:
+            step = self.context.lease.end_step(self.context.run, name, FAILED, error=str(failure))
+            self._report(ENDED, step)
         return None
 
     def _begin(self, name: str, **values: Any) -> None:
-        self._tell(BEGUN, self.work.held.begin_step(self.work.run, name, **values))
+        self._report(BEGUN, self.context.lease.begin_step(self.context.run, name, **values))
 
     def _end(self, name: str, state: StepEnding, reads: Sequence[Read] = (), **values: Any) -> StepRow:
-        step = self.work.held.end_step(self.work.run, name, state, reads, **values)
-        self._tell(ENDED, step)
+        step = self.context.lease.end_step(self.context.run, name, state, reads, **values)
+        self._report(ENDED, step)
         return step
 
-    def _tell(self, moment: str, step: StepRow) -> None:
-        self.work.listen(Event(moment, step, self.work.run))
+    def _report(self, moment: str, step: StepRow) -> None:
+        self.context.listen(Event(moment, step, self.context.run))
 
 
-def plan(work: PipelineContext) -> list[Chain]:
-    """A chain for each table, in the order of the file; rows that are put aside come first. Steps are recorded."""
-    pipeline, run = work.pipeline, work.run
+def plan(context: PipelineContext) -> list[OutputTask]:
+    """Return a task for each table, in the order of the file; tables of rejected rows come first. Record the steps."""
+    pipeline, run = context.pipeline, context.run
     tables = [*_rejected(pipeline), *((OUTPUT, output) for output in pipeline.outputs.values())]
-    named = [
-        (name, kind)
-        for kind, output in tables
-        for name, kind in [
-            (output.name, kind),
-            *((f"{output.name}/{one.kind}", one.kind) for one in after_write.of(output)),
-        ]
-    ]
-    planned = [StepRow(name, kind, position=at) for at, (name, kind) in enumerate(named)]
-    known = {step.name: step for step in work.held.plan(run, planned)}
-    had = work.held.ledger.had(run)
-    chains = []
+    planned: list[StepRow] = []
+    for kind, output in tables:
+        planned.append(StepRow(output.name, kind, position=len(planned)))
+        for follow_up in after_write.follow_ups(output):
+            planned.append(StepRow(f"{output.name}/{follow_up.kind}", follow_up.kind, position=len(planned)))
+    recorded = {step.name: step for step in context.lease.plan(run, planned)}
+    versions_read = context.lease.run_store.versions_read(run)
+    tasks = []
     for kind, output in tables:
         sources = model.sources_of(pipeline, output.source)
-        places = {source.name: work.pins[source.name].get("location") for source in sources}
-        seen = {name: had.get((output.name, name, place), 0) for name, place in places.items()}
-        whole = run.full or output.mode == OVERWRITE
-        after = {one.name: seen[one.name] if one.incremental and not whole else 0 for one in sources}
-        chains.append(Chain(work, output, kind, after, known, targets.find(output.table, work.config), had=seen))
-    return chains
+        locations = {source.name: context.source_versions[source.name].get("location") for source in sources}
+        read = {name: versions_read.get((output.name, name, location), 0) for name, location in locations.items()}
+        everything = run.full or output.mode == OVERWRITE
+        after = {source.name: read[source.name] if source.incremental and not everything else 0 for source in sources}
+        target = targets.find(output.table, context.config)
+        tasks.append(OutputTask(context, output, kind, after, recorded, target, read))
+    return tasks
 
 
 def _rejected(pipeline: Pipeline) -> list[tuple[str, PipelineOutput]]:
-    found = []
+    rejected = []
     for node in pipeline.steps.values():
         into = next((rule for rule in node.expect if rule.into), None)
         if into is not None:
             name = f"{node.name}/rejected"
-            found.append((REJECTED, PipelineOutput(name, node.name, str(into.into), APPEND, into.line, {})))
-    return found
+            rejected.append((REJECTED, PipelineOutput(name, node.name, str(into.into), APPEND, into.line, {})))
+    return rejected

@@ -15,7 +15,7 @@ from lanceway.writes.table_ref import TableRef
 
 
 def find(name: str, config: str | Path | None = None) -> TableRef:
-    """The table of a name. Raises InvalidInputError where no namespace has the name's first part."""
+    """Return the table of a name. Raise InvalidInputError if no namespace has the name's first part."""
     if "/" in name:
         return TableRef.of({"path": name})
     root, table = _split(name)
@@ -26,7 +26,7 @@ def find(name: str, config: str | Path | None = None) -> TableRef:
 
 
 def catalog(name: str, config: str | Path | None = None) -> tuple[LanceNamespace, Identifier]:
-    """The catalog of a name, opened, and the table's identifier in it."""
+    """Open the catalog of a name; return it and the table's identifier in it."""
     root, table = _split(name)
     return connect(None, name=root, config=config), table
 

@@ -78,8 +78,8 @@ def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_where_nobody_watches_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    from lanceway.pipelines.runs.report import unheard
+    from lanceway.pipelines.runs.report import no_progress
 
     with progress.watched(events=False) as listen:
-        assert listen is unheard  # so that Spark is not asked at all
+        assert listen is no_progress  # so that Spark is not asked at all
     assert capsys.readouterr() == ("", "")

@@ -22,7 +22,7 @@ _BETWEEN = 5.0  # seconds between two lines of one step under way
 @contextmanager
 def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
     """Somebody who watches sees a line for each step that runs, a program every event; nobody else sees anything."""
-    from lanceway.pipelines.runs.report import unheard
+    from lanceway.pipelines.runs.report import no_progress
 
     if events:
         yield JsonEvents()
@@ -30,7 +30,7 @@ def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
         with _bar() as bar:
             yield StepLines(bar)
     else:
-        yield unheard
+        yield no_progress
 
 
 def notes(step: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Whether a pipeline could run: what its file says, the functions and the tables that it names."""
+"""Check whether a pipeline could run: its file, and the functions and tables that it names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lanceway.pipelines.transforms import functions
 
 
 def check(file: str | Path, *, config: str | Path | None = None) -> list[Problem]:
-    """Everything that is wrong with a pipeline or worth knowing, without reading a row and without Spark.
+    """Return everything that is wrong with a pipeline or worth knowing, without reading a row and without Spark.
 
     Functions are imported, and catalogs are asked for the tables that are read.
     """
@@ -25,7 +25,7 @@ def check(file: str | Path, *, config: str | Path | None = None) -> list[Problem
     problems = Problems(pipeline.file)
     _check_functions(pipeline, problems)
     _check_tables(pipeline, problems, config)
-    return [*problems.found, *pipeline.notes]
+    return [*problems.reported, *pipeline.notes]
 
 
 def _check_functions(pipeline: Pipeline, problems: Problems) -> None:

@@ -1,9 +1,13 @@
-"""The keys of one mapping of a pipeline's file: each read by its kind, and what is wrong becomes a problem."""
+"""Load a pipeline from its file: read each key by its kind, and collect every problem with its line.
+
+The checks are written out rather than left to a library: a library reports the first mistake of a mapping, and this
+reports all of them, each with its line and what to write instead.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,33 +46,41 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 class Fields:
-    """What stands under one key. A value of the wrong kind is told, and counts as not given."""
+    """The keys of one mapping of the file, each read as one kind of value.
 
-    def __init__(self, owner: str, value: Value, known: Iterable[str], problems: Problems) -> None:
+    A value of the wrong kind is added to the problems with its line, and then counts as missing, so that one pass finds
+    every problem of a file.
+    """
+
+    def __init__(self, owner: str, value: Value, keys: Iterable[str], problems: Problems) -> None:
         self.owner, self.problems, self.at = owner, problems, value.line
-        self._value = value
-        self._found: Mapping[str, Value] = {}
+        self._lines = value.lines
+        self._values: Mapping[str, Value] = {}
         if not isinstance(value.data, dict):
             problems.add(value.line, f"{owner} must be a mapping, but it is {value.kind}.")
             return
-        self._found, names = value.data, tuple(known)
+        self._values, names = value.data, tuple(keys)
         for key, line in value.lines.items():
             if key not in names:
                 problems.add(line, unknown(owner, names, key, "key"), "unknown key")
 
+    def part(self, kind: str, value: Value, keys: Iterable[str]) -> Fields:
+        """Return the fields of a mapping inside this one, such as an index of an output."""
+        return Fields(f"{kind} of {self.owner[0].lower()}{self.owner[1:]}", value, keys, self.problems)
+
     def has(self, key: str) -> bool:
-        return key in self._found
+        return key in self._values
 
     def line(self, key: str) -> int:
-        return self._value.lines.get(key, self.at)
+        return self._lines.get(key, self.at)
 
     def first(self, key: str) -> int:
-        """The line that a text itself begins in."""
-        return self._found[key].first if key in self._found else self.at
+        """Return the line in which the text itself begins, which may be the one after its key."""
+        return self._values[key].first if key in self._values else self.at
 
     def get(self, key: str) -> Value | None:
-        found = self._found.get(key)
-        return None if found is None or found.data is None else found
+        value = self._values.get(key)
+        return None if value is None or value.data is None else value
 
     def wrong(self, key: str, message: str) -> None:
         self.problems.add(self.line(key), f"{self.owner}: {message}")
@@ -77,87 +89,75 @@ class Fields:
         if self.get(key) is None:
             self.problems.add(self.at, f"{self.owner} needs {key}: {what}.", "missing")
 
+    def _read(self, key: str, accepts: Callable[[Any], bool], expected: str, default: Any) -> Any:
+        value = self.get(key)
+        if value is None:
+            return default
+        if accepts(value.data):
+            return value.data
+        self.wrong(key, f"{key} must be {expected}, but it is {value.kind}.")
+        return default
+
     def text(self, key: str) -> str | None:
-        found = self.get(key)
-        if found is None:
-            return None
-        if isinstance(found.data, dict | list) or not str(found.data).strip():
-            self.wrong(key, f"{key} must be a text, but it is {found.kind if found.data != '' else 'empty'}.")
-            return None
-        return as_text(found.data)
+        """Return a text; numbers, dates and true or false count as texts."""
+        data = self._read(key, _is_text, "a text", None)
+        return None if data is None else as_text(data)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """One text or several."""
-        found = self.get(key)
-        if found is None:
+        """Return one text or several."""
+        value = self.get(key)
+        if value is None:
             return ()
-        items = found.data if isinstance(found.data, list) else [found]
+        items = value.data if isinstance(value.data, list) else [value]
         if not all(isinstance(item.data, str | int | float) for item in items):
             self.wrong(key, f"{key} must be a text or a list of texts.")
             return ()
         return tuple(as_text(item.data) for item in items)
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
-        given = self.text(key)
-        if given is None:
+        text = self.text(key)
+        if text is None:
             return default
-        if given.lower() not in choices:
-            self.wrong(key, f"{key} is {given!r}, but must be one of {', '.join(choices)}.")
+        if text.lower() not in choices:
+            self.wrong(key, f"{key} is {text!r}, but must be one of {', '.join(choices)}.")
             return default
-        return given.lower()
+        return text.lower()
 
     def flag(self, key: str, default: bool) -> bool:
-        found = self.get(key)
-        if found is None:
-            return default
-        if not isinstance(found.data, bool):
-            self.wrong(key, f"{key} must be true or false, but it is {found.kind}.")
-            return default
-        return found.data
+        return bool(self._read(key, lambda data: isinstance(data, bool), "true or false", default))
 
     def number(self, key: str, least: int = 1) -> int | None:
-        found = self.get(key)
-        if found is None:
-            return None
-        if type(found.data) is not int or found.data < least:
-            self.wrong(key, f"{key} must be a whole number of at least {least}.")
-            return None
-        return found.data
+        expected = f"a whole number of at least {least}"
+        number: int | None = self._read(key, lambda data: type(data) is int and data >= least, expected, None)
+        return number
 
     def mapping(self, key: str) -> Mapping[str, Value]:
-        found = self.get(key)
-        if found is None:
-            return {}
-        if not isinstance(found.data, dict):
-            self.wrong(key, f"{key} must be a mapping, but it is {found.kind}.")
-            return {}
-        return found.data
+        values: Mapping[str, Value] = self._read(key, lambda data: isinstance(data, dict), "a mapping", {})
+        return values
 
     def items(self, key: str) -> list[Value]:
-        found = self.get(key)
-        if found is None:
-            return []
-        if not isinstance(found.data, list):
-            self.wrong(key, f"{key} must be a list, but it is {found.kind}.")
-            return []
-        return found.data
+        values: list[Value] = self._read(key, lambda data: isinstance(data, list), "a list", [])
+        return values
 
     def options(self, key: str) -> dict[str, str]:
-        """Texts by their names; `${NAME}` in one stands for a variable of the environment."""
-        found = {name: (value, as_text(value.data)) for name, value in self.mapping(key).items()}
-        return {name: self.filled(text, value.line) for name, (value, text) in found.items()}
+        """Return texts by their names; `${NAME}` in one stands for a variable of the environment."""
+        return {name: self.filled(as_text(value.data), value.line) for name, value in self.mapping(key).items()}
 
     def filled(self, text: str, line: int) -> str:
-        def value(match: re.Match[str]) -> str:
-            found = config.variable(match[1])
-            if found is None:
+        def variable(match: re.Match[str]) -> str:
+            value = config.variable(match[1])
+            if value is None:
                 self.problems.add(line, f"{self.owner}: the variable {match[1]} is not set in the environment.")
-            return found or ""
+            return value or ""
 
-        return _VARIABLE.sub(value, text)
+        return _VARIABLE.sub(variable, text)
 
     def arguments(self, key: str) -> dict[str, Any]:
         return {name: value.plain() for name, value in self.mapping(key).items()}
+
+
+def _is_text(data: object) -> bool:
+    return not isinstance(data, dict | list) and bool(str(data).strip())
 
 
 _SOURCES = (FILES, TABLE, STREAM, JDBC, FORMAT, PYTHON)
@@ -169,106 +169,104 @@ _EXPECTATION_KEYS = ("name", "that", "otherwise", "into")
 
 
 def read_source(name: str, value: Value, problems: Problems) -> PipelineSource:
-    given = Fields(f"The source {name!r}", value, _SOURCE_KEYS, problems)
+    fields = Fields(f"The source {name!r}", value, _SOURCE_KEYS, problems)
     # `format` says how files are read, and is a source of its own where there are none.
-    chosen = [kind for kind in _SOURCES if given.get(kind) is not None and (kind != FORMAT or not given.has(FILES))]
+    chosen = [kind for kind in _SOURCES if fields.get(kind) is not None and (kind != FORMAT or not fields.has(FILES))]
     if len(chosen) != 1:
         problems.add(
-            given.at, f"{given.owner} must have exactly one of {', '.join(_SOURCES)}: format goes with files, too."
+            fields.at, f"{fields.owner} must have exactly one of {', '.join(_SOURCES)}: format goes with files, too."
         )
     kind = chosen[0] if chosen else FILES
-    if kind == FILES and given.has(FILES) and given.text(FORMAT) is None:
-        problems.add(given.at, f"{given.owner} needs format: how Spark reads its files, such as json or parquet.")
-    where = given.texts(kind)
+    if kind == FILES and fields.has(FILES) and fields.text(FORMAT) is None:
+        problems.add(fields.at, f"{fields.owner} needs format: how Spark reads its files, such as json or parquet.")
+    where = fields.texts(kind)
     if kind == JDBC:
-        where = tuple(given.filled(text, given.line(kind)) for text in where)
+        where = tuple(fields.filled(text, fields.line(kind)) for text in where)
     if kind != FILES and len(where) > 1:
-        given.wrong(kind, f"{kind} must be one text.")
-    _check_stream(given, kind)
+        fields.wrong(kind, f"{kind} must be one text.")
+    _check_stream(fields, kind)
     return PipelineSource(
         name,
         kind,
         where,
-        given.line(kind) if chosen else given.at,
-        format=given.text(FORMAT),
-        options=given.options("options"),
-        arguments=given.arguments("with"),
-        schema=given.text("schema"),
-        incremental=given.flag("incremental", True) and kind in (FILES, TABLE, STREAM),
-        expect=_expectations(given),
-        into=given.text("into"),
-        checkpoint=given.text("checkpoint"),
+        fields.line(kind) if chosen else fields.at,
+        format=fields.text(FORMAT),
+        options=fields.options("options"),
+        arguments=fields.arguments("with"),
+        schema=fields.text("schema"),
+        incremental=fields.flag("incremental", True) and kind in (FILES, TABLE, STREAM),
+        expect=_expectations(fields),
+        into=fields.text("into"),
+        checkpoint=fields.text("checkpoint"),
     )
 
 
-def _check_stream(given: Fields, kind: str) -> None:
+def _check_stream(fields: Fields, kind: str) -> None:
     if kind == STREAM:
-        given.require("into", "the table that its rows are taken over into, such as lake.raw.clicks, or a path")
-        if given.has("incremental"):
-            given.wrong("incremental", "a stream is always read part by part. Read its table whole in another source.")
+        fields.require("into", "the table that its rows are taken over into, such as lake.raw.clicks, or a path")
+        if fields.has("incremental"):
+            fields.wrong("incremental", "a stream is always read part by part. Read its table whole in another source.")
         return
     for key in _OF_STREAMS:
-        if given.has(key):
-            given.wrong(key, f"{key} is for a {STREAM}.")
+        if fields.has(key):
+            fields.wrong(key, f"{key} is for a {STREAM}.")
 
 
-def read_transform(name: str, value: Value, known: list[str], problems: Problems) -> Transform:
-    given = Fields(f"The transform {name!r}", value, _TRANSFORM_KEYS, problems)
-    chosen = [kind for kind in _TRANSFORMS if given.get(kind) is not None]
+def read_transform(name: str, value: Value, steps: list[str], problems: Problems) -> Transform:
+    fields = Fields(f"The transform {name!r}", value, _TRANSFORM_KEYS, problems)
+    chosen = [kind for kind in _TRANSFORMS if fields.get(kind) is not None]
     if len(chosen) != 1:
-        problems.add(given.at, f"{given.owner} must have exactly one of {', '.join(_TRANSFORMS)}.")
+        problems.add(fields.at, f"{fields.owner} must have exactly one of {', '.join(_TRANSFORMS)}.")
     kind = chosen[0] if chosen else SQL
-    body = given.text(kind) or ""
-    inputs = given.texts("inputs")
+    body = fields.text(kind) or ""
+    inputs = fields.texts("inputs")
     if not inputs and kind == SQL:
-        inputs = tuple(one for one in model.names_in(body, known) if one != name)
+        inputs = tuple(step for step in model.names_in(body, steps) if step != name)
     if chosen and not inputs:
         mentioned = "mentions none of the steps" if kind == SQL else "needs inputs"
-        problems.add(given.line(kind), f"{given.owner} {mentioned}. There are: {', '.join(known)}.", "missing input")
+        problems.add(fields.line(kind), f"{fields.owner} {mentioned}. There are: {', '.join(steps)}.", "missing input")
     if kind == BATCHES:
-        given.require("schema", "the columns that its function answers, such as id BIGINT, text STRING")
+        fields.require("schema", "the columns that its function answers, such as id BIGINT, text STRING")
         if len(inputs) > 1:
-            given.wrong("inputs", "a function of batches has one input.")
-    if kind == PYTHON and given.has("schema"):
-        given.wrong("schema", "the function's data frame has a schema of its own.")
+            fields.wrong("inputs", "a function of batches has one input.")
+    if kind == PYTHON and fields.has("schema"):
+        fields.wrong("schema", "the function's data frame has a schema of its own.")
     return Transform(
         name,
         kind,
         body,
         inputs,
-        given.line("inputs") if given.has("inputs") else given.line(kind),
-        given.first(kind),
-        given.arguments("with"),
-        given.text("schema"),
-        _expectations(given),
+        fields.line("inputs") if fields.has("inputs") else fields.line(kind),
+        fields.first(kind),
+        fields.arguments("with"),
+        fields.text("schema"),
+        _expectations(fields),
     )
 
 
 def _expectations(step: Fields) -> tuple[Expectation, ...]:
-    found = [_expectation(step, number, value) for number, value in enumerate(step.items("expect"), 1)]
-    tables = {one.into for one in found if one.into}
+    rules = [_expectation(step, number, value) for number, value in enumerate(step.items("expect"), 1)]
+    tables = {rule.into for rule in rules if rule.into}
     if len(tables) > 1:
         step.wrong("expect", f"rows that are put aside go into one table, but {', '.join(sorted(tables))} are named.")
-    names = [one.name for one in found]
-    for one in found:
-        if names.count(one.name) > 1:
-            step.problems.add(one.line, f"{step.owner} has two expectations named {one.name!r}.")
-    return tuple(found)
+    names = [rule.name for rule in rules]
+    for rule in rules:
+        if names.count(rule.name) > 1:
+            step.problems.add(rule.line, f"{step.owner} has two expectations named {rule.name!r}.")
+    return tuple(rules)
 
 
 def _expectation(step: Fields, number: int, value: Value) -> Expectation:
-    given = Fields(
-        f"Expectation {number} of {step.owner[0].lower()}{step.owner[1:]}", value, _EXPECTATION_KEYS, step.problems
-    )
-    given.require("that", "what must hold of each row, as SQL")
-    otherwise = given.choice("otherwise", (DROP, FAIL, QUARANTINE), FAIL)
-    into = given.text("into")
+    fields = step.part(f"Expectation {number}", value, _EXPECTATION_KEYS)
+    fields.require("that", "what must hold of each row, as SQL")
+    otherwise = fields.choice("otherwise", (DROP, FAIL, QUARANTINE), FAIL)
+    into = fields.text("into")
     if otherwise == QUARANTINE:
-        given.require("into", "the table for rows that are put aside")
+        fields.require("into", "the table for rows that are put aside")
     elif into is not None:
-        given.wrong("into", f"only otherwise: {QUARANTINE} puts rows into a table.")
-    that = given.text("that") or ""
-    return Expectation(given.text("name") or that, that, otherwise, into, given.line("that"))
+        fields.wrong("into", f"only otherwise: {QUARANTINE} puts rows into a table.")
+    that = fields.text("that") or ""
+    return Expectation(fields.text("name") or that, that, otherwise, into, fields.line("that"))
 
 
 _OUTPUT_KEYS = ("from", "table", "mode", "keys", "schema", "vectors", "indices", "tags", "publish", "retention")
@@ -277,67 +275,63 @@ _RETENTION_KEYS = ("versions", "days")
 
 
 def read_output(name: str, value: Value, problems: Problems) -> PipelineOutput:
-    given = Fields(f"The output {name!r}", value, _OUTPUT_KEYS, problems)
-    given.require("from", "the step whose rows are written")
-    given.require("table", "the table, such as lake.sales.orders, or a path")
-    keys = given.texts("keys")
-    mode = given.choice("mode", (APPEND, OVERWRITE, MERGE), MERGE if keys else APPEND)
+    fields = Fields(f"The output {name!r}", value, _OUTPUT_KEYS, problems)
+    fields.require("from", "the step whose rows are written")
+    fields.require("table", "the table, such as lake.sales.orders, or a path")
+    keys = fields.texts("keys")
+    mode = fields.choice("mode", (APPEND, OVERWRITE, MERGE), MERGE if keys else APPEND)
     if mode == MERGE and not keys:
-        given.wrong("mode", "merge needs keys, the columns by which rows match.")
+        fields.wrong("mode", "merge needs keys, the columns by which rows match.")
     if mode == APPEND and keys:
-        given.wrong("mode", "append knows no keys. Leave one of the two out: with keys, rows are merged.")
+        fields.wrong("mode", "append knows no keys. Leave one of the two out: with keys, rows are merged.")
     return PipelineOutput(
         name,
-        given.text("from") or "",
-        given.text("table") or "",
+        fields.text("from") or "",
+        fields.text("table") or "",
         mode,
-        given.line("from"),
-        {key: given.line(key) for key in _OUTPUT_KEYS if given.has(key)},
+        fields.line("from"),
+        {key: fields.line(key) for key in _OUTPUT_KEYS if fields.has(key)},
         keys,
-        _schema(given),
-        _vectors(given),
-        tuple(_index(given, value) for value in given.items("indices")),
-        given.texts("tags"),
-        given.texts("publish"),
-        _retention(given),
+        _schema(fields),
+        _vectors(fields),
+        tuple(_index(fields, value) for value in fields.items("indices")),
+        fields.texts("tags"),
+        fields.texts("publish"),
+        _retention(fields),
     )
 
 
-def _schema(given: Fields) -> str | None:
-    """Columns and their types: as Spark writes them in one text, or as a mapping."""
-    found = given.get("schema")
-    if found is None or not isinstance(found.data, dict):
-        return given.text("schema")
-    return ", ".join(f"`{column}` {type_.data}" for column, type_ in found.data.items())
+def _schema(fields: Fields) -> str | None:
+    """Return columns and their types as Spark writes them; the file may have a mapping in place of the text."""
+    value = fields.get("schema")
+    if value is None or not isinstance(value.data, dict):
+        return fields.text("schema")
+    return ", ".join(f"`{column}` {type_.data}" for column, type_ in value.data.items())
 
 
-def _vectors(given: Fields) -> Mapping[str, int]:
-    found = {column: value.data for column, value in given.mapping("vectors").items()}
-    for column, size in found.items():
+def _vectors(fields: Fields) -> Mapping[str, int]:
+    sizes = {column: value.data for column, value in fields.mapping("vectors").items()}
+    for column, size in sizes.items():
         if type(size) is not int or size < 1:
-            given.wrong("vectors", f"the vector {column!r} must have its size, a whole number, but has {size!r}.")
-    return found
+            fields.wrong("vectors", f"the vector {column!r} must have its size, a whole number, but has {size!r}.")
+    return sizes
 
 
 def _index(output: Fields, value: Value) -> Index:
-    given = Fields(f"An index of {output.owner[0].lower()}{output.owner[1:]}", value, _INDEX_KEYS, output.problems)
-    given.require("column", "what it is for")
-    given.require("type", "such as BTREE, FTS or IVF_FLAT")
-    column = given.text("column") or ""
-    return Index(
-        column, given.text("type") or "", given.text("name") or f"{column}_idx", given.arguments("options"), given.at
-    )
+    fields = output.part("An index", value, _INDEX_KEYS)
+    fields.require("column", "what it is for")
+    fields.require("type", "such as BTREE, FTS or IVF_FLAT")
+    column, type_ = fields.text("column") or "", fields.text("type") or ""
+    return Index(column, type_, fields.text("name") or f"{column}_idx", fields.arguments("options"), fields.at)
 
 
 def _retention(output: Fields) -> Retention | None:
-    found = output.get("retention")
-    if found is None:
+    value = output.get("retention")
+    if value is None:
         return None
-    given = Fields(
-        f"The retention of {output.owner[0].lower()}{output.owner[1:]}", found, _RETENTION_KEYS, output.problems
-    )
-    versions, days = given.number("versions"), given.number("days", 0)
-    if not given.has("versions") and not given.has("days"):
+    fields = output.part("The retention", value, _RETENTION_KEYS)
+    versions, days = fields.number("versions"), fields.number("days", 0)
+    if not fields.has("versions") and not fields.has("days"):
         output.wrong("retention", "retention needs versions, how many are kept, or days, how long.")
     return Retention(versions, days, output.line("retention"))
 
@@ -348,65 +342,68 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def load(file: str | Path) -> Pipeline:
-    """The pipeline that a file describes. Raises InvalidPipelineError with every problem that can be told without
-    asking a catalog, and InvalidInputError where the file cannot be read."""
+    """Return the pipeline that a file describes.
+
+    Raise InvalidPipelineError with every problem that can be found without asking a catalog, and InvalidInputError if
+    the file cannot be read.
+    """
     path = Path(file)
     problems = Problems(path)
-    found = _pipeline(path, problems)
+    pipeline = _pipeline(path, problems)
     problems.raise_if_any()
-    assert found is not None, "whatever makes it None is a problem"
-    return found
+    assert pipeline is not None, "it is None only where there is a problem"
+    return pipeline
 
 
 def _pipeline(path: Path, problems: Problems) -> Pipeline | None:
-    document = yaml.parse(yaml.read(path), problems)
-    if document is None:
+    value = yaml.parse(yaml.read(path), problems)
+    if value is None:
         return None
-    whole = Fields("The pipeline", document, _KEYS, problems)
-    whole.require("pipeline", "the name under which its runs are kept")
-    whole.require("outputs", "the tables that it writes")
-    sources = {name: read_source(name, value, problems) for name, value in _named(whole, "sources")}
-    known = [*sources, *(name for name, _ in _named(whole, "transforms", tell=False))]
-    transforms = {name: read_transform(name, value, known, problems) for name, value in _named(whole, "transforms")}
-    outputs = {name: read_output(name, value, problems) for name, value in _named(whole, "outputs")}
-    _check_names(whole, sources, transforms, outputs)
+    document = Fields("The pipeline", value, _KEYS, problems)
+    document.require("pipeline", "the name under which its runs are kept")
+    document.require("outputs", "the tables that it writes")
+    sources = {name: read_source(name, value, problems) for name, value in _named(document, "sources")}
+    names = [*sources, *document.mapping("transforms")]
+    transforms = {name: read_transform(name, value, names, problems) for name, value in _named(document, "transforms")}
+    outputs = {name: read_output(name, value, problems) for name, value in _named(document, "outputs")}
+    _check_names(problems, sources, transforms, outputs)
     _check_inputs(problems, sources, transforms, outputs)
     if problems.wrong:
         return None
-    found = Pipeline(
-        whole.text("pipeline") or "",
+    pipeline = Pipeline(
+        document.text("pipeline") or "",
         path,
         sources,
         transforms,
         outputs,
-        whole.flag("together", False),
-        whole.text("description"),
+        document.flag("together", False),
+        document.text("description"),
     )
-    _note(found, problems)
-    return replace(found, notes=tuple(problem for problem in problems.found if not problem.wrong))
+    _note(pipeline, problems)
+    return replace(pipeline, notes=tuple(problem for problem in problems.reported if not problem.wrong))
 
 
-def _named(whole: Fields, key: str, *, tell: bool = True) -> Iterator[tuple[str, Value]]:
-    for name, value in whole.mapping(key).items():
-        if tell and not _NAME.fullmatch(name):
-            whole.problems.add(
+def _named(document: Fields, key: str) -> Iterator[tuple[str, Value]]:
+    for name, value in document.mapping(key).items():
+        if not _NAME.fullmatch(name):
+            document.problems.add(
                 value.line, f"{name!r} cannot be a name here: use letters, digits and _, and begin with no digit."
             )
         yield name, value
 
 
 def _check_names(
-    whole: Fields,
+    problems: Problems,
     sources: Mapping[str, PipelineSource],
     transforms: Mapping[str, Transform],
     outputs: Mapping[str, PipelineOutput],
 ) -> None:
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     nodes: list[Node] = [*sources.values(), *transforms.values(), *outputs.values()]
     for node in nodes:
-        if node.name in seen:
-            whole.problems.add(node.line, f"The name {node.name!r} was given in line {seen[node.name]} already.")
-        seen.setdefault(node.name, node.line)
+        if node.name in lines:
+            problems.add(node.line, f"The name {node.name!r} was given in line {lines[node.name]} already.")
+        lines.setdefault(node.name, node.line)
 
 
 def _check_inputs(
@@ -415,32 +412,32 @@ def _check_inputs(
     transforms: Mapping[str, Transform],
     outputs: Mapping[str, PipelineOutput],
 ) -> None:
-    known = [*sources, *transforms]
+    steps = [*sources, *transforms]
     readers: list[Transform | PipelineOutput] = [*transforms.values(), *outputs.values()]
     for node in readers:
         for name in node.inputs:
-            if name and name not in known:
-                problems.add(node.line, _missing(node.name, name, known, outputs), "missing input")
-    circle = model.cycle({name: tuple(one for one in node.inputs if one in known) for name, node in transforms.items()})
+            if name and name not in steps:
+                problems.add(node.line, _missing(node.name, name, steps, outputs), "missing input")
+    inputs = {name: tuple(step for step in node.inputs if step in steps) for name, node in transforms.items()}
+    circle = model.cycle(inputs)
     if circle is not None:
         problems.add(transforms[circle[0]].line, f"These need one another: {' → '.join(circle)}.", "cycle")
 
 
-def _missing(step: str, name: str, known: list[str], outputs: Mapping[str, PipelineOutput]) -> str:
+def _missing(step: str, name: str, steps: list[str], outputs: Mapping[str, PipelineOutput]) -> str:
     if name in outputs:
         return f"{step!r} reads {name!r}, which is an output. Read what that is made from: {outputs[name].source}."
-    from lanceway.config.settings import unknown
-
-    return unknown(f"{step!r} reads {name!r}, but the pipeline", known, name, "step")
+    return unknown(f"{step!r} reads {name!r}, but the pipeline", steps, name, "step")
 
 
 def _note(pipeline: Pipeline, problems: Problems) -> None:
-    """What may be meant, and is more often a mistake."""
+    """Warn of what is allowed, but more often a mistake than meant."""
     for node in pipeline.steps.values():
         if not model.consumers(pipeline, node.name):
             problems.warn(node.line, f"Nothing reads {node.name!r}, so it is not computed.")
     for transform in pipeline.transforms.values():
-        new = [one.name for one in model.sources_of(pipeline, transform.name) if one.incremental and one.has_versions]
+        sources = model.sources_of(pipeline, transform.name)
+        new = [source.name for source in sources if source.incremental and source.has_versions]
         if len(transform.inputs) > 1 and len(new) > 1:
             problems.warn(
                 transform.line,
@@ -448,10 +445,11 @@ def _note(pipeline: Pipeline, problems: Problems) -> None:
                 "incremental to false for a source in which rows of the others are looked up.",
             )
     for output in pipeline.outputs.values():
-        whole = [one.name for one in model.sources_of(pipeline, output.name) if not one.has_versions]
-        if output.mode == APPEND and whole and whole == [one.name for one in model.sources_of(pipeline, output.name)]:
+        sources = model.sources_of(pipeline, output.name)
+        if output.mode == APPEND and sources and not any(source.has_versions for source in sources):
+            names = ", ".join(source.name for source in sources)
             problems.warn(
                 output.line,
-                f"{', '.join(whole)} is read whole by each run, and its rows are added to {output.table} each time. "
-                f"Give keys, or mode: {OVERWRITE}.",
+                f"{names} is read whole by each run, and its rows are added to {output.table} each time. Give keys, or "
+                f"mode: {OVERWRITE}.",
             )

@@ -1,4 +1,4 @@
-"""What is wrong with a pipeline's file, and in which line."""
+"""YAML with the line of every value, and the problems of a pipeline's file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing. What is not `wrong` is only worth knowing."""
+    """One problem of a file and where it is; one that is not `wrong` is only a note."""
 
     where: str
     message: str
@@ -30,36 +30,36 @@ class Problem:
 
 
 class InvalidPipelineError(InvalidInputError):
-    """A file that describes no pipeline that could run; `problems` has every reason."""
+    """The file describes no pipeline that could run; `problems` has every reason."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__(" ".join(map(str, problems)))
 
 
-def at(file: Path, line: int, message: str) -> InvalidPipelineError:
-    """One problem, to be raised."""
+def problem_at(file: Path, line: int, message: str) -> InvalidPipelineError:
+    """Return an error with one problem and its line, to be raised."""
     return InvalidPipelineError([Problem(f"{file}:{line}", message)])
 
 
 @dataclass
 class Problems:
-    """Collects what is wrong with one file, so that all of it is told at once."""
+    """Collects the problems of one file, so that all are reported at once."""
 
     file: Path
-    found: list[Problem] = field(default_factory=list)
+    reported: list[Problem] = field(default_factory=list)
 
     def add(self, line: int, message: str, kind: str = "error") -> None:
-        self.found.append(Problem(f"{self.file}:{line}", message, kind))
+        self.reported.append(Problem(f"{self.file}:{line}", message, kind))
 
     def warn(self, line: int, message: str) -> None:
-        self.found.append(Problem(f"{self.file}:{line}", message, "note", wrong=False))
+        self.reported.append(Problem(f"{self.file}:{line}", message, "note", wrong=False))
 
     @property
     def wrong(self) -> list[Problem]:
-        """What keeps the pipeline from running, in the order of the lines."""
-        found = [problem for problem in self.found if problem.wrong]
-        return sorted(found, key=lambda problem: int(problem.where.rpartition(":")[2]))
+        """Return the problems that keep the pipeline from running, in the order of their lines."""
+        errors = [problem for problem in self.reported if problem.wrong]
+        return sorted(errors, key=lambda problem: int(problem.where.rpartition(":")[2]))
 
     def raise_if_any(self) -> None:
         if self.wrong:
@@ -82,11 +82,13 @@ class Value:
 
     @property
     def kind(self) -> str:
-        kinds = {dict: "a mapping", list: "a list", str: "a text", bool: "true or false", type(None): "empty"}
-        return kinds.get(type(self.data), "a number")
+        if isinstance(self.data, str):
+            return "a text" if self.data.strip() else "empty"
+        kinds = {dict: "a mapping", list: "a list", bool: "true or false", type(None): "empty"}
+        return kinds.get(type(self.data), f"the number {self.data}")
 
     def plain(self) -> Any:
-        """The same without lines."""
+        """Return the value as plain data, without lines."""
         if isinstance(self.data, dict):
             return {key: value.plain() for key, value in self.data.items()}
         if isinstance(self.data, list):
@@ -95,7 +97,7 @@ class Value:
 
 
 def read(file: Path) -> str:
-    """The text of a file. Raises InvalidInputError."""
+    """Return the text of a file. Raise InvalidInputError if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
@@ -105,7 +107,7 @@ def read(file: Path) -> str:
 
 
 def parse(text: str, problems: Problems) -> Value | None:
-    """What a text says; None where it is no YAML, which is a problem."""
+    """Return the content of a YAML text; if it is not YAML, add a problem and return None."""
     try:
         import yaml
     except ModuleNotFoundError as error:
@@ -141,17 +143,17 @@ def _value(node: Node, problems: Problems, depth: int) -> Value:
 
 
 def _mapping(node: MappingNode, problems: Problems, depth: int) -> Value:
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     lines: dict[str, int] = {}
     for key, item in node.value:
         name, line = str(key.value), key.start_mark.line + 1
         if name == "<<":
             problems.add(line, "Merging mappings with << is not known here. Write the keys out.", "YAML")
-        elif name in found:
+        elif name in values:
             problems.add(line, f"{name!r} was given in line {lines[name]} already.", "YAML")
         else:
-            found[name], lines[name] = _value(item, problems, depth + 1), line
-    return Value(found, node.start_mark.line + 1, lines)
+            values[name], lines[name] = _value(item, problems, depth + 1), line
+    return Value(values, node.start_mark.line + 1, lines)
 
 
 def _scalar(node: Any, problems: Problems) -> object:

@@ -1,4 +1,4 @@
-"""Runs that a server keeps: every question and every record is one request to `/lanceway/v1`."""
+"""Runs kept by a server: every question and every record is one request to `/lanceway/v1`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lanceway.lake.runs.leases import PipelineRow
 from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.runs import Read, Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
-from lanceway.pipelines.runs.ledger import Had
+from lanceway.pipelines.runs.protocol import VersionsRead
 from lanceway.wire import http, lance
 from lanceway.wire.authentication import Credentials, Fixed, TokenFile, bearer
 from lanceway.wire.retries import Repeat
@@ -44,9 +44,9 @@ _HINT = "Is that the address of a Lanceway server, such as http://host:8400, and
 
 @dataclass(frozen=True)
 class Server:
-    """A server that keeps runs, and who asks: a token, or a file with one that is read again when it changes.
+    """A server that keeps runs, and the caller's token, or a file with one that is read again when it changes.
 
-    Without either, LANCEWAY_STATE_TOKEN or LANCEWAY_STATE_TOKEN_FILE is looked at.
+    Without either, LANCEWAY_STATE_TOKEN or LANCEWAY_STATE_TOKEN_FILE is used.
     """
 
     uri: str
@@ -111,12 +111,12 @@ class _Run(msgspec.Struct):
     reads: list[Read]
 
     def report(self) -> RunReport:
-        known = {name: getattr(self, name) for name in Run.__slots__ if name != "id"}
-        return RunReport(Run(id=0, **known), self.steps, self.reads)
+        values = {name: getattr(self, name) for name in Run.__slots__ if name != "id"}
+        return RunReport(Run(id=0, **values), self.steps, self.reads)
 
 
-class ServedLedger:
-    """A book of runs at a server's address. It may be shared by threads."""
+class HttpRunStore:
+    """Runs kept by a server. May be shared by threads."""
 
     def __init__(self, server: Server) -> None:
         settings = configuration.read_settings("The state's server", http.SETTINGS, _PATIENCE)
@@ -127,15 +127,15 @@ class ServedLedger:
 
     def find(self, name: str) -> PipelineRow | None:
         try:
-            found = self._get(f"Looking for the pipeline {name}", f"/pipelines/{quote(name, safe='')}", {}, _Holder)
+            pipeline = self._get(f"Looking for the pipeline {name}", f"/pipelines/{quote(name, safe='')}", {}, _Holder)
         except PermissionDeniedError:
             return None
         except InvalidInputError as error:
             if ErrorInfo.of(error).status == _NOT_FOUND:
                 return None
             raise
-        key = None if found.process is None else f"{found.process}/"
-        return PipelineRow(0, found.name, key, found.held_by, found.held_since)
+        key = None if pipeline.process is None else f"{pipeline.process}/"
+        return PipelineRow(0, pipeline.name, key, pipeline.held_by, pipeline.held_since)
 
     def take(self, name: str, key: str, *, by: str, seconds: float, ended: str | None) -> None:
         body = {"pipeline": name, "key": key, "by": by, "seconds": seconds, "ended": ended}
@@ -148,13 +148,13 @@ class ServedLedger:
     def release(self, name: str, key: str) -> None:
         self._post(f"Giving the pipeline {name} back", "/leases/release", {"pipeline": name, "key": key}, _Lease)
 
-    def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
-        body = {"pipeline": name, "lease": lease, "record": told}
-        return self._post(f"Recording a run of {name}", f"/runs/{run}/records", body, answer)
+    def record(self, name: str, lease: str, run: str, event: Record, response: type[Answer], *, by: str) -> Answer:
+        body = {"pipeline": name, "lease": lease, "record": event}
+        return self._post(f"Recording a run of {name}", f"/runs/{run}/records", body, response)
 
-    def had(self, run: Run) -> Had:
-        found = self._get("Asking what was read", f"/runs/{run.key}/had", {}, list[_Had])
-        return {(one.step, one.source, one.location): one.version for one in found}
+    def versions_read(self, run: Run) -> VersionsRead:
+        rows = self._get("Asking what was read", f"/runs/{run.key}/had", {}, list[_Had])
+        return {(row.step, row.source, row.location): row.version for row in rows}
 
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
         query = {"source": source, "after": after, "until": until}
@@ -165,32 +165,32 @@ class ServedLedger:
         return self._get(f"Asking for the files of {source}", f"/runs/{run.key}/changed", query, _Changed).changed
 
     def newest(self, name: str) -> Run | None:
-        found = self.history(name, limit=1)
-        return self.report(found[0]["key"]).run if found else None
+        newest = self.history(name, limit=1)
+        return self.report(newest[0]["key"]).run if newest else None
 
     def report(self, run: str) -> RunReport:
         return self._get(f"Asking for the run {run}", f"/runs/{run}", {}, _Run).report()
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        runs: list[dict[str, Any]] = []
         token = None
-        while limit is None or len(found) < limit:
-            size = _PAGE if limit is None else min(limit - len(found), _PAGE)
+        while limit is None or len(runs) < limit:
+            size = _PAGE if limit is None else min(limit - len(runs), _PAGE)
             query = {"pipeline": name, "limit": size, "page_token": token}
             page = self._get(f"Asking for the runs of {name}", "/runs", query, _Page)
-            found += page.runs
+            runs += page.runs
             token = page.page_token
             if token is None:
                 break
-        return found
+        return runs
 
     def lineage(self, places: Collection[str], *, depth: int | None, every: bool) -> list[LineageEdge]:
-        found: set[LineageEdge] = set()
+        edges: set[LineageEdge] = set()
         for place in places:
             query = {"location": place, "depth": depth, "every": "true" if every else None, "format": "json"}
-            one = self._get(f"Asking for the lineage of {place}", "/lineage", query, _Lineage)
-            found.update(one.upstream, one.downstream)
-        return sorted(found, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
+            lineage = self._get(f"Asking for the lineage of {place}", "/lineage", query, _Lineage)
+            edges.update(lineage.upstream, lineage.downstream)
+        return sorted(edges, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -208,15 +208,15 @@ class ServedLedger:
         return self._ask(request, answer)
 
     def _ask(self, request: http.Request, answer: type[Answer]) -> Answer:
-        found = self._client.send(request)
+        response = self._client.send(request)
         try:
-            return msgspec.json.decode(found.content, type=answer)
+            return msgspec.json.decode(response.content, type=answer)
         except msgspec.DecodeError as error:
             raise _foreign(request, f"its answer cannot be read ({error})", self._client.uri) from error
 
 
 def _refused(request: http.Request, answer: http.HttpAnswer) -> LanceNamespaceError:
-    """The error that the server means, by its code."""
+    """Return the error that the server's response means, by its code."""
     body, code = lance.read_error(answer.content)
     said = body.get("error")
     if code is not None and isinstance(said, str):

@@ -1,4 +1,4 @@
-"""What somebody who watches a run is told meanwhile; and what it came to."""
+"""Events of a run while it lasts, and its report, history and lineage afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lanceway.pipelines.file.load import load
 from lanceway.pipelines.runs import store
 from lanceway.pipelines.runs.store import State
 
-__all__ = ["BEGUN", "ENDED", "UNDER_WAY", "WRITTEN", "Event", "Listener", "RunReport", "unheard"]
+__all__ = ["BEGUN", "ENDED", "UNDER_WAY", "WRITTEN", "Event", "Listener", "RunReport", "no_progress"]
 
 # Moments of a step: it begins; Spark is so far with it; its table has a new version, which is not yet recorded; it is
 # over.
@@ -27,10 +27,10 @@ BEGUN, UNDER_WAY, WRITTEN, ENDED = "begun", "under way", "written", "ended"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened. `moment` is begun, under way, written or ended; `step` has what is known by then.
+    """One event of a step. `moment` is begun, under way, written or ended; `step` has what is known by then.
 
-    Of a step under way, `tasks` of Spark's are known by then, of which so many are `done`; and so many `rows` and
-    `bytes` were read, where Spark knows that.
+    While a step is under way, `tasks` is the number of Spark tasks known so far and `done` of those finished; `rows`
+    and `bytes` were read, as far as Spark counts them.
     """
 
     moment: str
@@ -45,43 +45,47 @@ class Event:
 Listener = Callable[[Event], None]
 
 
-def unheard(event: Event) -> None:
-    """Nobody listens."""
+def no_progress(event: Event) -> None:
+    """Ignore the event: the listener of a run that no one watches."""
 
 
 _NONE = {"state": "never run"}
 
 
 def status(file: str | Path, *, state: State = None, config: str | Path | None = None) -> dict[str, Any]:
-    """The newest run of a pipeline with its steps, and who runs it at this moment."""
+    """Return the newest run of a pipeline with its steps, and who is running it now."""
     name = load(file).name
-    with store.opened(state, config) as ledger:
-        newest, found = ledger.newest(name), ledger.find(name)
+    with store.open_run_store(state, config) as run_store:
+        newest, pipeline = run_store.newest(name), run_store.find(name)
         if newest is None:
             return {"pipeline": name, **_NONE}
-        record = ledger.report(newest.key).as_record()
-    held = {"held_by": found.held_by, "held_since": found.held_since} if found and _is_held(found) else {}
-    return {**record, **held, "state": _state(record["state"], held=bool(held))}
+        record = run_store.report(newest.key).as_record()
+    lease = (
+        {"held_by": pipeline.held_by, "held_since": pipeline.held_since} if pipeline and _is_running(pipeline) else {}
+    )
+    return {**record, **lease, "state": _state(record["state"], running=bool(lease))}
 
 
 def history(
     file: str | Path, *, state: State = None, config: str | Path | None = None, limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """The runs of a pipeline, newest first."""
+    """Return the runs of a pipeline, newest first."""
     name = load(file).name
-    with store.opened(state, config) as ledger:
-        found, pipeline = ledger.history(name, limit=limit), ledger.find(name)
-    held = pipeline is not None and _is_held(pipeline)
-    return [{**run, "state": _state(run["state"], held=held)} for run in found]
+    with store.open_run_store(state, config) as run_store:
+        history, pipeline = run_store.history(name, limit=limit), run_store.find(name)
+    running = pipeline is not None and _is_running(pipeline)
+    return [{**run, "state": _state(run["state"], running=running)} for run in history]
 
 
-def _is_held(found: PipelineRow) -> bool:
-    return found.process is not None and not store.has_ended(found.process)
+def _is_running(pipeline: PipelineRow) -> bool:
+    return pipeline.process is not None and not store.has_ended(pipeline.process)
 
 
-def _state(shown: str, *, held: bool) -> str:
-    """A run that says that it runs, and whose process is no more, was killed; its lease may last a little longer."""
-    return KILLED if shown == runs.RUNNING and not held else shown
+def _state(shown: str, *, running: bool) -> str:
+    """Return the state to show. A run recorded as running whose process has ended was killed; its lease may outlast
+    it.
+    """
+    return KILLED if shown == runs.RUNNING and not running else shown
 
 
 def lineage(
@@ -93,15 +97,16 @@ def lineage(
     depth: int | None = None,
     every: bool = False,
 ) -> list[LineageEdge]:
-    """What leads to the tables of a pipeline, or to one table by its name, and away from them; over any number of
-    pipelines with the same state, and so many steps each way as `depth` says. Of each pair of tables there is the
-    newest edge, or `every` one.
+    """Return the edges that lead to the tables of a pipeline, or to one table by its name, and away from them.
+
+    Edges go through all pipelines with the same state, `depth` steps each way. Of each pair of tables the newest edge
+    is returned, or `every` one.
     """
     names = [table] if table is not None else [output.table for output in load(str(file)).outputs.values()]
-    found = (_place(name, config) for name in names)
-    places = sorted({place for place in found if place is not None})
-    with store.opened(state, config) as ledger:
-        return ledger.lineage(places, depth=depth, every=every)
+    locations = (_place(name, config) for name in names)
+    places = sorted({place for place in locations if place is not None})
+    with store.open_run_store(state, config) as run_store:
+        return run_store.lineage(places, depth=depth, every=every)
 
 
 def _place(name: str, config: str | Path | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs that are kept in a database at hand."""
+"""The store of runs that a process uses: a database or a server; and the lease on the pipeline that it runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.runs import Read, Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.pipelines.runs.http import SCHEMES, ServedLedger, Server
-from lanceway.pipelines.runs.ledger import Answer, Had, Ledger
+from lanceway.pipelines.runs.http import SCHEMES, HttpRunStore, Server
+from lanceway.pipelines.runs.protocol import Answer, RunStore, VersionsRead
 
 
 @dataclass(frozen=True)
-class StoredLedger:
-    """A book of runs in a database."""
+class SqlRunStore:
+    """Runs kept in a database."""
 
     store: LakeStore
 
@@ -56,11 +56,11 @@ class StoredLedger:
     def release(self, name: str, key: str) -> None:
         self.store.transact(lambda connection: leases.release(connection, _row(connection, name), key))
 
-    def record(self, name: str, lease: str, run: str, told: Record, answer: type[Answer], *, by: str) -> Answer:
-        found = self.store.transact(recorder.record, name, lease, run, told, by=by)
-        return cast("Answer", found)
+    def record(self, name: str, lease: str, run: str, event: Record, response: type[Answer], *, by: str) -> Answer:
+        recorded = self.store.transact(recorder.record, name, lease, run, event, by=by)
+        return cast("Answer", recorded)
 
-    def had(self, run: Run) -> Had:
+    def versions_read(self, run: Run) -> VersionsRead:
         return self.store.read(lambda connection: runs.had(connection, _row(connection, run.pipeline)))
 
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
@@ -82,10 +82,10 @@ class StoredLedger:
 
     def report(self, run: str) -> RunReport:
         def ask(connection: Connection) -> RunReport:
-            found = listing.find(connection, run)
-            if found is None:
+            row = listing.find(connection, run)
+            if row is None:
                 raise InvalidInputError(f"There is no run {run}.")
-            return reports.of(connection, found)
+            return reports.of(connection, row)
 
         return self.store.snapshot(ask)
 
@@ -99,10 +99,10 @@ class StoredLedger:
 
 
 def _row(connection: Connection, name: str) -> int:
-    found = leases.find(connection, name)
-    if found is None:
+    pipeline = leases.find(connection, name)
+    if pipeline is None:
         raise InvalidInputError(f"The pipeline {name} was never run.")
-    return found.id
+    return pipeline.id
 
 
 State = str | Server | None
@@ -113,33 +113,35 @@ LEASE = 60.0  # seconds
 _RENEWALS = 4  # in the time of one lease
 
 
-def uri(given: str | None, config: str | Path | None = None) -> str:
-    """The database or the server that is meant. The home's folder is made if there is none."""
-    return given or home.state(config)
+def uri(state: str | None, config: str | Path | None = None) -> str:
+    """Return the address of the database or server. The home's folder is created if it is the default."""
+    return state or home.state(config)
 
 
 @contextmanager
-def opened(given: State, config: str | Path | None = None) -> Iterator[Ledger]:
-    found = _open(given if isinstance(given, Server) else uri(given, config))
+def open_run_store(state: State, config: str | Path | None = None) -> Iterator[RunStore]:
+    """Open the store of runs; close it at the end."""
+    run_store = _open(state if isinstance(state, Server) else uri(state, config))
     try:
-        yield found
+        yield run_store
     finally:
-        found.close()
+        run_store.close()
 
 
-def _open(given: str | Server) -> Ledger:
-    if isinstance(given, Server):
-        return ServedLedger(given)
-    return ServedLedger(Server(given)) if given.startswith(SCHEMES) else StoredLedger(open_store(given))
+def _open(state: str | Server) -> RunStore:
+    if isinstance(state, Server):
+        return HttpRunStore(state)
+    return HttpRunStore(Server(state)) if state.startswith(SCHEMES) else SqlRunStore(open_store(state))
 
 
 @dataclass
-class HeldPipeline:
-    """A pipeline that this process runs. What it records is recorded only as long as nobody has taken it over:
-    whoever does makes all that follows raise ConcurrentModificationError.
+class PipelineLease:
+    """The lease on a pipeline that this process runs, through which the run is recorded.
+
+    Once another process has taken the pipeline over, every method raises ConcurrentModificationError.
     """
 
-    ledger: Ledger
+    run_store: RunStore
     name: str
     by: str
     key: str = field(repr=False)
@@ -158,7 +160,7 @@ class HeldPipeline:
         self._record(run.key, Pin(pins, files), type(None))
 
     def plan(self, run: Run, steps: Sequence[StepRow]) -> list[StepRow]:
-        """Keep the steps of a run; those that are there stay as they are. Answers all of them."""
+        """Record the steps of a run, unless they are recorded already; return all of them."""
         return self._record(run.key, PlannedSteps(steps), list[StepRow])
 
     def begin_step(self, run: Run, step: str, **changes: Any) -> StepRow:
@@ -176,54 +178,56 @@ class HeldPipeline:
             changes["error"] = kept(changes["error"])
         return self._record(run.key, EndStep(step, state, Changes(**changes), reads), StepRow)
 
-    def _record(self, run: str, told: Record, answer: type[Answer]) -> Answer:
-        return self.ledger.record(self.name, self.key, run, told, answer, by=self.by)
+    def _record(self, run: str, event: Record, response: type[Answer]) -> Answer:
+        return self.run_store.record(self.name, self.key, run, event, response, by=self.by)
 
 
 @contextmanager
-def held(ledger: Ledger, name: str, *, lease: float = LEASE) -> Iterator[HeldPipeline]:
-    """Run a pipeline alone. Raises ConcurrentModificationError, saying who runs it and since when."""
+def hold(run_store: RunStore, name: str, *, lease: float = LEASE) -> Iterator[PipelineLease]:
+    """Lease a pipeline for the block. Raise ConcurrentModificationError, saying who runs it and since when."""
     by, key = holder(), f"{_process()}/{uuid.uuid4()}"
-    before = ledger.find(name)
+    before = run_store.find(name)
     process = before.process if before is not None else None
-    ledger.take(name, key, by=by, seconds=lease, ended=process if process and has_ended(process) else None)
-    found = HeldPipeline(ledger, name, by, key)
+    run_store.take(name, key, by=by, seconds=lease, ended=process if process and has_ended(process) else None)
+    holding = PipelineLease(run_store, name, by, key)
     over = threading.Event()
-    beat = threading.Thread(target=_renew, args=(found, over, lease), name="lanceway-lease", daemon=True)
+    beat = threading.Thread(target=_renew, args=(holding, over, lease), name="lanceway-lease", daemon=True)
     beat.start()
     try:
-        yield found
+        yield holding
     finally:
         over.set()
         beat.join()
         with suppress(LanceNamespaceError):  # a lease that cannot be given back ends by itself
-            ledger.release(name, key)
+            run_store.release(name, key)
 
 
-def _renew(held: HeldPipeline, over: threading.Event, lease: float) -> None:
-    """Until it is over. A database that does not answer now may do so before the lease ends."""
+def _renew(holding: PipelineLease, over: threading.Event, lease: float) -> None:
+    """Renew the lease until the run is over. A database that is unavailable now may be back before the lease ends."""
     while not over.wait(lease / _RENEWALS):
         try:
-            renewed = held.ledger.renew(held.name, held.key, seconds=lease)
+            renewed = holding.run_store.renew(holding.name, holding.key, seconds=lease)
         except LanceNamespaceError:
             continue
         if not renewed:
-            held.lost.set()
+            holding.lost.set()
             return
 
 
 def holder() -> str:
-    """Who runs it, for people."""
+    """Return who runs the pipeline, for people."""
     return f"{login()} on {socket.gethostname()} (process {os.getpid()})"
 
 
 def _process() -> str:
-    """This process, for others on the same machine: they can see whether it is still there."""
+    """Return an identity of this process by which others on the same machine can see whether it still runs."""
     return f"{_machine()}/{os.getpid()}/{_started(os.getpid())}"
 
 
 def _machine() -> str:
-    """Where process numbers mean the same: one boot of one machine, one namespace of processes."""
+    """Return an identity of the space in which process numbers are unique: one boot of one machine, one PID
+    namespace.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         place = os.readlink("/proc/self/ns/pid")
@@ -233,7 +237,7 @@ def _machine() -> str:
 
 
 def _started(process: int) -> str | None:
-    """When a process began, in ticks of the machine's clock; None if there is none of this number, or it has ended."""
+    """Return when a process began, in clock ticks; None if it does not exist or has ended."""
     try:
         state, *others = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -242,7 +246,7 @@ def _started(process: int) -> str | None:
 
 
 def has_ended(process: str) -> bool:
-    """Whether a holder was a process of this machine, and is no more."""
-    machine, _, rest = process.partition("/")
-    number, _, started = rest.partition("/")
+    """Tell whether a holder was a process of this machine that has ended."""
+    machine, _, identity = process.partition("/")
+    number, _, started = identity.partition("/")
     return machine == _machine() and number.isdigit() and _started(int(number)) != started

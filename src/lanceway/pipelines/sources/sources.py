@@ -1,4 +1,4 @@
-"""The files of a source: what is there now, each with its time and its size."""
+"""The sources of a pipeline: files, tables, streams and others; what is there, what is new, and its rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from lanceway.jobs.context import Stop, never_stop
 from lanceway.lake.runs.runs import Run
 from lanceway.lake.runs.source_files import File
 from lanceway.pipelines import outputs, targets
-from lanceway.pipelines.file.yaml import at
+from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, PipelineSource
 from lanceway.pipelines.runs import failures
-from lanceway.pipelines.runs.failures import Named, said
-from lanceway.pipelines.runs.store import HeldPipeline
+from lanceway.pipelines.runs.failures import said, user_function
+from lanceway.pipelines.runs.store import PipelineLease
 from lanceway.pipelines.transforms import functions
 from lanceway.spark.errors import plainly
 from lanceway.spark.types import arrow_schema, spark_schema
@@ -44,7 +44,7 @@ _GLOB = re.compile(r"([\[\]{}*?\\])")
 
 
 def find_files(patterns: tuple[str, ...], spark: Callable[[], SparkSession]) -> list[File]:
-    """Every file of some paths and globs. This machine's own are looked for without Spark."""
+    """Return every file of some paths and globs. Local ones are listed without Spark."""
     files: list[File] = []
     for pattern in patterns:
         path = local_path(pattern)
@@ -62,12 +62,12 @@ def _here(path: Path) -> Iterator[File]:
         raise InvalidInputError(f"There is no file or folder {text}.")
     for name in glob.glob(text) if glob.has_magic(text) else [text]:
         for file in _below(Path(name)):
-            told = file.stat()
-            yield File(str(file), told.st_mtime_ns // 1_000_000, told.st_size)
+            status = file.stat()
+            yield File(str(file), status.st_mtime_ns // 1_000_000, status.st_size)
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """As Spark does it: a folder's own files, and those of folders such as day=2026-01-31; nothing hidden."""
+    """Yield files as Spark lists them: those of a folder and of folders such as day=2026-01-31, without hidden ones."""
     if path.is_file():
         yield path
         return
@@ -88,12 +88,12 @@ def _by_spark(pattern: str, spark: SparkSession) -> Iterator[File]:
 
 
 def literal(path: str) -> str:
-    """A path that Spark takes as it is, and not as a glob."""
+    """Escape a path, so that Spark does not take it as a glob."""
     return _GLOB.sub(r"\\\1", path)
 
 
 def base_path(patterns: tuple[str, ...]) -> str | None:
-    """The folder from which on the names of folders may be columns, where there is one."""
+    """Return the folder below which names of folders may be columns, or None."""
     if len(patterns) != 1 or glob.has_magic(patterns[0]):
         return None
     path = local_path(patterns[0])
@@ -103,9 +103,9 @@ def base_path(patterns: tuple[str, ...]) -> str | None:
 
 
 def rows_since(spark: SparkSession, target: TableRef, after: int, version: int) -> DataFrame:
-    """Rows that were added; where rows were changed meanwhile, these too, as they are at the end.
+    """Return the rows that were added after a version; if rows were changed too, these as they are in the last version.
 
-    Raises InvalidTableStateError where that cannot be told, and TableVersionNotFoundError.
+    Raise InvalidTableStateError if that is not known, and TableVersionNotFoundError.
     """
     if version < after:
         raise InvalidTableStateError(f"{target.name} has only {version} versions: it was made anew.")
@@ -117,9 +117,9 @@ def rows_since(spark: SparkSession, target: TableRef, after: int, version: int) 
 
 
 def _only_added(target: TableRef, after: int, version: int) -> list[tuple[int, int]] | None:
-    """The fragments that were added, with the versions that did it; None where rows may have been changed as well."""
+    """Return the added fragments with the versions that added them; None if rows may have been changed as well."""
     try:
-        added = [(one.version, one.fragment) for one in Additions(target).between(after + 1, version)]
+        added = [(addition.version, addition.fragment) for addition in Additions(target).between(after + 1, version)]
     except InvalidTableStateError:
         return None
     # A column that was dropped, and added by another version, is new to each version by itself.
@@ -127,7 +127,7 @@ def _only_added(target: TableRef, after: int, version: int) -> list[tuple[int, i
 
 
 def _first(target: TableRef, after: int) -> lance.LanceDataset:
-    """The version from which on rows are new; the next one where that was cleaned up, which nobody needs else."""
+    """Open the version after which rows are new, or the next one if that was cleaned up."""
     try:
         return target.open(version=after)
     except TableVersionNotFoundError:
@@ -135,9 +135,9 @@ def _first(target: TableRef, after: int) -> lance.LanceDataset:
 
 
 def _fragments(spark: SparkSession, target: TableRef, version: int, added: list[tuple[int, int]]) -> DataFrame:
-    """The rows of fragments, each as the version had it that added it."""
+    """Return the rows of fragments, each as of the version that added it."""
     schema = spark_schema(target.open(version=version).schema)
-    shares = spark.createDataFrame([(json.dumps(one),) for one in added], "fragment string")
+    shares = spark.createDataFrame([(json.dumps(pair),) for pair in added], "fragment string")
     shares = shares.repartition(max(1, min(len(added), 64)))
     return shares.mapInArrow(partial(_read, target, schema), schema)
 
@@ -145,20 +145,20 @@ def _fragments(spark: SparkSession, target: TableRef, version: int, added: list[
 def _read(target: TableRef, schema: StructType, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    wanted = arrow_schema(schema)
+    arrow = arrow_schema(schema)
     with plainly():
-        for version, fragment in (json.loads(one) for batch in batches for one in batch.column(0).to_pylist()):
+        for version, fragment in (json.loads(text) for batch in batches for text in batch.column(0).to_pylist()):
             dataset = target.open(version=version)
-            found = dataset.get_fragment(fragment)
-            assert found is not None, "a version keeps its fragments"
+            data = dataset.get_fragment(fragment)
+            assert data is not None, "a version keeps its fragments"
             names = [name for name in schema.names if name in dataset.schema.names]
             with translated(target.table(), "Reading what was added"):
-                for batch in found.scanner(columns=names, blob_handling="all_binary").to_batches():
+                for batch in data.scanner(columns=names, blob_handling="all_binary").to_batches():
                     # A column that the table has got since is null.
                     columns = [
                         batch.column(name) if name in names else pa.nulls(batch.num_rows) for name in schema.names
                     ]
-                    yield to_spark(pa.RecordBatch.from_arrays(columns, schema.names), wanted)
+                    yield to_spark(pa.RecordBatch.from_arrays(columns, schema.names), arrow)
 
 
 # Beside what tasks note of their writes, and gone with the table's folder as well.
@@ -169,10 +169,10 @@ _LOOK = 0.2  # seconds between two looks whether to stop
 def take_over(
     spark: SparkSession, pipeline: Pipeline, source: PipelineSource, config: str | Path | None, stop: Stop, *, run: str
 ) -> None:
-    """Bring all that a stream has by now into its table, which is made if need be.
+    """Copy all that a stream has by now into its table, which is created if needed.
 
-    Asked to stop, it ends with the batch that is under way; the next run goes on from there. Raises
-    InvalidInputError where Spark has no place to note how far it is, and what Spark raises.
+    When asked to stop, it ends with the batch that is under way; the next run goes on from there. Raise
+    InvalidInputError if Spark has no place for its checkpoint; errors of Spark pass through.
     """
     target, frame = targets.find(source.table, config), _frame(spark, source)
     if not outputs.version_of(target):
@@ -194,8 +194,8 @@ def _frame(spark: SparkSession, source: PipelineSource) -> DataFrame:
 
 
 def _make(spark: SparkSession, frame: DataFrame, target: TableRef, *, job: str) -> None:
-    """The table without a row: it has a place then, whether or not anything has come yet."""
-    with outputs.Rooms() as rooms, rooms.above(target):
+    """Create the table without rows, so that it has a location before anything has arrived."""
+    with outputs.NamespaceScope() as namespaces, namespaces.above(target):
         nothing = spark.createDataFrame([], frame.schema)
         outputs.write_in_two_phases(spark, nothing, target, {}, unique=(), overwrite=False, job=job)
 
@@ -213,7 +213,7 @@ def _checkpoint(pipeline: Pipeline, source: PipelineSource, target: TableRef) ->
 
 
 # As of what a source is read: a table's version, the number of the run for files, 0 for all that has none.
-Pins = Mapping[str, Mapping[str, Any]]
+SourceVersions = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Sources:
     """The sources of a pipeline in one run."""
 
     pipeline: Pipeline
-    held: HeldPipeline
+    lease: PipelineLease
     run: Run
     spark: Callable[[], SparkSession]
     config: str | Path | None = None
@@ -229,16 +229,16 @@ class Sources:
 
     # -- before anything is read -----------------------------------------------------------------
 
-    def pin(self, number: int) -> tuple[Pins, Mapping[str, Sequence[File]]]:
-        """What there is of each source now, and the files that are to be recorded together with that."""
-        found = {source.name: find_files(source.where, self.spark) for source in self._of(FILES)}
-        pins: dict[str, dict[str, Any]] = {name: {"version": number} for name in found}
+    def pin(self, number: int) -> tuple[SourceVersions, Mapping[str, Sequence[File]]]:
+        """Return the present version of each source, and the files to record with it."""
+        files = {source.name: find_files(source.where, self.spark) for source in self._of(FILES)}
+        versions: dict[str, dict[str, Any]] = {name: {"version": number} for name in files}
         for source in self._of(TABLE):
-            pins[source.name] = self._table(source)
+            versions[source.name] = self._table(source)
         for source in self._of(STREAM):  # last: nothing is taken over if another source cannot be read
             self._take_over(source)
-            pins[source.name] = self._table(source)
-        return {name: pins.get(name, {"version": 0}) for name in self.pipeline.sources}, found
+            versions[source.name] = self._table(source)
+        return {name: versions.get(name, {"version": 0}) for name in self.pipeline.sources}, files
 
     def _of(self, kind: str) -> Iterator[PipelineSource]:
         return (source for source in self.pipeline.sources.values() if source.kind == kind)
@@ -252,7 +252,9 @@ class Sources:
                 "table_name": source.table,
             }
         except LanceNamespaceError as error:
-            raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
+            raise problem_at(
+                self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}"
+            ) from error
 
     def _take_over(self, source: PipelineSource) -> None:
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -262,29 +264,34 @@ class Sources:
         try:
             take_over(spark, self.pipeline, source, self.config, self.stop, run=self.run.key)
         except (AnalysisException, ParseException, Py4JJavaError) as error:
-            raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
+            raise problem_at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
         except PySparkException as error:
-            raise at(self.pipeline.file, source.line, str(failures.translated(source.name, error))) from error
+            raise problem_at(self.pipeline.file, source.line, str(failures.translated(source.name, error))) from error
         except LanceNamespaceError as error:
-            raise at(self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}") from error
+            raise problem_at(
+                self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}"
+            ) from error
 
     def has_news(self, source: PipelineSource, after: int, version: int) -> bool:
-        """Whether there is more of it, or other, than there was."""
+        """Tell whether a source has changed after a version."""
         if source.kind == FILES:
-            return self.held.ledger.has_changed(self.run, source.name, after=after, until=version)
+            return self.lease.run_store.has_changed(self.run, source.name, after=after, until=version)
         return not source.has_versions or version != after
 
     # -- rows ------------------------------------------------------------------------------------
 
     def rows(self, source: PipelineSource, after: int, version: int) -> DataFrame:
-        """What came after `after`, up to `version`; 0 means all. Raises InvalidPipelineError with the source's line."""
+        """Return the rows that came after `after`, up to `version`; 0 means all.
+
+        Raise InvalidPipelineError with the source's line if they cannot be read.
+        """
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import AnalysisException, ParseException
 
         try:
             return self._rows(source, after, version)
         except (AnalysisException, ParseException, Py4JJavaError) as error:  # the last for a format that is not there
-            raise at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
+            raise problem_at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
 
     def _rows(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         if source.kind == FILES:
@@ -293,7 +300,7 @@ class Sources:
             return self._added(source, after, version)
         if source.kind == PYTHON:
             function = functions.find(source.where[0])
-            with Named(source.name, source.where[0]), functions.travelling(function, self.pipeline.folder):
+            with user_function(source.name, source.where[0]), functions.travelling(function, self.pipeline.folder):
                 return function(self.spark(), **source.arguments)  # type: ignore[no-any-return]
         reader = self._reader(source).format("jdbc" if source.kind == JDBC else str(source.format))
         return (reader.option("url", source.where[0]) if source.kind == JDBC else reader).load()
@@ -312,7 +319,7 @@ class Sources:
         if source.schema:
             return self.spark().createDataFrame([], source.schema)
         if not every:
-            raise at(
+            raise problem_at(
                 self.pipeline.file,
                 source.line,
                 f"The source {source.name!r} has no files yet. Give it a schema, and it may be empty.",
@@ -320,12 +327,12 @@ class Sources:
         return reader.load([literal(every[0].path)]).limit(0)
 
     def _listed(self, source: PipelineSource, after: int, version: int) -> list[File]:
-        return list(self.held.ledger.files(self.run, source.name, after=after, until=version))
+        return list(self.lease.run_store.files(self.run, source.name, after=after, until=version))
 
     def _added(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         target = targets.find(source.table, self.config)
-        given = {} if source.kind == STREAM else source.options
-        options = {**target.to_options(), **given, "version": str(version)}
+        own_options = {} if source.kind == STREAM else source.options
+        options = {**target.to_options(), **own_options, "version": str(version)}
         if after == 0:
             return self.spark().read.format("lance").options(**options).load()
         if after == version:
@@ -333,7 +340,7 @@ class Sources:
         try:
             return rows_since(self.spark(), target, after, version)
         except (InvalidTableStateError, TableVersionNotFoundError) as error:
-            raise at(
+            raise problem_at(
                 self.pipeline.file,
                 source.line,
                 f"What is new in {source.table} since its version {after} cannot be told: {error} Run the pipeline "

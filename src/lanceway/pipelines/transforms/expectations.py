@@ -1,4 +1,4 @@
-"""What is expected of rows: those of which it does not hold are dropped, put aside, or end the step."""
+"""Expectations of rows: rows that break one are dropped, put into a quarantine table, or end the step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.pipelines.file.yaml import at
+from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
 from lanceway.pipelines.runs.failures import said
 from lanceway.tables.schema.fields import quoted
@@ -27,7 +27,7 @@ _PATIENCE = 5.0  # seconds
 
 @dataclass(frozen=True)
 class Checked:
-    """A step's rows: those that go on, those that are put aside, and what was counted on the way."""
+    """A step's rows: those that go on, those that are rejected, and the counts of both."""
 
     rules: tuple[Expectation, ...]
     passing: DataFrame
@@ -35,7 +35,7 @@ class Checked:
     observation: Observation | None
 
     def results(self) -> dict[str, Any] | None:
-        """What was counted, once the rows have passed; None where Spark had no need to let them."""
+        """Return the counts, once the rows were computed; None if Spark did not need to compute them."""
         counted = None if self.observation is None else _counted(self.observation)
         if counted is None:
             return None
@@ -47,33 +47,36 @@ class Checked:
 
 
 def check(file: Path, step: str, frame: DataFrame, rules: Sequence[Expectation], *, run: str) -> Checked:
-    """Hold rows to what is expected of them. A condition that is null does not hold.
+    """Split rows by what is expected of them. A condition that is null does not hold.
 
-    Raises InvalidPipelineError where a condition is no SQL over the rows' columns.
+    Raise InvalidPipelineError if a condition is not SQL over the rows' columns.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
     if not rules:
         return Checked((), frame, None, None)
-    holds = [_condition(file, step, frame, rule) for rule in rules]
+    conditions = [_condition(file, step, frame, rule) for rule in rules]
     observation = Observation()
-    counts = [f.sum(f.when(~one, 1).otherwise(0)).alias(f"rule{number}") for number, one in enumerate(holds)]
+    counts = [
+        f.sum(f.when(~condition, 1).otherwise(0)).alias(f"rule{number}") for number, condition in enumerate(conditions)
+    ]
     watched = frame.observe(observation, f.count(f.lit(1)).alias(_ROWS), *counts)
     passing = watched
-    kept = [one for rule, one in zip(rules, holds, strict=True) if rule.otherwise != FAIL]
-    for rule, one in zip(rules, holds, strict=True):
+    kept_if = [condition for rule, condition in zip(rules, conditions, strict=True) if rule.otherwise != FAIL]
+    for rule, condition in zip(rules, conditions, strict=True):
         if rule.otherwise == FAIL:
-            passing = passing.where(f.when(one, f.lit(True)).otherwise(_refuse(step, frame, rule)))
-    if kept:
-        passing = passing.where(reduce(lambda one, other: one & other, kept))
-    aside = [(rule, one) for rule, one in zip(rules, holds, strict=True) if rule.otherwise == QUARANTINE]
+            passing = passing.where(f.when(condition, f.lit(True)).otherwise(_refuse(step, frame, rule)))
+    if kept_if:
+        passing = passing.where(reduce(lambda left, right: left & right, kept_if))
+    quarantined = [
+        (rule, condition) for rule, condition in zip(rules, conditions, strict=True) if rule.otherwise == QUARANTINE
+    ]
     rejected = None
-    if aside:
-        names = f.concat_ws(", ", *(f.when(~one, f.lit(rule.name)) for rule, one in aside))
-        rejected = watched.where(reduce(lambda one, other: one | other, [~one for _, one in aside])).withColumns(
-            {BROKEN: names, STEP: f.lit(step), RUN: f.lit(run)}
-        )
+    if quarantined:
+        names = f.concat_ws(", ", *(f.when(~condition, f.lit(rule.name)) for rule, condition in quarantined))
+        broken = reduce(lambda left, right: left | right, [~condition for _, condition in quarantined])
+        rejected = watched.where(broken).withColumns({BROKEN: names, STEP: f.lit(step), RUN: f.lit(run)})
     return Checked(tuple(rules), passing, rejected, observation)
 
 
@@ -85,7 +88,7 @@ def _condition(file: Path, step: str, frame: DataFrame, rule: Expectation) -> Co
         condition = f.coalesce(f.expr(rule.that).cast("boolean"), f.lit(False))
         frame.select(condition)
     except (AnalysisException, ParseException) as error:
-        raise at(
+        raise problem_at(
             file, rule.line, f"What is expected of {step!r} is no condition over its columns: {said(error)}"
         ) from error
     return condition
@@ -101,7 +104,7 @@ def _refuse(step: str, frame: DataFrame, rule: Expectation) -> Column:
 
 
 def _counted(observation: Observation) -> dict[str, Any] | None:
-    """What was observed. To ask for what was never observed would wait for ever, so it is asked whether it is there."""
+    """Return what was observed, or None. `Observation.get` would wait for ever for what was never computed."""
     deadline = time.monotonic() + _PATIENCE
     future = getattr(getattr(observation, "_jo", None), "future", None)
     while future is not None and not future().isCompleted():

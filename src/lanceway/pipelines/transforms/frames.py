@@ -1,4 +1,4 @@
-"""Data frames of a pipeline's steps. Spark computes nothing of them before an output is written."""
+"""Data frames of a pipeline's steps. Spark computes them when an output is written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.pipelines import model
-from lanceway.pipelines.file.yaml import at
+from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import BATCHES, SQL, Pipeline, PipelineSource, Transform
-from lanceway.pipelines.runs.failures import Named, said
-from lanceway.pipelines.sources.sources import Pins, Sources
+from lanceway.pipelines.runs.failures import said, user_function
+from lanceway.pipelines.sources.sources import Sources, SourceVersions
 from lanceway.pipelines.transforms import expectations, functions
 from lanceway.pipelines.transforms.expectations import Checked
 
@@ -26,58 +26,58 @@ _Key = tuple[str, tuple[tuple[str, int], ...]]
 
 @dataclass
 class Frames:
-    """The frames of one run. Outputs that have had different versions of a source see different rows of a step."""
+    """The frames of one run. Outputs that have read different versions of a source see different rows of a step."""
 
     pipeline: Pipeline
     sources: Sources
-    pins: Pins
+    source_versions: SourceVersions
     run: str
-    _made: dict[_Key, Checked] = field(default_factory=dict)
-    _kept: list[DataFrame] = field(default_factory=list)
+    _checked_steps: dict[_Key, Checked] = field(default_factory=dict)
+    _persisted: list[DataFrame] = field(default_factory=list)
 
     def rows(self, name: str, after: After) -> DataFrame:
         return self._checked(name, after).passing
 
     def rejected(self, name: str, after: After) -> DataFrame:
-        found = self._checked(name, after).rejected
-        assert found is not None, "only a step that puts rows aside is asked"
-        return found
+        rejected = self._checked(name, after).rejected
+        assert rejected is not None, "only a step that puts rows aside is asked"
+        return rejected
 
     def results(self, name: str, after: After) -> dict[str, Any]:
-        """What expectations came to on the way to a step."""
-        found = {}
+        """Return the results of the expectations of a step and of all above it."""
+        results_by_step = {}
         for step in model.above(self.pipeline, name):
-            results = self._made[self._key(step, after)].results()
+            results = self._checked_steps[self._key(step, after)].results()
             if results is not None:
-                found[step] = results
-        return found
+                results_by_step[step] = results
+        return results_by_step
 
     def release(self) -> None:
-        """Let go of what was kept because several steps need it."""
-        for frame in self._kept:
+        """Release the frames that were persisted because several steps read them."""
+        for frame in self._persisted:
             frame.unpersist()
-        self._kept.clear()
+        self._persisted.clear()
 
     def _key(self, name: str, after: After) -> _Key:
         return name, tuple((source.name, after[source.name]) for source in model.sources_of(self.pipeline, name))
 
     def _checked(self, name: str, after: After) -> Checked:
         key = self._key(name, after)
-        if key not in self._made:
+        if key not in self._checked_steps:
             node = self.pipeline.steps[name]
             frame = self._source(node, after) if isinstance(node, PipelineSource) else self._transform(node, after)
             if isinstance(node, Transform) and self._is_shared(node):
                 frame = frame.persist()
-                self._kept.append(frame)
-            self._made[key] = expectations.check(self.pipeline.file, name, frame, node.expect, run=self.run)
-        return self._made[key]
+                self._persisted.append(frame)
+            self._checked_steps[key] = expectations.check(self.pipeline.file, name, frame, node.expect, run=self.run)
+        return self._checked_steps[key]
 
     def _is_shared(self, node: Transform) -> bool:
         aside = any(rule.into for rule in node.expect)
         return len(model.consumers(self.pipeline, node.name)) + aside > 1
 
     def _source(self, node: PipelineSource, after: After) -> DataFrame:
-        return self.sources.rows(node, after[node.name], self.pins[node.name]["version"])
+        return self.sources.rows(node, after[node.name], self.source_versions[node.name]["version"])
 
     def _transform(self, node: Transform, after: After) -> DataFrame:
         from pyspark.errors import AnalysisException, ParseException
@@ -89,9 +89,9 @@ class Frames:
             return self._batches(node, inputs) if node.kind == BATCHES else self._python(node, inputs)
         except (AnalysisException, ParseException) as error:
             line = node.first + _offset(error, node.body)
-            raise at(self.pipeline.file, line, f"The transform {node.name!r}: {said(error)}") from error
+            raise problem_at(self.pipeline.file, line, f"The transform {node.name!r}: {said(error)}") from error
         except LanceNamespaceError as error:
-            raise at(self.pipeline.file, node.first, f"The transform {node.name!r}: {error}") from error
+            raise problem_at(self.pipeline.file, node.first, f"The transform {node.name!r}: {error}") from error
 
     def _sql(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
         spark = self.sources.spark()
@@ -105,14 +105,14 @@ class Frames:
 
     def _python(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
         function = functions.find(node.body)
-        with Named(node.name, node.body), functions.travelling(function, self.pipeline.folder):
+        with user_function(node.name, node.body), functions.travelling(function, self.pipeline.folder):
             return function(*inputs.values(), **node.arguments)  # type: ignore[no-any-return]
 
     def _batches(self, node: Transform, inputs: Mapping[str, DataFrame]) -> DataFrame:
         function, (frame,) = functions.find(node.body), inputs.values()
-        work = partial(functions.apply, node.name, node.body, function, node.arguments)
+        compute = partial(functions.apply, node.body, function, node.arguments)
         with functions.travelling(function, self.pipeline.folder):
-            return frame.mapInArrow(work, str(node.schema))
+            return frame.mapInArrow(compute, str(node.schema))
 
     def __enter__(self) -> Frames:
         return self
@@ -122,7 +122,7 @@ class Frames:
 
 
 def _offset(error: Any, text: str) -> int:
-    """In which line of a text Spark found something wrong, counted from 0."""
+    """Return the line of a text, counted from 0, in which Spark found an error."""
     for context in _contexts(error):
         return text[: context.startIndex()].count("\n")
     return 0

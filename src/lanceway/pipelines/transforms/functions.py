@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """Modules that lie beside a pipeline's file are found, for as long as this lasts.
+    """Make modules beside a pipeline's file importable for the block.
 
-    Then they are forgotten: another pipeline may have others of the same names beside it.
+    Afterwards they are removed from `sys.modules`: another pipeline may have others of the same names.
     """
     before = set(sys.modules)
     sys.path.insert(0, str(folder))
@@ -44,24 +44,24 @@ def _lies_in(module: ModuleType | None, folder: Path) -> bool:
 
 
 def find(path: str) -> Callable[..., Any]:
-    """The function of an import path. Raises InvalidInputError."""
+    """Return the function of an import path. Raise InvalidInputError if there is no such function."""
     module, _, name = path.partition(":")
     if not module or not name:
         raise InvalidInputError(f"{path!r} is no import path of a function. Write package.module:function.")
     try:
-        found: Any = importlib.import_module(module)
+        function: Any = importlib.import_module(module)
     except ImportError as error:
         raise InvalidInputError(f"The module {module!r} cannot be imported: {error}.") from error
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        function = getattr(function, part, None)
+    if not callable(function):
         raise InvalidInputError(f"The module {module!r} has no function {name!r}.")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 @contextmanager
 def travelling(function: Callable[..., Any], folder: Path) -> Iterator[None]:
-    """Let Spark send a module whole to its workers, if it lies beside the pipeline and they cannot import it."""
+    """Let Spark send the function's module to its workers if it is beside the pipeline, where they cannot import it."""
     from pyspark.cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
     module = sys.modules.get(getattr(function, "__module__", ""))
@@ -79,42 +79,34 @@ Function = Callable[..., Any]
 
 
 def apply(
-    step: str, path: str, function: Function, given: Mapping[str, Any], batches: Iterator[pa.RecordBatch]
+    path: str, function: Function, arguments: Mapping[str, Any], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What the function answers for each batch: a batch, or a table."""
+    """Yield what the function returns for each batch: a batch, or the batches of a table."""
     import pyarrow as pa
 
+    call = partial(function, **arguments)
     before = 0
     with plainly():
         for batch in batches:
-            with _Telling(step, path, function, given, batch, before):
-                answer = function(batch, **given)
-            if not isinstance(answer, pa.RecordBatch | pa.Table):
+            with _naming_the_row(path, call, batch, before):
+                result = call(batch)
+            if not isinstance(result, pa.RecordBatch | pa.Table):
                 raise InvalidInputError(
-                    f"{path} answered {type(answer).__name__} for a batch, but must answer a pyarrow.RecordBatch."
+                    f"{path} answered {type(result).__name__} for a batch, but must answer a pyarrow.RecordBatch."
                 )
-            yield from answer.to_batches() if isinstance(answer, pa.Table) else [answer]
+            yield from result.to_batches() if isinstance(result, pa.Table) else [result]
             before += batch.num_rows
 
 
-class _Telling:
-    """Around a call for one batch. What it raises is told with the first row of the batch that raises it alone."""
-
-    def __init__(
-        self, step: str, path: str, function: Function, given: Mapping[str, Any], batch: pa.RecordBatch, before: int
-    ) -> None:
-        self._step, self._path, self._function = step, path, function
-        self._given, self._batch, self._before = given, batch, before
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if not isinstance(error, Exception):
-            return
-        at = failing_row(partial(self._function, **self._given), self._batch)
-        which = f"rows {self._before + 1:,} to {self._before + self._batch.num_rows:,} of its task"
-        if at is not None:
-            row = short(str(self._batch.slice(at, 1).to_pylist()[0]))
-            which = f"row {self._before + at + 1:,} of its task, {row}"
-        raise InvalidInputError(f"{self._path} raised {shown(error)} for {which}") from error
+@contextmanager
+def _naming_the_row(path: str, function: Function, batch: pa.RecordBatch, before: int) -> Iterator[None]:
+    """Turn what the function raises into an InvalidInputError with the first row of the batch that raises it alone."""
+    try:
+        yield
+    except Exception as error:  # a user's function may raise anything
+        position = failing_row(function, batch)
+        which = f"rows {before + 1:,} to {before + batch.num_rows:,} of its task"
+        if position is not None:
+            row = short(str(batch.slice(position, 1).to_pylist()[0]))
+            which = f"row {before + position + 1:,} of its task, {row}"
+        raise InvalidInputError(f"{path} raised {shown(error)} for {which}") from error
