@@ -11,7 +11,7 @@ from lanceway import __version__
 from lanceway.cli import namespaces, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
-from lanceway.cli.lake import check as soundness
+from lanceway.cli.lake import check as lake_check
 from lanceway.cli.lake import lake, separators
 from lanceway.cli.options import pairs
 from lanceway.cli.pipeline import pipeline
@@ -39,7 +39,7 @@ for _family in (on_table.app, background.app, worker.app):
     between.app.add_typer(_family)
 lake.app.add_typer(separators.nested)
 lake.app.add_typer(separators.app, name="separator")
-lake.app.add_typer(soundness.app)
+lake.app.add_typer(lake_check.app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(views.app, name="views")
@@ -52,8 +52,8 @@ app.add_typer(check.app)
 app.add_typer(doctor.app)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"lanceway {__version__}")
         raise typer.Exit
 
@@ -96,8 +96,8 @@ def program(
     ] = False,
 ) -> None:
     """Read the options that hold for every verb."""
-    chosen = [option for option, given in (("--in", name), ("--type", type_), ("--path", path)) if given is not None]
+    chosen = [option for option, value in (("--in", name), ("--type", type_), ("--path", path)) if value is not None]
     if len(chosen) > 1:
         raise typer.BadParameter(f"give only one of {' and '.join(chosen)}.", param_hint=f"'{chosen[1]}'")
-    given = pairs(settings, "--set") | ({"path": path} if path is not None else {})
-    context.obj = Session(name, config, "dir" if path is not None else type_, given, delimiter, as_json)
+    catalog_settings = pairs(settings, "--set") | ({"path": path} if path is not None else {})
+    context.obj = Session(name, config, "dir" if path is not None else type_, catalog_settings, delimiter, as_json)

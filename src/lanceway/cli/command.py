@@ -1,4 +1,6 @@
-"""How a function becomes a verb: it gets the session, has `--json`, and its errors end the run well."""
+"""Verbs of the command line: a function becomes one, gets the session and `--json`, and its errors become exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,18 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs ins
 
 
 class _Group(TyperGroup):
-    """Says where a verb stands that was looked for too far up. What is mistyped, Typer itself guesses."""
+    """A group that names the full path of a verb which was called too far up. Typer itself guesses mistyped names."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            found = _paths(self, ctx.command_path, args[0])
-            if 0 < len(found) <= _FEW:
-                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, found))}?")
+            paths = _paths(self, ctx.command_path, args[0])
+            if 0 < len(paths) <= _FEW:
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, paths))}?")
         return super().resolve_command(ctx, args)
 
 
 def _paths(inside: Any, above: str, name: str) -> list[str]:
-    """Every command of that name below a group, as it is written out."""
+    """Return the full path of every command of that name below a group."""
     children: dict[str, Any] = getattr(inside, "commands", {})
     return [
         *([f"{above} {name}"] if name in children else []),
@@ -48,7 +50,7 @@ def _paths(inside: Any, above: str, name: str) -> list[str]:
 
 
 def group(help_: str) -> typer.Typer:
-    """A family of verbs; without one it prints its help."""
+    """Return a family of verbs, which prints its help when called without one."""
     return typer.Typer(
         cls=_Group, help=help_, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
     )
@@ -69,10 +71,10 @@ def command(app: typer.Typer, name: str) -> Callable[[Function], Function]:
 
 
 def _verb(function: Callable[..., None]) -> Callable[..., None]:
-    def run(context: typer.Context, as_json: bool, **given: Any) -> None:
+    def run(context: typer.Context, as_json: bool, **options: Any) -> None:
         session: Session = context.obj.for_programs() if as_json else context.obj
         with _reporting(session.output):
-            function(session, **given)
+            function(session, **options)
 
     _, *options = inspect.signature(function, eval_str=True).parameters.values()
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -113,5 +115,5 @@ def _contract_error() -> type[LanceNamespaceError]:
 
 
 def _leave_stdout() -> None:
-    """Nobody reads on: what is still buffered goes nowhere, instead of failing when Python ends."""
+    """Discard what is still buffered for a reader that has gone, instead of failing when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,8 +23,8 @@ def list_(session: Session, namespace: Namespace = "", limit: Limit = None, page
     if limit is None and page_token is None:
         session.output.names(_all(session, "list_namespaces", "namespaces", id_))
         return
-    answer = session.page("list_namespaces", id_, limit, page_token)
-    session.output.page("namespaces", answer["namespaces"], answer.get("page_token"))
+    response = session.page("list_namespaces", id_, limit, page_token)
+    session.output.page("namespaces", response["namespaces"], response.get("page_token"))
 
 
 @command(app, "tree")
@@ -48,15 +48,15 @@ def _node(session: Session, id_: list[str], name: str, depth: int | None, tables
 
 
 def _all(session: Session, operation: str, key: str, id_: list[str]) -> Iterator[str]:
-    for answer in session.pages(operation, id_):
-        yield from answer[key]
+    for response in session.pages(operation, id_):
+        yield from response[key]
 
 
 @command(app, "describe")
 def describe(session: Session, namespace: Namespace = "") -> None:
     """Show a namespace's properties."""
-    answer = session.ask("describe_namespace", session.id(namespace))
-    session.output.record({"namespace": namespace, "properties": answer.get("properties", {})})
+    response = session.ask("describe_namespace", session.id(namespace))
+    session.output.record({"namespace": namespace, "properties": response.get("properties", {})})
 
 
 @command(app, "exists")
@@ -86,9 +86,9 @@ def create(
     """Create a namespace inside an existing one."""
     if mode.lower() == "overwrite":
         agreed(f"Drop everything in {namespace}, should it exist?", yes)
-    kept = pairs(properties, "--property") or None
-    answer = session.ask("create_namespace", session.id(namespace), mode=mode, properties=kept)
-    session.output.done(f"The namespace {namespace} is there.", answer)
+    metadata = pairs(properties, "--property") or None
+    response = session.ask("create_namespace", session.id(namespace), mode=mode, properties=metadata)
+    session.output.done(f"The namespace {namespace} is there.", response)
 
 
 @command(app, "drop")
@@ -104,5 +104,5 @@ def drop(
     if cascade:
         agreed(f"Drop {namespace} with every namespace and table in it, and their data?", yes)
     behavior, mode = "cascade" if cascade else "restrict", "skip" if missing_ok else "fail"
-    answer = session.ask("drop_namespace", id_, behavior=behavior, mode=mode)
-    session.output.done(f"Dropped {namespace}.", answer)
+    response = session.ask("drop_namespace", id_, behavior=behavior, mode=mode)
+    session.output.done(f"Dropped {namespace}.", response)

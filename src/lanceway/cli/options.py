@@ -51,23 +51,23 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
-    """`KEY=VALUE` texts as a dictionary."""
-    found: dict[str, str] = {}
+    """Return `KEY=VALUE` texts as a dictionary."""
+    values: dict[str, str] = {}
     for text in texts or ():
         key, separator, value = text.partition("=")
         if not separator or not key:
             raise typer.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint=f"'{option}'")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def words(texts: Sequence[str] | None) -> list[str]:
-    """Names given one by one or separated by commas."""
+    """Split names that are given one by one or separated by commas."""
     return [word.strip() for text in texts or () for word in text.split(",") if word.strip()]
 
 
 def numbers(text: str, option: str) -> list[float]:
-    """A vector: numbers separated by commas, with or without brackets."""
+    """Parse a vector: numbers separated by commas, with or without brackets."""
     try:
         return [float(word) for word in text.strip().strip("[]").split(",")]
     except ValueError:
@@ -78,7 +78,7 @@ def numbers(text: str, option: str) -> list[float]:
 
 
 def agreed(question: str, yes: bool) -> None:
-    """Ask before something is lost for good. Where nobody can answer, `--yes` must have been given."""
+    """Ask before something is deleted for good. Without a terminal to ask at, require `--yes`."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""The reference of the command line, made from its own help.
+"""Generate the reference of the command line from its own help.
 
 `python -m lanceway.cli.reference > docs/reference/cli.md` renews it.
 """
@@ -55,7 +55,7 @@ _COMPLETION = {"install_completion", "show_completion", "help"}
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     from lanceway.cli.app import app
 
     root = typer.main.get_command(app)

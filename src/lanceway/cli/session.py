@@ -1,4 +1,4 @@
-"""What every verb starts from: the chosen root namespace, the delimiter, and who reads the output."""
+"""The session of one run: the chosen root namespace, the delimiter, and the form of the output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from lanceway.cli.output.renderers import JsonOutput, Output, TextOutput
+from lanceway.cli.output.renderers import Output, TextOutput
 from lanceway.identifiers import DEFAULT_DELIMITER, Identifier
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class Session:
 
     @cached_property
     def output(self) -> Output:
-        return JsonOutput() if self.json else TextOutput()
+        return Output() if self.json else TextOutput()
 
     def id(self, text: str | None) -> list[str]:
-        """The names that an identifier on the command line stands for."""
+        """Parse an identifier of the command line into its names."""
         return list(Identifier.parse(text, self.delimiter))
 
     def shown(self, text: str | None) -> str:
@@ -53,7 +53,7 @@ class Session:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The catalog that the options choose. One without streaming twins is wrapped into some."""
+        """Connect to the catalog that the options choose. One without streaming methods is wrapped to have them."""
         # The environment comes first: pylance reads it when it is imported.
         from lanceway import config
 
@@ -62,25 +62,25 @@ class Session:
         from lanceway.catalogs.wrappers.forward import Wrapper
 
         type_, name = self._chosen()
-        found = connect(type_, name=name, config=self.config, settings=self.settings)
-        streaming = found if hasattr(found, "query_table_stream") else Wrapper(found)
+        catalog = connect(type_, name=name, config=self.config, settings=self.settings)
+        streaming = catalog if hasattr(catalog, "query_table_stream") else Wrapper(catalog)
         return cast("Catalog", streaming)
 
     @property
     def root(self) -> tuple[str, Mapping[str, str]]:
-        """The type and the settings of the catalog that the options choose, for another process to open it."""
+        """Return the type and settings of the chosen catalog, for another process to open it."""
         from lanceway import config
 
         config.quiet_lance()
         type_, name = self._chosen()
         if type_ is not None:
             return type_, self.settings
-        found = config.namespace(str(name), self.config)
-        at = {"at": found.at} if found.at else {}
-        return found.type, {**found.settings, **at, **self.settings}
+        namespace = config.namespace(str(name), self.config)
+        at = {"at": namespace.at} if namespace.at else {}
+        return namespace.type, {**namespace.settings, **at, **self.settings}
 
     def _chosen(self) -> tuple[str | None, str | None]:
-        """The type, or the name in the configuration. Exactly one of them is given or can be told."""
+        """Return the type, or the name in the configuration. Exactly one of them is given or can be inferred."""
         if self.type is not None:
             return self.type, None
         if self.name is not None:
@@ -97,32 +97,32 @@ class Session:
         )
 
     def ask(self, operation: str, id_: list[str] | None, **fields: object) -> Any:
-        """Carry out one operation of the contract. The answer is plain data, named as on the wire."""
+        """Call one operation of the contract. The response is plain data, named as on the wire."""
         return _plain(getattr(self.catalog, operation)(self._request(operation, id_, fields)))
 
     def send(self, operation: str, id_: list[str], data: pa.RecordBatchReader, **fields: object) -> Any:
-        """Carry out an operation that takes rows, without holding them whole."""
+        """Call an operation that takes rows, streaming them."""
         return _plain(getattr(self.catalog, f"{operation}_stream")(self._request(operation, id_, fields), data))
 
     def query(self, id_: list[str], **fields: object) -> pa.RecordBatchReader:
-        """The rows that a query finds, one batch at a time."""
+        """Return the rows that a query finds, one batch at a time."""
         return self.catalog.query_table_stream(self._request("query_table", id_, fields))
 
     def page(self, operation: str, id_: list[str], limit: int | None, token: str | None, **fields: object) -> Any:
         return self.ask(operation, id_, limit=limit, page_token=token, **fields)
 
     def pages(self, operation: str, id_: list[str], **fields: object) -> Iterator[Any]:
-        """Every page of a list, each asked for when the one before has been read."""
+        """Yield every page of a list, each requested when the one before has been read."""
         token: str | None = None
         while True:
-            answer = self.page(operation, id_, _PAGE, token, **fields)
-            yield answer
-            token = answer.get("page_token")
+            response = self.page(operation, id_, _PAGE, token, **fields)
+            yield response
+            token = response.get("page_token")
             if not token:
                 return
 
     def table_names(self, names: list[str], everywhere: bool) -> list[str]:
-        """Names as they are shown: those of a whole tree are identifiers, in this session's delimiter."""
+        """Return names as they are shown: those of a whole tree are identifiers, in this session's delimiter."""
         if not everywhere:
             return names
         return [Identifier.parse(name, _WIRE_DELIMITER).format(self.delimiter) for name in names]
@@ -131,12 +131,12 @@ class Session:
         from lanceway.catalogs.contract.operations import REQUESTS
         from lanceway.catalogs.contract.requests import accept
 
-        given = {key: value for key, value in fields.items() if value is not None}
-        return accept(REQUESTS[operation], {"id": id_, **given} if id_ is not None else given)
+        values = {key: value for key, value in fields.items() if value is not None}
+        return accept(REQUESTS[operation], {"id": id_, **values} if id_ is not None else values)
 
 
 def _plain(answer: Any) -> Any:
-    """An answer as dictionaries, lists and scalars. Credentials among storage options are not shown."""
+    """Return a response as dictionaries, lists and scalars, without credentials among its storage options."""
     from pydantic import BaseModel
 
     from lanceway.config import redacted

@@ -1,4 +1,4 @@
-"""Fitting a file's rows to a table: types by name, and lists that become vectors."""
+"""Fit the rows of files to a table: types by name, and lists that become vectors."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class FileRows:
 
 
 def fitted(rows: FileRows, schema: pa.Schema, table: str) -> FileRows:
-    """The rows with the types that the table's columns have.
+    """Return the rows with the types of the table's columns.
 
-    A file's own types are often only guessed (CSV, JSON). A value that would change by the cast is
-    an error. Columns that the table does not have are left for the catalog to refuse.
+    A file's own types are often only guessed (CSV, JSON). A value that the cast would change is an error. Columns that
+    the table does not have are left for the catalog to refuse.
     """
     target = _target(rows.schema, schema)
     return FileRows(target, (cast(batch, target, table) for batch in rows.batches), rows.total)
@@ -35,13 +35,13 @@ def fitted(rows: FileRows, schema: pa.Schema, table: str) -> FileRows:
 def _target(source: pa.Schema, table: pa.Schema) -> pa.Schema:
     import pyarrow as pa
 
-    known = [field for field in table if field.name in source.names]
+    shared = [field for field in table if field.name in source.names]
     strange = [field for field in source if field.name not in table.names]
-    return pa.schema([*known, *strange])
+    return pa.schema([*shared, *strange])
 
 
 def cast(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
-    """The batch with the columns of `schema`, in its order and types."""
+    """Return the batch with the columns of `schema`, in its order and types."""
     import pyarrow as pa
 
     columns = [_column(batch.column(field.name), field, what) for field in schema]
@@ -62,7 +62,7 @@ def _column(column: pa.Array, field: pa.Field, what: str) -> pa.Array:
 
 
 def with_vectors(rows: FileRows, columns: Sequence[str]) -> FileRows:
-    """The rows with these list columns as vectors: 32-bit floats of one length, which searches need."""
+    """Return the rows with these list columns as vectors: 32-bit floats of one length, which searches need."""
     if not columns:
         return rows
     batches = iter(rows.batches)
@@ -93,7 +93,7 @@ def _with_vector(schema: pa.Schema, name: str, first: pa.RecordBatch | None) -> 
 
 
 def _length(name: str, batch: pa.RecordBatch | None) -> int:
-    """The length of the column's first vector; all others must have it too."""
+    """Return the length of the column's first vector; all others must have it too."""
     lengths = (len(value) for value in (batch.column(name) if batch is not None else ()) if value.is_valid)
     length = next(lengths, 0)
     if not length:

@@ -1,4 +1,4 @@
-"""Writing an answer's rows to a file, whole or not at all."""
+"""Write rows to a file, all of them or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".json", ".ndjson", ".jsonl
 
 
 def check(path: Path) -> None:
-    """Refuse a name that tells no format, before anything is read."""
+    """Refuse a name without a known format, before anything is read."""
     if path.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"the name must end in one of {', '.join(ENDINGS)}.", param_hint="'--output'")
     if not path.parent.is_dir():
@@ -28,7 +28,7 @@ def check(path: Path) -> None:
 
 
 def write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
-    """Write the rows in the format that the name tells. A file of that name is replaced at the end."""
+    """Write the rows in the format of the name's suffix. An existing file is replaced at the end."""
     import pyarrow as pa
 
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")

@@ -1,4 +1,4 @@
-"""Reading rows from files: Parquet, Arrow, Feather, CSV, TSV, JSON and NDJSON, one batch at a time."""
+"""Read rows from files: Parquet, Arrow, Feather, CSV, TSV, JSON and NDJSON, one batch at a time."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 
 
 def read(names: Sequence[str], format_: str | None = None) -> FileRows:
-    """The rows of all files, in their order. The first file's columns and types are the schema.
+    """Return the rows of all files, in their order. The first file's columns and types are the schema.
 
-    A file is opened when its turn comes. Raises InvalidInputError for a file that cannot be read.
+    A file is opened when its turn comes. Raise InvalidInputError for a file that cannot be read.
     """
     paths = [path for name in names for path in _matching(name)]
     readers = [_reader(path, format_) for path in paths]
@@ -66,22 +66,22 @@ def _as_first(schema: pa.Schema, path: str, first: str, rows: FileRows) -> Itera
 
 
 def _matching(name: str) -> list[str]:
-    """The files that a name or a glob stands for."""
+    """Return the files that match a name or a glob."""
     if name == STANDARD_INPUT or Path(name).is_file():
         return [name]
-    found = sorted(path for path in glob.glob(name, recursive=True) if Path(path).is_file())
-    if not found:
+    paths = sorted(path for path in glob.glob(name, recursive=True) if Path(path).is_file())
+    if not paths:
         raise typer.BadParameter(f"there is no file {name!r}.", param_hint="'FILE...'")
-    return found
+    return paths
 
 
 def _reader(path: str, format_: str | None) -> Callable[[str], FileRows]:
-    known = {"arrow": _arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
+    readers = {"arrow": _arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
     chosen = format_.lower() if format_ else _FORMATS.get(_ending(path), "")
-    if chosen not in known:
+    if chosen not in readers:
         what = f"{format_!r} is no format" if format_ else f"the name of {path!r} does not tell its format"
-        raise typer.BadParameter(f"{what}; choose one of {', '.join(known)}.", param_hint="'--format'")
-    return known[chosen]
+        raise typer.BadParameter(f"{what}; choose one of {', '.join(readers)}.", param_hint="'--format'")
+    return readers[chosen]
 
 
 def _ending(path: str) -> str:
@@ -165,7 +165,7 @@ def _tsv(path: str) -> FileRows:
 
 
 def _json(path: str) -> FileRows:
-    """A document that is one array is read whole; anything else is taken as one object to a line."""
+    """Read a document that is one array as a whole; anything else as one object to a line."""
     if path == STANDARD_INPUT:
         return _ndjson(path)
     with _bytes(path) as file:
@@ -194,7 +194,9 @@ def _ndjson(path: str) -> FileRows:
 
 
 def _typed_lines(file: IO[bytes]) -> FileRows:
-    """Objects that somebody may still be writing. Arrow's own reader could not be interrupted waiting for them."""
+    """Read objects that may still be being written. Arrow's own reader could not be interrupted while it waits for
+    them.
+    """
     import pyarrow as pa
     from pyarrow import json as arrow_json
 

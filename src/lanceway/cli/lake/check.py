@@ -36,12 +36,12 @@ def check(
     from lanceway.lake.versions import checks
 
     with where.opened() as store:
-        found = list(store.snapshot(checks.check))
+        findings = list(store.snapshot(checks.check))
         if storage:
-            found += storage_check.check(store, where.storage_options, root)
-    ordered = sorted(found, key=lambda finding: not finding.wrong)
+            findings += storage_check.check(store, where.storage_options, root)
+    ordered = sorted(findings, key=lambda finding: not finding.wrong)
     session.output.findings([asdict(finding) for finding in ordered])
-    if any(finding.wrong or strict for finding in found):
+    if any(finding.wrong or strict for finding in findings):
         raise typer.Exit(FAILED)
 
 

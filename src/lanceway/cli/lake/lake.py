@@ -53,9 +53,11 @@ def create(
 
     location, managed = canonical(where.root), versioning == "managed"
     with where.opened(upgrade=True) as store:
-        made = store.transact(_create, where, location, not flat, managed)
-    facts = {"metalake": where.metalake, "catalog": made.name, **described(made)}
-    session.output.done(f"Made the catalog {made.name} in the metalake {where.metalake}, under {made.location}.", facts)
+        created = store.transact(_create, where, location, not flat, managed)
+    facts = {"metalake": where.metalake, "catalog": created.name, **described(created)}
+    session.output.done(
+        f"Made the catalog {created.name} in the metalake {where.metalake}, under {created.location}.", facts
+    )
 
 
 def _create(connection: Connection, where: LakePlace, location: str, nested: bool, managed: bool) -> CatalogRow:

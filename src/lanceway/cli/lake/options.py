@@ -1,4 +1,4 @@
-"""Which lake a verb of `lanceway lake` means: by its options, by the chosen namespace, by the environment."""
+"""The lake that a verb of `lanceway lake` works on: from its options, the chosen namespace, or the environment."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class LakePlace:
 
     @property
     def root(self) -> str:
-        """Where new tables lie; a path of this machine is made absolute."""
+        """Return the location of new tables; a local path is made absolute."""
         from lanceway.tables.storage.store import local_path
 
-        given = self.settings.get("root")
-        if not given:
+        root = self.settings.get("root")
+        if not root:
             raise typer.BadParameter(
                 "where shall tables lie? Give --root, or set LANCEWAY_WAREHOUSE.", param_hint="'--root'"
             )
-        path = local_path(given)
-        return given if path is None else str(path)
+        path = local_path(root)
+        return root if path is None else str(path)
 
     @property
     def user(self) -> str:
-        """Who acts: the owner of what is made."""
+        """Return the acting user, who owns what is created."""
         from lanceway.config import login
 
         return self.settings.get("user") or login()
@@ -73,13 +73,13 @@ class LakePlace:
         return {key[len(prefix) :]: value for key, value in self.settings.items() if key.startswith(prefix)}
 
     def agreeing_with_any_separator(self) -> LakePlace:
-        """The same lake, whatever separator it was expected to have."""
-        kept = {key: value for key, value in self.settings.items() if key not in ("separator", "policy")}
-        return replace(self, settings=kept)
+        """Return this lake without the separator and policy it was expected to have."""
+        settings = {key: value for key, value in self.settings.items() if key not in ("separator", "policy")}
+        return replace(self, settings=settings)
 
     @contextmanager
     def opened(self, *, upgrade: bool = False) -> Iterator[LakeStore]:
-        """The database, which must be there and hold a lake of this version; with `upgrade` it may become one."""
+        """Open the database, which must exist and hold a lake of this version; with `upgrade` it may become one."""
         from lanceway.lake.store.database import open_store
 
         separator, policy = self.settings.get("separator"), self.settings.get("policy")
@@ -91,7 +91,7 @@ class LakePlace:
 
     @contextmanager
     def bare(self) -> Iterator[LakeStore]:
-        """The database, whatever it holds."""
+        """Open the database, whatever it holds."""
         from lanceway.lake.store.database import LakeStore
 
         store = LakeStore(self.uri)
@@ -102,7 +102,7 @@ class LakePlace:
 
 
 def place(session: Session, **given: str | None) -> LakePlace:
-    """The lake that is meant. An option wins over the chosen namespace, and that over the environment."""
+    """Return the lake to work on. An option wins over the chosen namespace, and that over the environment."""
     from lanceway import config
 
     refuse_without_packages()
@@ -117,7 +117,7 @@ def place(session: Session, **given: str | None) -> LakePlace:
 
 
 def _chosen(session: Session) -> dict[str, str]:
-    """The settings of the namespace that the program's own options choose, if they do."""
+    """Return the settings of the namespace that the program's own options choose, if they do."""
     from lanceway import config
 
     if session.name is None and session.type is None:
@@ -130,7 +130,7 @@ def _chosen(session: Session) -> dict[str, str]:
 
 
 def refuse_without_packages() -> None:
-    """Raises UnsupportedOperationError where a lake's packages are missing, and says how to get them."""
+    """Raise UnsupportedOperationError if a lake's packages are missing, and say how to get them."""
     from importlib.util import find_spec
 
     from lanceway.errors import UnsupportedOperationError

@@ -1,4 +1,4 @@
-"""`lanceway lake separator …` and `lanceway lake enable-nested`: nested names, and what stands in their way."""
+"""`lanceway lake separator …` and `lanceway lake enable-nested`: nested names, and the names that prevent them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def enable_nested(
     from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
-        found = store.read(catalogs.load, where.metalake, where.catalog)
-        scan = store.transact(nesting.enable, found.id, by=where.user, dry_run=dry_run)
+        row = store.read(catalogs.load, where.metalake, where.catalog)
+        scan = store.transact(nesting.enable, row.id, by=where.user, dry_run=dry_run)
     _report(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
 
 
@@ -44,8 +44,8 @@ def show(session: Session, uri: Uri = None) -> None:
     from lanceway.lake.tree import settings
 
     with where.opened() as store:
-        kept = store.read(settings.separator)
-    session.output.record({"separator": kept.character, "policy": kept.policy})
+        stored = store.read(settings.separator)
+    session.output.record({"separator": stored.character, "policy": stored.policy})
 
 
 @command(app, "set")
@@ -87,8 +87,8 @@ def mend(
     from lanceway.lake.tree import catalogs, nesting
 
     with where.opened() as store:
-        found = store.read(catalogs.load, where.metalake, where.catalog)
-        renamed = store.transact(nesting.mend, found.id, character, replacement, by=where.user)
+        row = store.read(catalogs.load, where.metalake, where.catalog)
+        renamed = store.transact(nesting.mend, row.id, character, replacement, by=where.user)
     records = [{"from": list(old), "to": list(new)} for old, new in renamed]
     session.output.records({"from": "from", "to": "to"}, records)
 

@@ -1,1 +1,1 @@
-"""All that is printed: for people and, with `--json`, for programs."""
+"""Output: for people and, with `--json`, for programs."""

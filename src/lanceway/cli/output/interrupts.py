@@ -1,6 +1,6 @@
-"""Ctrl-C while rows are on their way: the stream ends with an error, and the catalog takes back what it began.
+"""Ctrl-C while rows are streamed: the stream ends with an error, and the catalog undoes what it began.
 
-Python's own way would leave pylance's threads writing files of a table that nobody commits.
+KeyboardInterrupt alone would leave pylance's threads writing files of a table that is never committed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Stop:
     asked = False
 
     def between(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches, until Ctrl-C is pressed. An end that comes with it is no end: the rest is missing."""
+        """Yield the batches until Ctrl-C is pressed, then raise InternalError: the stream must not seem complete."""
         for batch in batches:
             self._check()
             yield batch
@@ -57,7 +57,7 @@ def stoppable() -> Iterator[Stop]:
 
 
 def leave_if(stopped: bool) -> None:
-    """End the program where a job was stopped that the same command goes on with."""
+    """End the program if a job was stopped that the same command resumes."""
     import typer
 
     from lanceway.cli.command import INTERRUPTED

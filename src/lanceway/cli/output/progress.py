@@ -1,4 +1,4 @@
-"""Progress bars for long work: on standard error, and only where somebody watches."""
+"""Progress bars for long work: on standard error, and only in a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Meter:
-    """Counts what passes, and shows it if there is a bar."""
+    """Counts rows as they pass, and shows them if there is a bar."""
 
     def __init__(self, label: str, total: int | None, bar: Progress | None) -> None:
         self.rows, self.bytes = 0, 0
@@ -23,7 +23,7 @@ class Meter:
         self._task = None if bar is None else bar.add_task(label, total=total, bytes=size(0), rate="")
 
     def over(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches, counted as they pass."""
+        """Yield the batches, counted as they pass."""
         for batch in batches:
             yield batch
             self.rows += batch.num_rows
@@ -40,7 +40,7 @@ class Meter:
 
 @contextmanager
 def meter(label: str, total: int | None = None) -> Iterator[Meter]:
-    """A meter with a bar on standard error if that is a terminal. `total` is in rows, if known."""
+    """Yield a meter, with a bar on standard error if that is a terminal. `total` is in rows, if known."""
     if not sys.stderr.isatty():
         yield Meter(label, total, None)
         return
@@ -62,7 +62,7 @@ def _bar() -> Progress:
 
 
 def bar_of(*columns: ProgressColumn) -> Progress:
-    """A bar on standard error that goes away when it ends."""
+    """Return a bar on standard error that disappears when it ends."""
     from rich.console import Console
     from rich.progress import Progress
 

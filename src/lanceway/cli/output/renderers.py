@@ -1,13 +1,12 @@
-"""All that is printed: tables and trees for people, one JSON document for programs.
+"""What verbs print: tables and trees for people, one JSON document for programs.
 
-Verbs hand over plain data and never format. Results go to standard output; progress, questions
-and errors go to standard error.
+Verbs hand over plain data and never format. Results go to standard output; progress, questions and errors go to
+standard error.
 """
 
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import NoneType
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 Item = TypeVar("Item")
 
-# Where nobody's terminal sets a width, nothing is wrapped or cut.
+# Where no terminal sets a width, nothing is wrapped or cut.
 _UNBOUNDED = 10_000
-# A long answer is drawn in tables of this many rows, so that it is never held whole.
+# A long list is drawn in tables of this many rows, so that it is never in memory as a whole.
 _DRAWN_AT_ONCE = 1000
 
 # Numbers of the contract that people read better with a unit.
@@ -47,76 +46,51 @@ _UNITS: Mapping[str, Callable[[Any], str]] = {
 _LABELS = {"timestamp_millis": "time", "manifest_size": "manifest", "total_bytes": "size"}
 
 
-class Output(ABC):
-    """What a verb may show. `People` and `Programs` show it each in their own way."""
+class Output:
+    """Shows the results of verbs to programs: one JSON document on standard output, or an error on standard error."""
 
-    @abstractmethod
     def names(self, names: Iterable[str]) -> None:
-        """A list of names, printed as they arrive."""
+        """Show a list of names, printed as they arrive."""
+        _array(names)
 
-    @abstractmethod
     def page(self, key: str, names: Sequence[str], token: str | None) -> None:
-        """One page of a list, and the token of the next."""
+        """Show one page of a list of names, and the token of the next."""
+        _line({key: names, "page_token": token})
 
-    @abstractmethod
     def records(self, columns: Mapping[str, str], records: Iterable[Record]) -> None:
-        """Things of one kind. People see the named columns under their headings, programs everything."""
+        """Show records of one kind. People see the named columns under their headings, programs everything."""
+        _array(records)
 
-    @abstractmethod
     def records_page(self, columns: Mapping[str, str], key: str, records: Sequence[Record], token: str | None) -> None:
-        """One page of such things, and the token of the next."""
+        """Show one page of records, and the token of the next."""
+        _line({key: records, "page_token": token})
 
-    @abstractmethod
     def record(self, record: Record) -> None:
-        """One thing with its properties."""
+        """Show one thing with its properties."""
+        _line(record)
 
-    @abstractmethod
-    def tree(self, node: Record) -> None:
-        """A namespace with its `namespaces`, which are nodes too, and the names of its `tables`."""
+    # Records with a form of their own for people; to programs they are records like others.
+    tree = schema = health = scan = lake = inspection = token = record
 
-    @abstractmethod
-    def schema(self, schema: Record) -> None:
-        """A table's columns, as the contract describes them."""
-
-    @abstractmethod
-    def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
-        """The rows of an answer. `limited_to` is the number of rows that was chosen for the reader, if any."""
-
-    @abstractmethod
-    def text(self, key: str, text: str) -> None:
-        """A text that is the whole answer, such as a plan."""
-
-    @abstractmethod
-    def done(self, sentence: str, facts: Record) -> None:
-        """Something has been changed."""
-
-    @abstractmethod
-    def health(self, report: Record) -> None:
-        """What `lanceway doctor` found."""
-
-    @abstractmethod
     def findings(self, findings: Sequence[Record]) -> None:
-        """What `lanceway lake check` found: each with a kind, where it is, a message, and whether it is wrong."""
+        """Show the findings of a check: each with a kind, where it is, a message, and whether it is wrong."""
+        _array(findings)
 
-    @abstractmethod
-    def scan(self, report: Record) -> None:
-        """Namespaces whose names hold a separator, and separators that no name holds."""
+    def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
+        """Show the rows of a query. `limited_to` is the number of rows that was chosen for the reader, if any."""
+        _array(row for batch in reader for row in rows(batch))
 
-    @abstractmethod
-    def lake(self, report: Record) -> None:
-        """What a lake's database holds."""
+    def text(self, key: str, text: str) -> None:
+        """Show a text that is the whole result, such as a plan."""
+        _line({key: text})
 
-    @abstractmethod
-    def inspection(self, report: Record) -> None:
-        """What `lanceway check` found of a server."""
+    def done(self, sentence: str, facts: Record) -> None:
+        """Show that something has been changed."""
+        _line(facts)
 
-    @abstractmethod
-    def token(self, record: Record) -> None:
-        """A new token, which is never shown again."""
-
-    @abstractmethod
     def error(self, error: LanceNamespaceError) -> None:
-        """Why the verb was refused or failed."""
+        """Show why the verb was refused or failed."""
+        print(to_json({"error": str(error), "code": int(error.code)}), file=sys.stderr)  # noqa: T201
 
     def interrupted(self) -> None:
         print("\nlanceway: interrupted", file=sys.stderr)  # noqa: T201
@@ -125,63 +99,8 @@ class Output(ABC):
         sys.stdout.flush()
 
 
-class JsonOutput(Output):
-    """One JSON document on standard output; an error is one on standard error."""
-
-    def names(self, names: Iterable[str]) -> None:
-        _array(names)
-
-    def page(self, key: str, names: Sequence[str], token: str | None) -> None:
-        _line({key: names, "page_token": token})
-
-    def records(self, columns: Mapping[str, str], records: Iterable[Record]) -> None:
-        _array(records)
-
-    def records_page(self, columns: Mapping[str, str], key: str, records: Sequence[Record], token: str | None) -> None:
-        _line({key: records, "page_token": token})
-
-    def record(self, record: Record) -> None:
-        _line(record)
-
-    def tree(self, node: Record) -> None:
-        _line(node)
-
-    def schema(self, schema: Record) -> None:
-        _line(schema)
-
-    def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
-        _array(row for batch in reader for row in rows(batch))
-
-    def text(self, key: str, text: str) -> None:
-        _line({key: text})
-
-    def done(self, sentence: str, facts: Record) -> None:
-        _line(facts)
-
-    def health(self, report: Record) -> None:
-        _line(report)
-
-    def findings(self, findings: Sequence[Record]) -> None:
-        _array(findings)
-
-    def scan(self, report: Record) -> None:
-        _line(report)
-
-    def lake(self, report: Record) -> None:
-        _line(report)
-
-    def inspection(self, report: Record) -> None:
-        _line(report)
-
-    def token(self, record: Record) -> None:
-        _line(record)
-
-    def error(self, error: LanceNamespaceError) -> None:
-        print(to_json({"error": str(error), "code": int(error.code)}), file=sys.stderr)  # noqa: T201
-
-
 class TextOutput(Output):
-    """Rich tables and trees on standard output; an error is one line on standard error."""
+    """Shows the results of verbs to people: Rich tables and trees; an error is one line on standard error."""
 
     def __init__(self) -> None:
         self._console = _console()
@@ -211,21 +130,22 @@ class TextOutput(Output):
             self._print("")
             self.schema(record["schema"])
 
-    def tree(self, node: Record) -> None:
+    def tree(self, record: Record) -> None:
+        """Draw a namespace with its `namespaces`, which are records like it, and the names of its `tables`."""
         from rich.tree import Tree
 
-        root = Tree(_safe(node["name"] or "(root)"))
-        _grow(root, node)
+        root = Tree(_safe(record["name"] or "(root)"))
+        _grow(root, record)
         self._console.print(root)
 
-    def schema(self, schema: Record) -> None:
+    def schema(self, record: Record) -> None:
+        """List a table's columns, as the contract describes them."""
         headings = {"name": "column", "type": "type", "nullable": "nullable"}
-        self.records(headings, [{**field, "type": _type(field["type"])} for field in schema["fields"]])
+        self.records(headings, [{**field, "type": _type(field["type"])} for field in record["fields"]])
 
     def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
         headings = {name: name for name in reader.schema.names}
-        found = (row for batch in reader for row in rows(batch))
-        count = self._tables(headings, found, absent="null")
+        count = self._tables(headings, (row for batch in reader for row in rows(batch)), absent="null")
         if limited_to is not None and count >= limited_to:
             self._note(f"The first {count:,} rows; --limit N shows more, --output FILE writes all.")
         elif count:
@@ -237,21 +157,22 @@ class TextOutput(Output):
     def done(self, sentence: str, facts: Record) -> None:
         self._print(printable(sentence))
 
-    def health(self, report: Record) -> None:
+    def health(self, record: Record) -> None:
+        """Show what `lanceway doctor` found."""
         self._section(
             "Packages",
             {"name": "package", "version": "version", "needed": "needed", "fix": "to get it"},
-            report["packages"],
+            record["packages"],
         )
-        self._print(f"\nConfiguration: {report['configuration'] or 'no lanceway.toml found'}")
-        for problem in report["problems"]:
+        self._print(f"\nConfiguration: {record['configuration'] or 'no lanceway.toml found'}")
+        for problem in record["problems"]:
             self._print(printable(problem))
         self._section(
             "Namespaces",
             {"name": "namespace", "type": "type", "state": "state", "reason": "reason"},
-            report["namespaces"],
+            record["namespaces"],
         )
-        self._print("\nHealthy." if report["healthy"] else "\nSomething that Lanceway needs is broken; see above.")
+        self._print("\nHealthy." if record["healthy"] else "\nSomething that Lanceway needs is broken; see above.")
 
     def findings(self, findings: Sequence[Record]) -> None:
         for finding in findings:
@@ -260,28 +181,32 @@ class TextOutput(Output):
         wrong = sum(finding["wrong"] for finding in findings)
         self._note(f"{wrong:,} wrong, {len(findings) - wrong:,} to note." if findings else "Nothing found.")
 
-    def scan(self, report: Record) -> None:
-        self.names(f"{names} holds {report['separator']}" for names in report["conflicts"])
-        free = " ".join(report["alternatives"])
-        self._note(f"{len(report['conflicts']):,} in the way. Separators that no name holds: {free or 'none'}")
+    def scan(self, record: Record) -> None:
+        """Show the namespaces whose names hold a separator, and the separators that no name holds."""
+        self.names(f"{names} holds {record['separator']}" for names in record["conflicts"])
+        free = " ".join(record["alternatives"])
+        self._note(f"{len(record['conflicts']):,} in the way. Separators that no name holds: {free or 'none'}")
 
-    def lake(self, report: Record) -> None:
-        catalogs = {f"catalog {name}": _sentence(facts) for name, facts in report["catalogs"].items()}
-        self.record({**{key: value for key, value in report.items() if key != "catalogs"}, **catalogs})
+    def lake(self, record: Record) -> None:
+        """Show what a lake's database holds."""
+        catalogs = {f"catalog {name}": _sentence(facts) for name, facts in record["catalogs"].items()}
+        self.record({**{key: value for key, value in record.items() if key != "catalogs"}, **catalogs})
 
-    def inspection(self, report: Record) -> None:
+    def inspection(self, record: Record) -> None:
+        """Show what `lanceway check` found of a server."""
         outcomes = {"passed": "passed", "failed": "failed", "unsupported": "not supported"}
-        self.records({"group": "behaviour", **outcomes}, report["groups"])
+        self.records({"group": "behaviour", **outcomes}, record["groups"])
         for outcome, heading in (("failed", "Failed"), ("unsupported", "Not supported")):
-            found = [result for result in report["results"] if result["outcome"] == outcome]
-            self._section(heading, {"sentence": "test", "reason": "what happened"}, found)
-        self._section("Not looked at", {"tests": "tests", "reason": "why"}, report["left_out"])
-        for left in report["left_behind"]:
-            self._print(printable(f"left behind: {left}"))
-        told = ", ".join(f"{report['totals'][outcome]:,} {word}" for outcome, word in outcomes.items())
-        self._note(f"{report['server']}: {told} in {report['seconds']:,.0f} s.")
+            results = [result for result in record["results"] if result["outcome"] == outcome]
+            self._section(heading, {"sentence": "test", "reason": "what happened"}, results)
+        self._section("Not looked at", {"tests": "tests", "reason": "why"}, record["left_out"])
+        for name in record["left_behind"]:
+            self._print(printable(f"left behind: {name}"))
+        counts = ", ".join(f"{record['totals'][outcome]:,} {word}" for outcome, word in outcomes.items())
+        self._note(f"{record['server']}: {counts} in {record['seconds']:,.0f} s.")
 
     def token(self, record: Record) -> None:
+        """Show a new token, which is never shown again."""
         self._print(record["token"])
         until = f"until {moment(record['expires_at'])}" if "expires_at" in record else "until it is revoked"
         note = f"This is a token of {record['user']}, {until}. It is shown this once: keep it where only you can read."
@@ -298,7 +223,7 @@ class TextOutput(Output):
             self.records(columns, records)
 
     def _tables(self, columns: Mapping[str, str], records: Iterable[Record], absent: str) -> int:
-        """Draw the records in tables; answers how many there were."""
+        """Draw the records in tables; return how many there were."""
         count = 0
         for part in _chunks(records, _DRAWN_AT_ONCE):
             count += len(part)
@@ -319,7 +244,7 @@ class TextOutput(Output):
 
 
 def _array(items: Iterable[object]) -> None:
-    """A JSON array written as its items arrive, one to a line."""
+    """Write a JSON array as its items arrive, one to a line."""
     sys.stdout.write("[")
     for number, item in enumerate(items):
         sys.stdout.write(f"{',' if number else ''}\n{to_json(item)}")
@@ -341,7 +266,7 @@ def _console() -> Console:
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:
-            """A reader that has gone is not Rich's affair: `command.py` ends every verb alike."""
+            """Pass the error on: `command.py` ends every verb whose reader has gone in the same way."""
             raise
 
     return Terminal(width=None if sys.stdout.isatty() else _UNBOUNDED, highlight=False, emoji=False)
@@ -387,14 +312,14 @@ def _sentence(catalog: Record) -> str:
 
 
 def _safe(text: str) -> Any:
-    """Text that Rich takes as it is: no markup, no escape sequences."""
+    """Return text that Rich shows as it is, without markup and escape sequences."""
     from rich.text import Text
 
     return Text(printable(text))
 
 
 def _value(key: str, value: Any) -> Any:
-    """A property's value: whole, with one line for each entry of a dictionary."""
+    """Return a property's value in full, with one line for each entry of a dictionary."""
     from rich.text import Text
 
     if key in _UNITS:
@@ -407,7 +332,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _type(type_: Record) -> str:
-    """An Arrow type in one word: `fixed_size_list<float>[128]`."""
+    """Return an Arrow type in one word: `fixed_size_list<float>[128]`."""
     inner = ", ".join(f"{field['name']}: {_type(field['type'])}" for field in type_.get("fields", ()))
     length = f"[{type_['length']}]" if "length" in type_ else ""
     return f"{type_['type']}{f'<{inner}>' if inner else ''}{length}"

@@ -1,4 +1,4 @@
-"""How single values are shown: short and safe in a terminal, exact in JSON."""
+"""Single values as text: short and safe in a terminal, exact in JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN_ITEMS = 4
 
 
 def cell(value: object) -> str:
-    """A value in one line for people. Long texts and vectors are shortened."""
+    """Return a value in one line for people. Long texts and vectors are shortened."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -45,7 +45,7 @@ def shortened(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with control characters spelled out: data must not steer somebody's terminal."""
+    """Spell control characters out: data must not be able to control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -54,7 +54,7 @@ def _text(value: object) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes for people."""
+    """Format a number of bytes for people."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -63,12 +63,12 @@ def size(count: float) -> str:
 
 
 def moment(milliseconds: int) -> str:
-    """An instant, given in milliseconds since 1970, in UTC."""
+    """Format an instant, given in milliseconds since 1970, in UTC."""
     return f"{datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S}Z"
 
 
 def rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """A batch's rows as dictionaries."""
+    """Return a batch's rows as dictionaries."""
     names = batch.schema.names
     columns = [_without_nanoseconds(column).to_pylist() for column in batch.columns]
     for values in zip(*columns, strict=True):
@@ -85,9 +85,9 @@ def _without_nanoseconds(column: pa.Array) -> pa.Array:
 
 
 def to_json(value: object) -> str:
-    """One value as JSON in one line.
+    """Return one value as JSON in one line.
 
-    Bytes are base64, times ISO 8601, decimals strings. What is no number (NaN, infinity) is null.
+    Bytes are base64, times ISO 8601, decimals strings. NaN and infinity are null.
     """
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_jsonable)

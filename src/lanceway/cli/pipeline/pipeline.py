@@ -1,4 +1,4 @@
-"""Runs of pipelines: carried out, and what they came to as a summary."""
+"""`lanceway pipeline …`: check and run pipelines, and show their runs, graphs and lineage."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from lanceway.cli.pipeline.progress import notes, watched
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lanceway.drawing import Node
     from lanceway.pipelines.runs.http import Server
 
@@ -33,8 +31,8 @@ _STEPS = {
 }
 
 
-def carry_out(session: Session, file: Path, *, events: bool, **options: Any) -> None:
-    """Run a pipeline and show it."""
+def run_and_show(session: Session, file: Path, *, events: bool, **options: Any) -> None:
+    """Run a pipeline and show its progress and its report."""
     from lanceway import config
 
     config.quiet_lance()
@@ -49,7 +47,7 @@ def carry_out(session: Session, file: Path, *, events: bool, **options: Any) -> 
 
 
 def show(session: Session, record: Mapping[str, Any]) -> None:
-    """A run: its steps and a sentence for people, all of it for programs."""
+    """Show a run: its steps and a sentence to people, all of it to programs."""
     if session.json:
         session.output.record(record)
         return
@@ -59,9 +57,9 @@ def show(session: Session, record: Mapping[str, Any]) -> None:
     session.output.done(f"{_sentence(record)}{reason}", record)
 
 
-def timed(found: Iterable[Mapping[str, Any]], session: Session) -> Iterator[Mapping[str, Any]]:
-    """Runs, with times that people can read."""
-    for run in found:
+def timed(runs: Iterable[Mapping[str, Any]], session: Session) -> Iterator[Mapping[str, Any]]:
+    """Return runs with times that people can read."""
+    for run in runs:
         yield (
             run if session.json else {**run, "began_at": moment(run["began_at"]), "written": ", ".join(run["written"])}
         )
@@ -115,8 +113,8 @@ TokenFile = Annotated[
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw it into this file.")]
 
 
-def _keeper(state: str | None, token_file: Path | None) -> str | Server | None:
-    """What keeps the runs."""
+def _state(state: str | None, token_file: Path | None) -> str | Server | None:
+    """Return the store of runs: a database, or a server with a token."""
     if token_file is None:
         return state
     from lanceway.pipelines.runs.http import SCHEMES, Server
@@ -171,12 +169,12 @@ def run(
 
     Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command goes on from there.
     """
-    carry_out(
+    run_and_show(
         session,
         file,
         full=full,
         anew=anew,
-        state=_keeper(state, state_token_file),
+        state=_state(state, state_token_file),
         master=master,
         threads=threads,
         config=session.config,
@@ -189,7 +187,7 @@ def status(session: Session, file: File, state: State = None, state_token_file: 
     """Show the newest run: what each step came to, and who runs the pipeline now."""
     from lanceway import pipelines
 
-    show(session, pipelines.status(file, state=_keeper(state, state_token_file), config=session.config))
+    show(session, pipelines.status(file, state=_state(state, state_token_file), config=session.config))
 
 
 @command(app, "history")
@@ -203,8 +201,8 @@ def history(
     """Show the runs, newest first."""
     from lanceway import pipelines
 
-    keeper = _keeper(state, state_token_file)
-    found = pipelines.history(file, state=keeper, config=session.config, limit=limit)
+    run_store = _state(state, state_token_file)
+    runs = pipelines.history(file, state=run_store, config=session.config, limit=limit)
     columns = {
         "number": "run",
         "state": "state",
@@ -215,7 +213,7 @@ def history(
         "written": "written",
         "error": "error",
     }
-    session.output.records(columns, timed(found, session))
+    session.output.records(columns, timed(runs, session))
 
 
 @command(app, "graph")
@@ -225,12 +223,12 @@ def graph(session: Session, file: File, svg: Svg = None) -> None:
     from lanceway.pipelines import load
     from lanceway.pipelines import model as graphs
 
-    found = graphs.as_record(load(file))
+    graph_record = graphs.as_record(load(file))
     if svg is not None:
-        _draw(session, svg, [Node.of(node) for node in found["nodes"]], found["pipeline"])
+        _draw(session, svg, [Node.of(node) for node in graph_record["nodes"]], graph_record["pipeline"])
         return
     columns = {"name": "step", "kind": "kind", "shown": "what", "inputs": "reads"}
-    session.output.records(columns, found["nodes"] if session.json else map(_joined, found["nodes"]))
+    session.output.records(columns, graph_record["nodes"] if session.json else map(_joined, graph_record["nodes"]))
 
 
 def _joined(node: dict[str, Any]) -> dict[str, Any]:
@@ -256,10 +254,10 @@ def lineage(
 
     if (file is None) == (table is None):
         raise typer.BadParameter("give a pipeline's file or --table, one of the two.", param_hint="'FILE'")
-    keeper = _keeper(state, state_token_file)
-    found = pipelines.lineage(file, table=table, state=keeper, config=session.config, depth=depth, every=every)
+    run_store = _state(state, state_token_file)
+    edges = pipelines.lineage(file, table=table, state=run_store, config=session.config, depth=depth, every=every)
     if svg is not None:
-        _draw(session, svg, nodes(found), f"Lineage of {table or file}")
+        _draw(session, svg, nodes(edges), f"Lineage of {table or file}")
         return
     columns = {
         "source": "from",
@@ -269,7 +267,7 @@ def lineage(
         "pipeline": "pipeline",
         "run": "run",
     }
-    session.output.records(columns, [edge.as_record() for edge in found])
+    session.output.records(columns, [edge.as_record() for edge in edges])
 
 
 def _draw(session: Session, file: Path, found: Iterable[Node], title: str) -> None:

@@ -1,4 +1,4 @@
-"""What is seen of a pipeline's run while it lasts: a line for each step that runs, or lines of JSON for programs."""
+"""The progress of a pipeline's run: a line for each step that runs, or lines of JSON for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN = 5.0  # seconds between two lines of one step under way
 
 @contextmanager
 def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
-    """Somebody who watches sees a line for each step that runs, a program every event; nobody else sees anything."""
+    """Yield a listener: lines for each step in a terminal, JSON with `events`, and otherwise one that shows nothing."""
     from lanceway.pipelines.runs.report import no_progress
 
     if events:
@@ -34,7 +34,9 @@ def watched(*, events: bool) -> Iterator[Callable[[Event], None]]:
 
 
 def notes(step: Mapping[str, Any]) -> Iterator[str]:
-    """What a person should know of a step: why it failed, which expectations were broken, what followed it."""
+    """Yield what a person should know of a step: why it failed, which expectations were broken, what its follow-ups
+    did.
+    """
     if step.get("error"):
         yield printable(step["error"])
     yield from warnings(step)
@@ -47,13 +49,13 @@ def notes(step: Mapping[str, Any]) -> Iterator[str]:
 
 def warnings(step: Mapping[str, Any]) -> Iterator[str]:
     for name, results in step.get("details", {}).get("expectations", {}).items():
-        for rule, told in results["expectations"].items():
-            if told["broken"]:
-                yield f"{name}: {told['broken']:,} of {results['rows']:,} rows break {rule!r} ({told['otherwise']})"
+        for rule, result in results["expectations"].items():
+            if result["broken"]:
+                yield f"{name}: {result['broken']:,} of {results['rows']:,} rows break {rule!r} ({result['otherwise']})"
 
 
 class StepLines:
-    """The lines of the steps that run."""
+    """Shows one line for each step that runs."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
@@ -62,13 +64,13 @@ class StepLines:
     def __call__(self, event: Event) -> None:
         name = event.step.name
         if event.moment == "begun":
-            self._lines[name] = self._bar.add_task(printable(name), total=None, told=""), time.monotonic()
+            self._lines[name] = self._bar.add_task(printable(name), total=None, text=""), time.monotonic()
         elif event.moment == "under way" and name in self._lines:
             line, began = self._lines[name]
-            told = progress(event, time.monotonic() - began)
-            self._bar.update(line, total=event.tasks, completed=event.done, told=told)
+            text = progress(event, time.monotonic() - began)
+            self._bar.update(line, total=event.tasks, completed=event.done, text=text)
         elif event.moment == "written" and name in self._lines:
-            self._bar.update(self._lines[name][0], told=f"version {event.step.version}")
+            self._bar.update(self._lines[name][0], text=f"version {event.step.version}")
         elif event.moment == "ended":
             self._end(event)
 
@@ -79,13 +81,14 @@ class StepLines:
         line, began = self._lines.pop(step.name, (None, time.monotonic()))
         if line is not None:
             self._bar.remove_task(line)
-        told = f": {step.error}" if step.error else written(step.rows, step.bytes, time.monotonic() - began)
-        for text in (f"{step.name}: {step.state}{told}", *(f"  ! {one}" for one in warnings(step_record(step)))):
+        result = f": {step.error}" if step.error else written(step.rows, step.bytes, time.monotonic() - began)
+        broken = (f"  ! {warning}" for warning in warnings(step_record(step)))
+        for text in (f"{step.name}: {step.state}{result}", *broken):
             self._bar.console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def progress(event: Event, seconds: float) -> str:
-    """Tasks, rows and bytes so far, and the time that is left if the other tasks take as long."""
+    """Format tasks, rows and bytes so far, and the remaining time if the other tasks take as long."""
     parts = [f"{event.done:,} of {event.tasks:,} tasks"]
     if event.rows:
         parts += [f"{event.rows:,} rows", f"{event.rows / max(seconds, 0.001):,.0f} rows/s"]
@@ -103,19 +106,20 @@ def written(rows: int | None, stored: int | None, seconds: float) -> str:
 
 
 class JsonEvents:
-    """Every event as a line of JSON on standard error; of a step under way one now and then."""
+    """Prints every event as a line of JSON on standard error; of a step under way only now and then."""
 
     def __init__(self) -> None:
-        self._began, self._told = dict[str, float](), dict[str, float]()
+        self._began: dict[str, float] = {}
+        self._printed: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
         name, now = event.step.name, time.monotonic()
         if event.moment == "begun":
             self._began[name] = now
         if event.moment == "under way":
-            if now - self._told.get(name, 0) < _BETWEEN:
+            if now - self._printed.get(name, 0) < _BETWEEN:
                 return
-            self._told[name] = now
+            self._printed[name] = now
         print(to_json(self._record(event, now - self._began.get(name, now))), file=sys.stderr, flush=True)  # noqa: T201
 
     @staticmethod
@@ -123,14 +127,14 @@ class JsonEvents:
         from lanceway.lake.runs.runs import step_record
 
         step = event.step
-        known = {"event": event.moment, "pipeline": event.run.pipeline, "run": event.run.number, "step": step.name}
+        common = {"event": event.moment, "pipeline": event.run.pipeline, "run": event.run.number, "step": step.name}
         if event.moment != "under way":
-            told = {key: value for key, value in step_record(step).items() if key != "name"}
-            return {**known, **told, **({"warnings": found} if (found := list(warnings(told))) else {})}
+            details = {key: value for key, value in step_record(step).items() if key != "name"}
+            return {**common, **details, **({"warnings": broken} if (broken := list(warnings(details))) else {})}
         rate = {"rows_per_second": round(event.rows / seconds, 1)} if event.rows and seconds else {}
-        left = {"seconds_left": round(seconds * (event.tasks - event.done) / event.done, 1)} if event.done else {}
+        remaining = {"seconds_left": round(seconds * (event.tasks - event.done) / event.done, 1)} if event.done else {}
         counts = {"done": event.done, "tasks": event.tasks, "rows": event.rows, "bytes": event.bytes}
-        return {**known, **counts, "seconds": round(seconds, 1), **rate, **left}
+        return {**common, **counts, "seconds": round(seconds, 1), **rate, **remaining}
 
 
 def _bar() -> Progress:
@@ -140,6 +144,6 @@ def _bar() -> Progress:
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[text]}"),
         TimeElapsedColumn(),
     )

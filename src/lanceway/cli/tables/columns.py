@@ -36,13 +36,13 @@ def add(
 ) -> None:
     """Add columns: `lanceway tables columns add orders "total = price * amount"`."""
     plain = pairs(expressions, "NAME=SQL")
-    kept = pairs(computed, "--computed")
-    if not plain and not kept:
+    backfilled = pairs(computed, "--computed")
+    if not plain and not backfilled:
         raise typer.BadParameter("name at least one column.", param_hint="'NAME=SQL'")
     new = [{"name": name.strip(), "expression": sql.strip()} for name, sql in plain.items()]
-    new += [{"name": name.strip(), "computed": sql.strip()} for name, sql in kept.items()]
-    answer = session.ask("alter_table_add_columns", session.id(table), new_columns=new, branch=branch)
-    session.output.done(f"Added {len(new)} columns; {table} is at version {answer['version']}.", answer)
+    new += [{"name": name.strip(), "computed": sql.strip()} for name, sql in backfilled.items()]
+    response = session.ask("alter_table_add_columns", session.id(table), new_columns=new, branch=branch)
+    session.output.done(f"Added {len(new)} columns; {table} is at version {response['version']}.", response)
 
 
 @command(app, "backfill")
@@ -57,8 +57,8 @@ def backfill(
     wait: Wait = False,
 ) -> None:
     """Let a worker fill a computed or virtual column in the rows that have no value yet."""
-    answer = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where, branch=branch)
-    background.show_recorded(session, answer, f"Backfill of {column}", wait=wait)
+    response = session.ask("alter_table_backfill_columns", session.id(table), column=column, where=where, branch=branch)
+    background.show_recorded(session, response, f"Backfill of {column}", wait=wait)
 
 
 @command(app, "alter")
@@ -79,21 +79,21 @@ def alter(
 ) -> None:
     """Rename a column, change its type, or whether it may hold nulls."""
     change = {"path": column, "rename": rename, "data_type": _type(type_), "nullable": nullable}
-    given = {key: value for key, value in change.items() if value is not None}
-    if len(given) == 1:
+    alteration = {key: value for key, value in change.items() if value is not None}
+    if len(alteration) == 1:
         raise typer.BadParameter("say what to change.", param_hint="'--rename', '--type' or '--nullable'")
-    answer = session.ask("alter_table_alter_columns", session.id(table), alterations=[given], branch=branch)
-    session.output.done(f"Altered {column}; {table} is at version {answer['version']}.", answer)
+    response = session.ask("alter_table_alter_columns", session.id(table), alterations=[alteration], branch=branch)
+    session.output.done(f"Altered {column}; {table} is at version {response['version']}.", response)
 
 
 def _type(text: str | None) -> dict[str, Any] | None:
     if text is None or not text.lstrip().startswith("{"):
         return text if text is None else {"type": text}
     try:
-        found: dict[str, Any] = json.loads(text)
+        value: dict[str, Any] = json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"{text!r} is no JSON: {error}.", param_hint="'--type'") from None
-    return found
+    return value
 
 
 @command(app, "drop")
@@ -104,8 +104,8 @@ def drop(
     branch: Branch = None,
 ) -> None:
     """Drop columns. Earlier versions keep them: `versions restore` brings them back."""
-    answer = session.ask("alter_table_drop_columns", session.id(table), columns=columns, branch=branch)
-    session.output.done(f"Dropped {', '.join(columns)}; {table} is at version {answer['version']}.", answer)
+    response = session.ask("alter_table_drop_columns", session.id(table), columns=columns, branch=branch)
+    session.output.done(f"Dropped {', '.join(columns)}; {table} is at version {response['version']}.", response)
 
 
 metadata = group("Metadata: notes kept in a table's schema and with its columns.")
@@ -122,8 +122,8 @@ _Transaction = Annotated[
 @command(metadata, "show")
 def show(session: Session, table: Table, branch: Branch = None) -> None:
     """Show the metadata of a table and of its columns."""
-    answer = session.ask("describe_table", session.id(table), branch=branch, load_detailed_metadata=True)
-    schema = answer.get("schema", {"fields": []})
+    response = session.ask("describe_table", session.id(table), branch=branch, load_detailed_metadata=True)
+    schema = response.get("schema", {"fields": []})
     columns = {field["name"]: field["metadata"] for field in schema["fields"] if field.get("metadata")}
     session.output.record({"table": schema.get("metadata") or {}, "columns": columns})
 
@@ -147,28 +147,28 @@ def set_(
     if not new and not old and not replace:
         raise typer.BadParameter("give at least one KEY=VALUE, --remove or --replace.", param_hint="'KEY=VALUE'")
     if column is None:
-        answer = _set_of_table(session, table, new, old, replace, branch)
+        response = _set_of_table(session, table, new, old, replace, branch)
     else:
         update = {"path": column, "metadata": {**new, **dict.fromkeys(old)}, "replace": replace}
-        answer = session.ask("update_field_metadata", session.id(table), updates=[update], branch=branch)
-    session.output.done(f"The metadata of {column or table} is set.", answer)
+        response = session.ask("update_field_metadata", session.id(table), updates=[update], branch=branch)
+    session.output.done(f"The metadata of {column or table} is set.", response)
 
 
 def _set_of_table(
     session: Session, table: str, new: dict[str, str], old: list[str], replace: bool, branch: str | None
 ) -> dict[str, Any]:
-    """The contract replaces a table's metadata whole, so what is to stay is sent again."""
-    kept = {} if replace else _of_table(session, table, branch)
-    wanted = {key: value for key, value in {**kept, **new}.items() if key not in old}
-    answer: dict[str, Any] = session.ask(
-        "update_table_schema_metadata", session.id(table), metadata=wanted, branch=branch
+    """Set a table's metadata. The contract replaces it as a whole, so the keys that stay are sent again."""
+    existing = {} if replace else _of_table(session, table, branch)
+    merged = {key: value for key, value in {**existing, **new}.items() if key not in old}
+    response: dict[str, Any] = session.ask(
+        "update_table_schema_metadata", session.id(table), metadata=merged, branch=branch
     )
-    return answer
+    return response
 
 
 def _of_table(session: Session, table: str, branch: str | None) -> dict[str, str]:
-    answer = session.ask("describe_table", session.id(table), branch=branch, load_detailed_metadata=True)
-    return answer.get("schema", {}).get("metadata") or {}
+    response = session.ask("describe_table", session.id(table), branch=branch, load_detailed_metadata=True)
+    return response.get("schema", {}).get("metadata") or {}
 
 
 @command(transactions, "describe")

@@ -39,8 +39,8 @@ def list_(
         pages = session.pages("list_table_indices", id_, **fields)
         session.output.records(_COLUMNS, (entry for page in pages for entry in page["indexes"]))
         return
-    answer = session.page("list_table_indices", id_, limit, page_token, **fields)
-    session.output.records_page(_COLUMNS, "indexes", answer["indexes"], answer.get("page_token"))
+    response = session.page("list_table_indices", id_, limit, page_token, **fields)
+    session.output.records_page(_COLUMNS, "indexes", response["indexes"], response.get("page_token"))
 
 
 @command(app, "create")
@@ -103,7 +103,7 @@ def create(
     """Create an index on a column."""
     chosen = type_.upper()
     operation = "create_table_scalar_index" if chosen in _SCALAR else "create_table_index"
-    answer = session.ask(
+    response = session.ask(
         operation,
         session.id(table),
         column=column,
@@ -129,21 +129,21 @@ def create(
         branch=branch,
     )
     session.output.done(
-        f"{column} of {table} has a {chosen} index.", {"column": column, "index_type": chosen, **answer}
+        f"{column} of {table} has a {chosen} index.", {"column": column, "index_type": chosen, **response}
     )
 
 
 @command(app, "describe")
 def describe(session: Session, table: Table, index: _Name, version: Version = None, branch: Branch = None) -> None:
     """Show an index's statistics."""
-    answer = session.ask(
+    response = session.ask(
         "describe_table_index_stats", session.id(table), index_name=index, version=version, branch=branch
     )
-    session.output.record({"index_name": index, **answer})
+    session.output.record({"index_name": index, **response})
 
 
 @command(app, "drop")
 def drop(session: Session, table: Table, index: _Name, branch: Branch = None) -> None:
     """Drop an index; the rows stay."""
-    answer = session.ask("drop_table_index", session.id(table), index_name=index, branch=branch)
-    session.output.done(f"Dropped the index {index} of {table}.", {"index_name": index, **answer})
+    response = session.ask("drop_table_index", session.id(table), index_name=index, branch=branch)
+    session.output.done(f"Dropped the index {index} of {table}.", {"index_name": index, **response})

@@ -26,10 +26,8 @@ def count(
     session: Session, table: Table, filter_: _Filter = None, version: Version = None, branch: Branch = None
 ) -> None:
     """Count rows."""
-    found = session.ask("count_table_rows", session.id(table), predicate=filter_, version=version, branch=branch)[
-        "count"
-    ]
-    session.output.done(f"{found:,}", {"count": found})
+    response = session.ask("count_table_rows", session.id(table), predicate=filter_, version=version, branch=branch)
+    session.output.done(f"{response['count']:,}", {"count": response["count"]})
 
 
 @command(app, "query")
@@ -143,12 +141,12 @@ def query(
 
 
 def _plan(session: Session, id_: list[str], fields: dict[str, Any], *, run: bool, verbose: bool) -> None:
-    given = {key: value for key, value in fields.items() if value is not None}
+    options = {key: value for key, value in fields.items() if value is not None}
     if run:
-        session.output.text("analysis", session.ask("analyze_table_query_plan", id_, **given))
+        session.output.text("analysis", session.ask("analyze_table_query_plan", id_, **options))
     else:
-        asked = {"query": {"id": id_, **given}, "branch": fields["branch"], "verbose": verbose}
-        session.output.text("plan", session.ask("explain_table_query_plan", id_, **asked))
+        request = {"query": {"id": id_, **options}, "branch": fields["branch"], "verbose": verbose}
+        session.output.text("plan", session.ask("explain_table_query_plan", id_, **request))
 
 
 def _export(session: Session, table: str, output: Path, fields: dict[str, Any]) -> None:

@@ -36,22 +36,22 @@ def describe_tag(session: Session, table: Table, tag: _Tag) -> None:
 @command(tags, "create")
 def create_tag(session: Session, table: Table, tag: _Tag, version: _Number, branch: Branch = None) -> None:
     """Give a version a name."""
-    answer = session.ask("create_table_tag", session.id(table), tag=tag, version=version, branch=branch)
-    session.output.done(f"{tag} is version {version} of {table}.", {"tag": tag, "version": version, **answer})
+    response = session.ask("create_table_tag", session.id(table), tag=tag, version=version, branch=branch)
+    session.output.done(f"{tag} is version {version} of {table}.", {"tag": tag, "version": version, **response})
 
 
 @command(tags, "update")
 def update_tag(session: Session, table: Table, tag: _Tag, version: _Number, branch: Branch = None) -> None:
     """Let a tag name another version."""
-    answer = session.ask("update_table_tag", session.id(table), tag=tag, version=version, branch=branch)
-    session.output.done(f"{tag} is now version {version} of {table}.", {"tag": tag, "version": version, **answer})
+    response = session.ask("update_table_tag", session.id(table), tag=tag, version=version, branch=branch)
+    session.output.done(f"{tag} is now version {version} of {table}.", {"tag": tag, "version": version, **response})
 
 
 @command(tags, "delete")
 def delete_tag(session: Session, table: Table, tag: _Tag) -> None:
     """Delete a tag; the version stays."""
-    answer = session.ask("delete_table_tag", session.id(table), tag=tag)
-    session.output.done(f"Deleted the tag {tag} of {table}.", {"tag": tag, **answer})
+    response = session.ask("delete_table_tag", session.id(table), tag=tag)
+    session.output.done(f"Deleted the tag {tag} of {table}.", {"tag": tag, **response})
 
 
 @command(branches, "list")
@@ -74,21 +74,21 @@ def create_branch(
     ] = None,
 ) -> None:
     """Begin a branch."""
-    answer = session.ask(
+    response = session.ask(
         "create_table_branch",
         session.id(table),
         name=name,
         from_branch=from_branch,
         from_version=from_version,
     )
-    session.output.done(f"{table} has a branch {name}; work on it with --branch {name}.", {"branch": name, **answer})
+    session.output.done(f"{table} has a branch {name}; work on it with --branch {name}.", {"branch": name, **response})
 
 
 @command(branches, "delete")
 def delete_branch(session: Session, table: Table, name: _Name) -> None:
     """Delete a branch."""
-    answer = session.ask("delete_table_branch", session.id(table), name=name)
-    session.output.done(f"Deleted the branch {name} of {table}.", {"branch": name, **answer})
+    response = session.ask("delete_table_branch", session.id(table), name=name)
+    session.output.done(f"Deleted the branch {name} of {table}.", {"branch": name, **response})
 
 
 def _list(
@@ -99,8 +99,8 @@ def _list(
         pages = session.pages(operation, id_)
         session.output.records(columns, (entry for page in pages for entry in _named(page[key])))
         return
-    answer = session.page(operation, id_, limit, token)
-    session.output.records_page(columns, key, list(_named(answer[key])), answer.get("page_token"))
+    response = session.page(operation, id_, limit, token)
+    session.output.records_page(columns, key, list(_named(response[key])), response.get("page_token"))
 
 
 def _named(entries: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:

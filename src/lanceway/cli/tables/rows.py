@@ -44,10 +44,10 @@ def create(
     from lanceway.cli.files.read import read
 
     rows = with_vectors(read(files, format_), words(vectors))
-    kept = pairs(properties, "--property") or None
-    answer, count = _send(session, "create_table", table, rows, mode=mode, properties=kept)
-    facts = {**answer, "num_inserted_rows": count}
-    session.output.done(f"{table} is at version {answer.get('version')}: {count:,} rows written.", facts)
+    metadata = pairs(properties, "--property") or None
+    response, count = _send(session, "create_table", table, rows, mode=mode, properties=metadata)
+    facts = {**response, "num_inserted_rows": count}
+    session.output.done(f"{table} is at version {response.get('version')}: {count:,} rows written.", facts)
 
 
 @command(app, "insert")
@@ -61,9 +61,9 @@ def insert(
 ) -> None:
     """Insert the rows of files; their values take the types of the table's columns."""
     rows = _fitting(session, table, files, format_, branch)
-    answer, count = _send(session, "insert_into_table", table, rows, mode=mode, branch=branch)
-    facts = {"num_inserted_rows": count, **answer}
-    session.output.done(f"Inserted {count:,} rows; {table} is at version {answer.get('version')}.", facts)
+    response, count = _send(session, "insert_into_table", table, rows, mode=mode, branch=branch)
+    facts = {"num_inserted_rows": count, **response}
+    session.output.done(f"Inserted {count:,} rows; {table} is at version {response.get('version')}.", facts)
 
 
 @command(app, "merge")
@@ -98,7 +98,7 @@ def merge(
 ) -> None:
     """Merge the rows of files into a table: replace those whose key is there, insert the others."""
     rows = _fitting(session, table, files, format_, branch)
-    answer, _ = _send(
+    response, _ = _send(
         session,
         "merge_insert_into_table",
         table,
@@ -113,7 +113,7 @@ def merge(
         timeout=timeout,
         branch=branch,
     )
-    session.output.done(f"Merged into {table}: {_counts(answer)}.", answer)
+    session.output.done(f"Merged into {table}: {_counts(response)}.", response)
 
 
 def _counts(answer: dict[str, Any]) -> str:
@@ -140,9 +140,9 @@ def update(
 ) -> None:
     """Change values by SQL expressions: --set "price = price * 2" --where "id > 10"."""
     updates = [[key.strip(), value.strip()] for key, value in pairs(assignments, "--set").items()]
-    answer = session.ask("update_table", session.id(table), updates=updates, predicate=where, branch=branch)
-    sentence = f"Updated {answer['updated_rows']:,} rows; {table} is at version {answer['version']}."
-    session.output.done(sentence, answer)
+    response = session.ask("update_table", session.id(table), updates=updates, predicate=where, branch=branch)
+    sentence = f"Updated {response['updated_rows']:,} rows; {table} is at version {response['version']}."
+    session.output.done(sentence, response)
 
 
 @command(app, "delete")
@@ -155,12 +155,12 @@ def delete(
     branch: Branch = None,
 ) -> None:
     """Delete rows. Earlier versions keep them: `versions restore` brings them back."""
-    answer = session.ask("delete_from_table", session.id(table), predicate=where, branch=branch)
-    session.output.done(f"Deleted the rows; {table} is at version {answer.get('version')}.", answer)
+    response = session.ask("delete_from_table", session.id(table), predicate=where, branch=branch)
+    session.output.done(f"Deleted the rows; {table} is at version {response.get('version')}.", response)
 
 
 def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> FileRows:
-    """The files' rows with the types of the table that they go into."""
+    """Return the files' rows with the types of the table into which they go."""
     from lanceway.cli.files.cast import fitted
     from lanceway.cli.files.read import read
     from lanceway.errors import InvalidTableStateError
@@ -175,7 +175,7 @@ def _fitting(session: Session, table: str, files: Sequence[str], format_: str | 
 
 
 def _send(session: Session, operation: str, table: str, rows: FileRows, **fields: object) -> tuple[dict[str, Any], int]:
-    """Hand the rows over as they are read; answers also how many there were."""
+    """Send the rows as they are read; return the response and their number."""
     import pyarrow as pa
 
     id_ = session.id(table)

@@ -48,8 +48,8 @@ def list_(
         pages = session.pages(operation, id_, include_declared=declared)
         session.output.names(name for page in pages for name in session.table_names(page["tables"], everywhere))
         return
-    answer = session.page(operation, id_, limit, page_token, include_declared=declared)
-    session.output.page("tables", session.table_names(answer["tables"], everywhere), answer.get("page_token"))
+    response = session.page(operation, id_, limit, page_token, include_declared=declared)
+    session.output.page("tables", session.table_names(response["tables"], everywhere), response.get("page_token"))
 
 
 @command(app, "describe")
@@ -64,7 +64,7 @@ def describe(
     branch: Branch = None,
 ) -> None:
     """Show where a table lies, and with --detailed what it holds."""
-    answer = session.ask(
+    response = session.ask(
         "describe_table",
         session.id(table),
         version=version,
@@ -74,16 +74,16 @@ def describe(
         check_declared=True,
         load_detailed_metadata=detailed or None,
     )
-    session.output.record(answer)
+    session.output.record(response)
 
 
 @command(app, "schema")
 def schema(session: Session, table: Table, version: Version = None, branch: Branch = None) -> None:
     """Show a table's columns with their types."""
-    answer = session.ask(
+    response = session.ask(
         "describe_table", session.id(table), version=version, branch=branch, load_detailed_metadata=True
     )
-    session.output.schema(answer.get("schema", {"fields": []}))
+    session.output.schema(response.get("schema", {"fields": []}))
 
 
 @command(app, "stats")
@@ -108,9 +108,9 @@ def exists(session: Session, table: Table, version: Version = None) -> None:
 @command(app, "declare")
 def declare(session: Session, table: Table, location: _Location = None, properties: Properties = None) -> None:
     """Claim a name for a table whose data is yet to be written."""
-    kept = pairs(properties, "--property") or None
-    answer = session.ask("declare_table", session.id(table), location=location, properties=kept)
-    session.output.done(f"Declared {table} at {answer.get('location')}.", answer)
+    metadata = pairs(properties, "--property") or None
+    response = session.ask("declare_table", session.id(table), location=location, properties=metadata)
+    session.output.done(f"Declared {table} at {response.get('location')}.", response)
 
 
 @command(app, "register")
@@ -124,16 +124,16 @@ def register(
     properties: Properties = None,
 ) -> None:
     """Give a name to a table that already lies somewhere."""
-    kept = pairs(properties, "--property") or None
-    answer = session.ask("register_table", session.id(table), location=location, mode=mode, properties=kept)
-    session.output.done(f"Registered {table} at {answer.get('location', location)}.", answer)
+    metadata = pairs(properties, "--property") or None
+    response = session.ask("register_table", session.id(table), location=location, mode=mode, properties=metadata)
+    session.output.done(f"Registered {table} at {response.get('location', location)}.", response)
 
 
 @command(app, "deregister")
 def deregister(session: Session, table: Table) -> None:
     """Forget a table and keep its data; `register` brings it back."""
-    answer = session.ask("deregister_table", session.id(table))
-    session.output.done(f"Deregistered {table}; its data stays at {answer.get('location')}.", answer)
+    response = session.ask("deregister_table", session.id(table))
+    session.output.done(f"Deregistered {table}; its data stays at {response.get('location')}.", response)
 
 
 @command(app, "drop")
@@ -154,7 +154,7 @@ def rename(
 ) -> None:
     """Rename a table, or move it to another namespace."""
     target = session.id(new)
-    answer = session.ask(
+    response = session.ask(
         "rename_table", session.id(table), new_table_name="".join(target[-1:]), new_namespace_id=target[:-1]
     )
-    session.output.done(f"Renamed {table} to {new}.", answer)
+    session.output.done(f"Renamed {table} to {new}.", response)

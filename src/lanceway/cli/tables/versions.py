@@ -38,22 +38,24 @@ def list_(
         pages = session.pages("list_table_versions", id_, **fields)
         session.output.records(_COLUMNS, (entry for page in pages for entry in page["versions"]))
         return
-    answer = session.page("list_table_versions", id_, limit, page_token, **fields)
-    session.output.records_page(_COLUMNS, "versions", answer["versions"], answer.get("page_token"))
+    response = session.page("list_table_versions", id_, limit, page_token, **fields)
+    session.output.records_page(_COLUMNS, "versions", response["versions"], response.get("page_token"))
 
 
 @command(app, "describe")
 def describe(session: Session, table: Table, version: _Number, branch: Branch = None) -> None:
     """Show one version."""
-    answer = session.ask("describe_table_version", session.id(table), version=version, branch=branch)
-    session.output.record(answer["version"])
+    response = session.ask("describe_table_version", session.id(table), version=version, branch=branch)
+    session.output.record(response["version"])
 
 
 @command(app, "restore")
 def restore(session: Session, table: Table, version: _Number, branch: Branch = None) -> None:
     """Make a table what it was at a version, as a new version; nothing is lost."""
-    answer = session.ask("restore_table", session.id(table), version=version, branch=branch)
-    session.output.done(f"{table} is again what it was at version {version}.", {"restored_version": version, **answer})
+    response = session.ask("restore_table", session.id(table), version=version, branch=branch)
+    session.output.done(
+        f"{table} is again what it was at version {version}.", {"restored_version": version, **response}
+    )
 
 
 @command(app, "delete")
@@ -69,8 +71,8 @@ def delete(
     id_ = session.id(table)
     agreed(f"Delete the versions {start} to {end - 1} of {table}?", yes)
     ranges = [{"start_version": start, "end_version": end}]
-    answer = session.ask("batch_delete_table_versions", id_, ranges=ranges, branch=branch)
-    session.output.done(f"Deleted {answer.get('deleted_count', 0):,} versions of {table}.", answer)
+    response = session.ask("batch_delete_table_versions", id_, ranges=ranges, branch=branch)
+    session.output.done(f"Deleted {response.get('deleted_count', 0):,} versions of {table}.", response)
 
 
 versioning_app = group("Managed tables")
@@ -91,8 +93,8 @@ def reconcile(
 
     What was claimed is copied to its place, and strays are moved aside, as the lake does whenever it meets them.
     """
-    found = _of_a_lake(session, "reconcile")(session.id(table), adopt=adopt)
-    session.output.records(_RECONCILE_COLUMNS, [asdict(difference) for difference in found])
+    differences = _of_a_lake(session, "reconcile")(session.id(table), adopt=adopt)
+    session.output.records(_RECONCILE_COLUMNS, [asdict(difference) for difference in differences])
 
 
 @command(versioning_app, "versioning")
@@ -112,12 +114,12 @@ def versioning(
 
 
 def _of_a_lake(session: Session, method: str) -> Callable[..., Any]:
-    """A method that only a lake has, not the contract."""
+    """Return a method of the catalog that only a lake has."""
     from lanceway.errors import UnsupportedOperationError
 
-    found: Callable[..., Any] | None = getattr(session.catalog, method, None)
-    if found is None:
+    function: Callable[..., Any] | None = getattr(session.catalog, method, None)
+    if function is None:
         raise UnsupportedOperationError(
             "Only a lake keeps versions of tables. Choose one with --in NAME or --type lake."
         )
-    return found
+    return function
