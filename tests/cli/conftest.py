@@ -70,7 +70,7 @@ def cli(bare: Run, warehouse: Path) -> Run:
 
 @pytest.fixture
 def done(cli: Run) -> Run:
-    """The same, for what must succeed."""
+    """Run the program, and require success."""
 
     def run(*arguments: str, stdin: str | None = None) -> Ended:
         ended = cli(*arguments, stdin=stdin)

@@ -1,4 +1,4 @@
-"""Somebody mistypes: each run ends with a sentence that says what is wrong and what to do, and nothing is done."""
+"""Mistyped commands: each ends with a sentence that says what is wrong and what to do, and nothing is changed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Workspace:
-    """Where one pipeline lives. The namespace `here` is a folder, whose tables may lie in namespaces."""
+    """The files of one pipeline. The namespace `here` is a folder, whose tables may be in namespaces."""
 
     root: Path
     file: Path
@@ -39,11 +39,11 @@ class Workspace:
         self.file.write_text(textwrap.dedent(text))
 
     def functions(self, text: str) -> None:
-        """What stands in the module `steps`, beside the file."""
+        """Write the module `steps`, beside the file."""
         (self.root / "steps.py").write_text(textwrap.dedent(text))
 
     def data(self, name: str, *rows: dict[str, Any]) -> None:
-        """A file of rows in the folder `data`."""
+        """Write a file of rows into the folder `data`."""
         (self.root / "data").mkdir(exist_ok=True)
         (self.root / "data" / name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
@@ -68,7 +68,7 @@ class Workspace:
 
 @pytest.fixture
 def plain_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A workspace for what needs no Spark."""
+    """Return a workspace for tests that need no Spark."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     workspace = Workspace(tmp_path, tmp_path / "pipeline.yaml")

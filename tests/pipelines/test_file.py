@@ -1,4 +1,4 @@
-"""A pipeline's file: every problem is told, with its line."""
+"""A pipeline's file: every problem is reported, with its line."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ outputs:
 
 
 class Cut(BaseException):
-    """Whatever ends a run at a moment that nobody expects."""
+    """Ends a run at an unexpected moment."""
 
 
 def rows(*ids: int) -> list[dict[str, object]]:
@@ -129,7 +129,7 @@ def test_a_run_that_a_server_keeps_goes_on_from_any_moment(workspace: Workspace,
 
 
 def test_a_killed_process_is_gone_on_with(workspace: Workspace, rounds: int) -> None:
-    """Killed once a table is committed and nobody has noted it, and then in the middle of whatever it does."""
+    """Kill it once a table is committed but not recorded, and then at arbitrary moments."""
     workspace.write(TWO)
     workspace.data("0.json", *rows(*range(1, 11)))
     assert killed(workspace, "written") == -signal.SIGKILL
@@ -145,9 +145,9 @@ def test_a_killed_process_is_gone_on_with(workspace: Workspace, rounds: int) -> 
 
 def killed(workspace: Workspace, when: str) -> int:
     program = Path(__file__).with_name("killed_program.py")
-    given = [sys.executable, str(program), str(workspace.file), workspace.state, str(workspace.config), when]
+    command = [sys.executable, str(program), str(workspace.file), workspace.state, str(workspace.config), when]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(given, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     if when != "written":
         time.sleep(float(when))
     try:

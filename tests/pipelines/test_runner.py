@@ -1,4 +1,4 @@
-"""Pipelines that run: what is new and nothing else, what is expected of rows, and what follows a write."""
+"""Runs of pipelines: only new rows are read, expectations hold, and follow-ups are done."""
 
 from __future__ import annotations
 

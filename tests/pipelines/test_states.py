@@ -151,7 +151,7 @@ def test_a_run_is_recorded_from_its_beginning_to_its_end(place: Place) -> None:
         second = begin(lease, full=True)
         assert (run.number, second.number, second.full) == (1, 2, True)
     history = place.run_store.history(place.name, limit=None)
-    assert [(one["number"], one["state"], one["written"]) for one in history] == [
+    assert [(run_["number"], run_["state"], run_["written"]) for run_ in history] == [
         (2, "killed", []),
         (1, "done", ["here.out 1"]),
     ]

@@ -1,4 +1,4 @@
-"""Streams as sources: a run takes over what there is, once, whenever it was cut off."""
+"""Streams as sources: a run copies each of their rows once, even if it was interrupted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clicks(*ids: int) -> list[dict[str, object]]:
 
 
 def taken(workspace: Workspace) -> tuple[list[int], list[int]]:
-    """What was taken over from the stream, and what came out."""
+    """Return what was copied from the stream, and what came out."""
     return workspace.column("raw.clicks"), workspace.column("added")
 
 

@@ -1,4 +1,4 @@
-"""What the suite says of an error, and the rows it works with."""
+"""The suite's check of errors, and the rows it works with."""
 
 from __future__ import annotations
 

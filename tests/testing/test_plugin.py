@@ -1,4 +1,4 @@
-"""The suite's plugin: what a class is without is left out and shown, and a deviation must deviate."""
+"""The suite's plugin: what a class is `without` is left out and shown, and a deviation must fail."""
 
 from __future__ import annotations
 

@@ -20,15 +20,15 @@ def whole(found: FileRows) -> pa.Table:
 
 def test_types_and_order_are_the_tables() -> None:
     schema = pa.schema([("id", pa.int32()), ("v", pa.list_(pa.float32(), 2))])
-    found = whole(fitted(rows(v=pa.array([[1.0, 2.0]]), id=pa.array([7])), schema, "t"))
-    assert found.schema == schema
-    assert found.to_pylist() == [{"id": 7, "v": [1.0, 2.0]}]
+    table = whole(fitted(rows(v=pa.array([[1.0, 2.0]]), id=pa.array([7])), schema, "t"))
+    assert table.schema == schema
+    assert table.to_pylist() == [{"id": 7, "v": [1.0, 2.0]}]
 
 
 def test_columns_may_be_left_out_and_strange_ones_stay_for_the_catalog() -> None:
     schema = pa.schema([("id", pa.int32()), ("name", pa.string())])
-    found = whole(fitted(rows(other=pa.array(["x"]), id=pa.array([7])), schema, "t"))
-    assert found.schema == pa.schema([("id", pa.int32()), ("other", pa.string())])
+    table = whole(fitted(rows(other=pa.array(["x"]), id=pa.array([7])), schema, "t"))
+    assert table.schema == pa.schema([("id", pa.int32()), ("other", pa.string())])
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_a_null_where_none_may_be_is_refused() -> None:
 
 
 def test_lists_become_vectors() -> None:
-    found = whole(with_vectors(rows(id=pa.array([1, 2]), v=pa.array([None, [1, 2, 3]])), ["v"]))
-    assert found.schema.field("v").type == pa.list_(pa.float32(), 3)
-    assert found["v"].to_pylist() == [None, [1.0, 2.0, 3.0]]
+    table = whole(with_vectors(rows(id=pa.array([1, 2]), v=pa.array([None, [1, 2, 3]])), ["v"]))
+    assert table.schema.field("v").type == pa.list_(pa.float32(), 3)
+    assert table["v"].to_pylist() == [None, [1.0, 2.0, 3.0]]
 
 
 def test_vectors_of_several_lengths_are_refused() -> None:

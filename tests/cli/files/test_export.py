@@ -22,8 +22,8 @@ def test_what_is_written_is_read_back(tmp_path: Path, ending: str) -> None:
     export.check(path)
     export.write(path, TABLE.schema, iter(TABLE.to_batches()))
     rows = read.read([str(path)])
-    found = pa.Table.from_batches(rows.batches, schema=rows.schema).to_pylist()
-    assert [{**row, "name": row["name"] or None} for row in found] == TABLE.to_pylist()
+    written = pa.Table.from_batches(rows.batches, schema=rows.schema).to_pylist()
+    assert [{**row, "name": row["name"] or None} for row in written] == TABLE.to_pylist()
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -93,8 +93,8 @@ def test_the_environment_names_it(bare: Run, uri: str, tmp_path: Path, monkeypat
     monkeypatch.setenv("LANCEWAY_DATABASE", uri)
     monkeypatch.setenv("LANCEWAY_WAREHOUSE", "wh")
     monkeypatch.setenv("LANCEWAY_SEPARATOR", "~")
-    made = bare("lake", "create", "--json").json
-    assert made == {
+    created = bare("lake", "create", "--json").json
+    assert created == {
         "metalake": "lanceway",
         "catalog": "lake",
         "nested": True,
@@ -209,9 +209,9 @@ def test_nested_mode_and_what_stands_in_its_way(bare: Run, uri: str) -> None:
     for name in ("a:b", "c:d", "e;f", "plain"):
         store.transact(lambda c, name=name: namespaces.create(c, catalog(store).id, Identifier([name]), by="me"))
 
-    seen = bare("lake", "enable-nested", *where, "--dry-run", "--json")
+    scan = bare("lake", "enable-nested", *where, "--dry-run", "--json")
     free = ["$", "~", "|", "!", "@", "^"]
-    assert (seen.code, seen.json) == (1, {"separator": ":", "conflicts": [["a:b"], ["c:d"]], "alternatives": free})
+    assert (scan.code, scan.json) == (1, {"separator": ":", "conflicts": [["a:b"], ["c:d"]], "alternatives": free})
     people = bare("lake", "enable-nested", *where, "--dry-run")
     assert people.out.splitlines() == [
         "['a:b'] holds :",
@@ -234,8 +234,8 @@ def test_nested_mode_and_what_stands_in_its_way(bare: Run, uri: str) -> None:
 
 def test_the_separator(bare: Run, lake: Run, uri: str, store: LakeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.transact(lambda c: namespaces.create(c, catalog(store).id, Identifier(["a~b"]), by="me"))
-    seen = bare("lake", "separator", "set", "~", "--dry-run", "--uri", uri, "--json")
-    assert (seen.code, seen.json["conflicts"]) == (1, [["a~b"]])
+    scan = bare("lake", "separator", "set", "~", "--dry-run", "--uri", uri, "--json")
+    assert (scan.code, scan.json["conflicts"]) == (1, [["a~b"]])
     refused = bare("lake", "separator", "set", "~", "--uri", uri)
     assert (refused.code, "['a~b']" in refused.err) == (1, True)
     unsafe = bare("lake", "separator", "set", "/", "--uri", uri)

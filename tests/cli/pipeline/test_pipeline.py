@@ -41,8 +41,8 @@ def test_check_tells_every_problem_and_fails(bare: Run, file: str) -> None:
     assert ended.code == 1
     assert "wrong: unknown key: quiet.yaml:5: The output 'out' has no key 'tag'. Did you mean 'tags'?" in ended.out
     assert "wrong: missing input: quiet.yaml:5: 'out' reads 'row'" in ended.out
-    told = bare("pipeline", "check", file, "--json")
-    assert (told.code, len(told.json)) == (1, 2)
+    result = bare("pipeline", "check", file, "--json")
+    assert (result.code, len(result.json)) == (1, 2)
     ran = bare("pipeline", "run", file, "--state", "sqlite:///state.db")
     assert (ran.code, ran.out) == (1, "")
     assert "quiet.yaml:5: The output 'out' has no key 'tag'." in ran.err
@@ -94,7 +94,7 @@ def test_a_server_keeps_the_runs(bare: Run, file: str, server: Lanceway, tmp_pat
 
 
 def test_the_examples_for_schedulers_are_python() -> None:
-    found = re.findall(r"^```text\n(# \S+\.py.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(found) == 2
-    for text in found:
+    modules = re.findall(r"^```text\n(# \S+\.py.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(modules) == 2
+    for text in modules:
         ast.parse(text)

@@ -1,4 +1,4 @@
-"""What is seen of a run while it lasts; the events are those that a run tells."""
+"""The progress that is shown of a run while it lasts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "text"),
     [
         (under_way(0, 8), "0 of 8 tasks"),
         (under_way(2, 8), "2 of 8 tasks, 30 s left"),
@@ -33,8 +33,8 @@ def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
         (under_way(8, 8, 50_000, 1_000_000), "8 of 8 tasks, 50,000 rows, 5,000 rows/s, 1.0 MB, 0 s left"),
     ],
 )
-def test_how_far_a_step_is(event: Event, told: str) -> None:
-    assert progress.progress(event, 10.0) == told
+def test_how_far_a_step_is(event: Event, text: str) -> None:
+    assert progress.progress(event, 10.0) == text
 
 
 def test_a_line_for_each_step_with_its_warnings() -> None:
@@ -69,10 +69,11 @@ def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
         ):
             listen(event)
     printed = capsys.readouterr()
-    begun, told, ended = map(json.loads, printed.err.splitlines())
+    begun, running, ended = map(json.loads, printed.err.splitlines())
     assert printed.out == ""
     assert (begun["event"], begun["pipeline"], begun["run"], begun["step"]) == ("begun", "notes", 3, "out")
-    assert (told["event"], told["done"], told["tasks"], told["rows"], told["bytes"]) == ("under way", 1, 4, 1_000, 5)
+    assert running["event"] == "under way"
+    assert (running["done"], running["tasks"], running["rows"], running["bytes"]) == (1, 4, 1_000, 5)
     assert (ended["state"], ended["rows"]) == ("done", 2_000)
     assert ended["warnings"] == ["clean: 3 of 10 rows break 'has a body' (drop)"]
 

@@ -39,8 +39,8 @@ def test_nothing_found(done: Run, table: str) -> None:
 
 
 def test_columns_and_aliases(done: Run, table: str) -> None:
-    found = done("--json", "tables", "query", table, "--columns", "name, id", "--filter", "id = 1").json
-    assert found == [{"name": "Ada", "id": 1}]
+    rows = done("--json", "tables", "query", table, "--columns", "name, id", "--filter", "id = 1").json
+    assert rows == [{"name": "Ada", "id": 1}]
     aliased = done(
         "--json", "tables", "query", table, "--columns", "id", "--alias", "who=name", "--filter", "id=1"
     ).json
@@ -76,8 +76,8 @@ def test_vector_search(cli: Run, done: Run, table: str) -> None:
 def test_text_search(cli: Run, done: Run, table: str) -> None:
     assert cli("tables", "query", table, "--text", "grace").code == 1
     done("tables", "indices", "create", table, "name", "--type", "fts")
-    found = done("--json", "tables", "query", table, "--text", "grace", "--text-columns", "name").json
-    assert [row["name"] for row in found] == ["Grace"]
+    rows = done("--json", "tables", "query", table, "--text", "grace", "--text-columns", "name").json
+    assert [row["name"] for row in rows] == ["Grace"]
 
 
 def test_an_earlier_version(cli: Run, done: Run, table: str) -> None:

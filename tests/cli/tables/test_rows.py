@@ -11,8 +11,8 @@ from tests.cli.conftest import Run
 
 
 def rows(done: Run, table: str, *columns: str) -> list[dict[str, object]]:
-    found = done("--json", "tables", "query", table, *(("--columns", ",".join(columns)) if columns else ())).json
-    return sorted(found, key=lambda row: row["id"])
+    records = done("--json", "tables", "query", table, *(("--columns", ",".join(columns)) if columns else ())).json
+    return sorted(records, key=lambda row: row["id"])
 
 
 def test_create(done: Run, people: Path) -> None:
@@ -32,8 +32,8 @@ def test_create_modes(cli: Run, done: Run, table: str, tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("x\n1\n")
     other = str(tmp_path / "other.csv")
     assert "code 5" in cli("tables", "create", table, other).err
-    kept = done("--json", "tables", "create", table, other, "--mode", "exist_ok").json
-    assert (kept["version"], kept["num_inserted_rows"]) == (1, 0)
+    response = done("--json", "tables", "create", table, other, "--mode", "exist_ok").json
+    assert (response["version"], response["num_inserted_rows"]) == (1, 0)
     assert done("--json", "tables", "create", table, other, "--mode", "Overwrite").json["version"] == 2
     assert done("--json", "tables", "query", table).json == [{"x": 1}]
     assert "code 13" in cli("tables", "create", table, other, "--mode", "sideways").err
@@ -95,8 +95,10 @@ def test_merge(done: Run, table: str, tmp_path: Path) -> None:
 def test_merge_deletes_what_the_files_do_not_have(done: Run, table: str, tmp_path: Path) -> None:
     lines = tmp_path / "m.ndjson"
     lines.write_text('{"id": 1, "name": "Countess", "age": 36, "vector": [1, 0]}\n')
-    answer = done("--json", "tables", "merge", table, str(lines), "--on", "id", "--no-update", "--delete-missing").json
-    assert answer["num_deleted_rows"] == 2
+    response = done(
+        "--json", "tables", "merge", table, str(lines), "--on", "id", "--no-update", "--delete-missing"
+    ).json
+    assert response["num_deleted_rows"] == 2
     assert [row["name"] for row in rows(done, table)] == ["Ada"]
 
 

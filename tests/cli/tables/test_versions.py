@@ -6,8 +6,8 @@ from tests.cli.conftest import Run
 
 
 def names(done: Run, table: str, *more: str) -> list[str]:
-    found = done("--json", "tables", "query", table, "--columns", "name", *more).json
-    return [row["name"] for row in found]
+    rows = done("--json", "tables", "query", table, "--columns", "name", *more).json
+    return [row["name"] for row in rows]
 
 
 def test_versions(cli: Run, done: Run, table: str) -> None:
@@ -21,8 +21,8 @@ def test_versions(cli: Run, done: Run, table: str) -> None:
     ]
     page = done("--json", "tables", "versions", "list", table, "--limit", "2").json
     assert [v["version"] for v in page["versions"]] == [3, 2]
-    rest = done("--json", "tables", "versions", "list", table, "--page-token", page["page_token"]).json
-    assert [v["version"] for v in rest["versions"]] == [1]
+    second = done("--json", "tables", "versions", "list", table, "--page-token", page["page_token"]).json
+    assert [v["version"] for v in second["versions"]] == [1]
     assert done("--json", "tables", "versions", "describe", table, "2").json["version"] == 2
     assert done("tables", "versions", "list", table).out.split()[:3] == ["version", "time", "manifest"]
     assert "code 11" in cli("tables", "versions", "describe", table, "99").err
