@@ -21,12 +21,11 @@ from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, S
 from lanceway.pipelines import atomic_outputs, model, outputs, steps
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
-from lanceway.pipelines.run_context import PipelineContext
 from lanceway.pipelines.runs import failures, store
 from lanceway.pipelines.runs.report import Listener, RunReport, no_progress
 from lanceway.pipelines.runs.store import LEASE, Ending, PipelineLease, State
 from lanceway.pipelines.sources.sources import Sources
-from lanceway.pipelines.steps import OutputTask
+from lanceway.pipelines.steps import OutputTask, PipelineContext
 from lanceway.pipelines.transforms import functions
 from lanceway.pipelines.transforms.frames import Frames
 

@@ -1,29 +1,88 @@
-"""The tasks of a run: each writes one table and runs its follow-ups."""
+"""The tasks of a run, each of which writes one table and runs its follow-ups; and what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, StepRow
+from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Run, StepRow
 from lanceway.pipelines import after_write, atomic_outputs, model, outputs, targets
 from lanceway.pipelines.after_write import FollowUp, WrittenOutput
 from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
-from lanceway.pipelines.run_context import PipelineContext
+from lanceway.pipelines.progress import SparkJobWatch
 from lanceway.pipelines.runs import failures
-from lanceway.pipelines.runs.report import BEGUN, ENDED, WRITTEN, Event
-from lanceway.pipelines.runs.store import StepEnding
+from lanceway.pipelines.runs.report import BEGUN, ENDED, UNDER_WAY, WRITTEN, Event, Listener
+from lanceway.pipelines.runs.store import PipelineLease, StepEnding
+from lanceway.pipelines.sources.sources import Sources, SourceVersions
+from lanceway.pipelines.transforms.frames import Frames
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from lanceway.writes.table_ref import TableRef
 
 OUTPUT, REJECTED = "output", "quarantine"
 NOTHING_NEW = "nothing new"
+_BETWEEN = 0.5  # seconds between two looks at how far Spark is
+
+
+@dataclass
+class PipelineContext:
+    """What the steps of one run share."""
+
+    lease: PipelineLease
+    run: Run
+    pipeline: Pipeline
+    sources: Sources
+    frames: Frames
+    source_versions: SourceVersions
+    spark: Callable[[], SparkSession]
+    config: str | Path | None
+    listen: Listener
+    namespaces: outputs.NamespaceScope
+    stopping: bool = False
+    _computing: dict[str, SparkJobWatch] = field(default_factory=dict)
+    _reported: float = 0.0  # by the monotonic clock
+
+    @contextmanager
+    def session(self, step: str) -> Iterator[SparkSession]:
+        """Yield the session to a step that computes, with its jobs in a group and under a tag so they can be
+        interrupted.
+        """
+        spark = self.spark()
+        spark.addTag(self.run.key)
+        watch = SparkJobWatch(spark, f"{self.run.key}/{step}")
+        watch.begin()
+        self._computing[step] = watch
+        try:
+            yield spark
+        finally:
+            del self._computing[step]
+            spark.removeTag(self.run.key)
+
+    def interrupt(self) -> None:
+        """Stop what is under way. Call it until all has ended: a step may be between two Spark jobs."""
+        self.stopping = True
+        for watch in list(self._computing.values()):
+            watch.interrupt(self.run.key)
+
+    def report_progress(self) -> None:
+        """Report the progress of the steps that are computing; only now and then, since asking costs Spark
+        something.
+        """
+        if time.monotonic() - self._reported < _BETWEEN:
+            return
+        for step, watch in list(self._computing.items()):
+            progress = watch.progress()
+            if progress.tasks:
+                self.listen(Event(UNDER_WAY, StepRow(step, ""), self.run, **asdict(progress)))
+        self._reported = time.monotonic()
 
 
 @dataclass
