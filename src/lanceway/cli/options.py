@@ -82,6 +82,6 @@ def agreed(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here; give --yes to go on.", param_hint="'--yes'")
+        raise typer.BadParameter("there is no terminal to ask at; give --yes to go on.", param_hint="'--yes'")
     if not typer.confirm(question, err=True):
         raise typer.Exit(1)

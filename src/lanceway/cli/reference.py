@@ -45,7 +45,7 @@ table's storage options are shown as `***`.
 | 1 | refused or failed; standard error has the reason in one line, with the contract's code |
 | 2 | wrong use: an unknown option, a missing file, no namespace chosen |
 | 130 | interrupted by Ctrl-C |
-| 141 | whoever read the output has closed it, as `head` does |
+| 141 | the reader of the output has closed it, as `head` does |
 
 With `--json` the reason is `{"error": "…", "code": 4}`, also on standard error.
 

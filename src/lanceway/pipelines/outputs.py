@@ -136,7 +136,7 @@ def write_in_two_phases(
         done = True
     finally:
         if not done:
-            with suppress(LanceNamespaceError):  # what went wrong first is what is told
+            with suppress(LanceNamespaceError):  # the first error is the one to report
                 commit.give_up(plan, (), commit_id if tried else None)
 
 

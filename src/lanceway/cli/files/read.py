@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STANDARD_INPUT = "-"
-# Types of CSV and JSON columns are told from the first block; a large one tells better.
+# Types of CSV and JSON columns are inferred from the first block, so it is large.
 _BLOCK = 8 << 20
 _FORMATS: Mapping[str, str] = {
     ".arrow": "arrow",
@@ -109,7 +109,7 @@ def _guarded(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 def _unreadable(path: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(
-        f"{path} cannot be read: {error}. Mend the file, or say what it is with --format; nothing was changed."
+        f"{path} cannot be read: {error}. Correct the file, or say what it is with --format; nothing was changed."
     )
 
 

@@ -112,7 +112,7 @@ def backup(
 ) -> None:
     """Write all that the database holds to a file, as it is at one moment; others may go on writing.
 
-    The data of the tables lies in storage and is not part of it.
+    The data of the tables is in storage and not part of it.
     """
     where = place(session, uri=uri)
     from lanceway.lake.store import backups

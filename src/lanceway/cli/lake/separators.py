@@ -60,7 +60,7 @@ def set_(
 ) -> None:
     """Change the separator of the whole lake, unless a nested namespace's name holds the new one.
 
-    Nothing that is stored changes. Processes that were told another separator refuse to start afterwards.
+    Nothing that is stored changes. Processes that are configured with another separator refuse to start afterwards.
     """
     # What the environment says of the separator is about to be out of date.
     where = place(session, uri=uri).agreeing_with_any_separator()

@@ -63,7 +63,7 @@ def describe(
     tag: Annotated[str | None, typer.Option("--tag", help="The tag to read, instead of the latest version.")] = None,
     branch: Branch = None,
 ) -> None:
-    """Show where a table lies, and with --detailed what it holds."""
+    """Show a table's location, and with --detailed what it holds."""
     response = session.ask(
         "describe_table",
         session.id(table),
@@ -117,13 +117,13 @@ def declare(session: Session, table: Table, location: _Location = None, properti
 def register(
     session: Session,
     table: Table,
-    location: Annotated[str, typer.Argument(metavar="LOCATION", help="Where the table lies.")],
+    location: Annotated[str, typer.Argument(metavar="LOCATION", help="The table's location.")],
     mode: Annotated[
         str, typer.Option("--mode", help="If the name is taken: create refuses, overwrite replaces.")
     ] = "create",
     properties: Properties = None,
 ) -> None:
-    """Give a name to a table that already lies somewhere."""
+    """Give a name to a table that exists in storage."""
     metadata = pairs(properties, "--property") or None
     response = session.ask("register_table", session.id(table), location=location, mode=mode, properties=metadata)
     session.output.done(f"Registered {table} at {response.get('location', location)}.", response)

@@ -48,7 +48,7 @@ def find_files(patterns: tuple[str, ...], spark: Callable[[], SparkSession]) -> 
     files: list[File] = []
     for pattern in patterns:
         path = local_path(pattern)
-        # Spark has alternatives in braces, which nobody else has.
+        # Only Spark has alternatives in braces.
         if path is None or "{" in pattern or "\\" in pattern:
             files += _by_spark(pattern, spark())
         else:
@@ -108,7 +108,7 @@ def rows_since(spark: SparkSession, target: TableRef, after: int, version: int) 
     Raise InvalidTableStateError if that is not known, and TableVersionNotFoundError.
     """
     if version < after:
-        raise InvalidTableStateError(f"{target.name} has only {version} versions: it was made anew.")
+        raise InvalidTableStateError(f"{target.name} has only {version} versions: it was dropped and created again.")
     added = _only_added(target, after, version)
     if added is not None:
         return _fragments(spark, target, version, added)
@@ -206,8 +206,8 @@ def _checkpoint(pipeline: Pipeline, source: PipelineSource, target: TableRef) ->
     folder = local_path(target.table().location)
     if folder is None:
         raise InvalidInputError(
-            f"{source.table} lies where Spark may not be able to write. Give checkpoint: a folder in which Spark can "
-            "note how far it has read."
+            f"{source.table} is stored where Spark may not be able to write. Give checkpoint: a folder in which Spark "
+            "can note how far it has read."
         )
     return str(folder / _FOLDER / pipeline.name / source.name)
 
@@ -343,6 +343,6 @@ class Sources:
             raise problem_at(
                 self.pipeline.file,
                 source.line,
-                f"What is new in {source.table} since its version {after} cannot be told: {error} Run the pipeline "
+                f"What is new in {source.table} since its version {after} is not known: {error} Run the pipeline "
                 "with --full, or set incremental to false.",
             ) from error

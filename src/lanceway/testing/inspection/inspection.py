@@ -147,7 +147,7 @@ def capabilities_missing(subject: Subject) -> dict[str, str]:
     """Return the capabilities that the server or the caller says are missing, with the reasons."""
     missing: dict[str, str] = {}
     if subject.storage_options is None:
-        missing["storage_access"] = "the inspection was not told how to reach the storage"
+        missing["storage_access"] = "no credentials for the storage were given"
     if not subject.strange_paths:
         missing["strange_paths"] = "a server that takes names for paths may lose data; ask for them where none is kept"
     with _declared(subject) as probe:
