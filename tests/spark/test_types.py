@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql.types import Row
 
 from lanceway.errors import InvalidInputError, TableSchemaValidationError
-from lanceway.spark.types import arrow_schema, spark_schema, to_lance, to_spark
+from lanceway.spark.types import arrow_schema, spark_schema, to_spark
+from lanceway.writes.casting import to_lance
 from tests.spark.read.edge_values import array
 from tests.spark_fixtures import lance as read
 

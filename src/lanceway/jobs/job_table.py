@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from lanceway.errors import TableNotFoundError
 from lanceway.tables import dataset
 from lanceway.tables.versions import commit
-from lanceway.writes import destination
 from lanceway.writes import table_ref as tables
-from lanceway.writes.destination import Destination
+from lanceway.writes.table_ref import Destination
 
 if TYPE_CHECKING:
     import lance
@@ -33,8 +32,8 @@ class JobTable:
 
         Raises InvalidTableStateError where only another lake may change it, unless it is for `reading` alone.
         """
-        target = tables.target(name)
-        place = destination.find(target)
+        target = tables.resolve(name)
+        place = target.destination()
         if place is None or not place.has_data():
             raise TableNotFoundError(f"There is no table {target.name} with data to work on.")
         if not reading:
@@ -43,7 +42,7 @@ class JobTable:
 
     @property
     def name(self) -> str:
-        return self.place.target.name
+        return self.place.ref.name
 
     def handle(self) -> dataset.Table:
         """Return the table's location with current credentials. Commits go through the catalog that manages it."""

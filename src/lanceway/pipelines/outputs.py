@@ -22,15 +22,14 @@ from lanceway.pipelines.atomic_outputs import DeferredTable, require_managed
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import MERGE, OVERWRITE, PipelineOutput
 from lanceway.pipelines.runs.failures import said
-from lanceway.spark.errors import plainly
-from lanceway.spark.types import arrow_schema, rows_schema, spark_schema
+from lanceway.spark.errors import hide_traceback
+from lanceway.spark.types import arrow_schema, rows_schema, spark_schema, to_spark
 from lanceway.spark.write.merge import merge
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
-from lanceway.writes import commit, destination, plan, stage, write_id
+from lanceway.writes import commit, plan, stage
 from lanceway.writes import plan as planning
-from lanceway.writes.casting import to_spark
 from lanceway.writes.plan import WritePlan
 from lanceway.writes.write_id import WriteId
 
@@ -52,14 +51,14 @@ def require_unique(spark: SparkSession, plan: WritePlan, fragments: Sequence[str
     import pyarrow as pa
 
     schema = pa.schema([plan.schema.field(key) for key in keys])
-    rows = sum(fragment.physical_rows for fragment in stage.read(fragments))
+    rows = sum(fragment.physical_rows for fragment in stage.from_json(fragments))
     few = rows <= _FEW and not any(pa.types.is_nested(field.type) for field in schema)
     files = stage.files(fragments)
     twice = _twice_here(plan, files, schema) if few else _twice_by_spark(spark, plan, files, schema)
     if twice is not None:
         same = ", ".join(f"{name} = {value}" for name, value in twice.items())
         raise InvalidInputError(
-            f"{plan.destination.target.name} was not written: several rows have the same keys ({same}). Leave all but "
+            f"{plan.destination.ref.name} was not written: several rows have the same keys ({same}). Leave all but "
             "one out in a transform, or give keys that tell rows apart."
         )
 
@@ -90,7 +89,7 @@ def _share(
     plan: WritePlan, files: Sequence[str], schema: StructType, numbers: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     arrow = arrow_schema(schema)
-    with plainly():
+    with hide_traceback():
         for file in (files[number] for batch in numbers for number in batch.column(0).to_pylist()):
             for batch in _read(plan, file, schema.names):
                 yield to_spark(batch, arrow)
@@ -131,7 +130,7 @@ def write_in_two_phases(
         if unique:
             require_unique(spark, plan, fragments, unique)
         tried = True
-        through = replace(plan, destination=replace(plan.destination, target=target))
+        through = replace(plan, destination=replace(plan.destination, ref=target))
         commit.publish(through, fragments, commit_id)
         done = True
     finally:
@@ -143,7 +142,7 @@ def write_in_two_phases(
 def _stage(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    with plainly():
+    with hide_traceback():
         fragments = stage.stage(plan, batches)
     yield pa.RecordBatch.from_arrays([pa.array(fragments, pa.string())], ["fragment"])
 
@@ -160,7 +159,7 @@ class Committed:
 def version_of(target: TableRef) -> int:
     """Return the table's latest version; 0 if the table does not exist or is only declared."""
     try:
-        place = destination.find(target)
+        place = target.destination()
     except NamespaceNotFoundError:
         return 0
     return int(dataset.open_at(place.reading).version) if place is not None and place.has_data() else 0
@@ -171,7 +170,7 @@ def committed(target: TableRef, job: str, *, after: int) -> Committed | None:
     if version_of(target) <= after:
         return None
     table = target.table()
-    version = write_id.version_of(table, WriteId(job=job), after=after)
+    version = WriteId(job=job).committed_version(table, after=after)
     if version is None:
         return None
     with translated(table, f"Reading the transaction of version {version}"):

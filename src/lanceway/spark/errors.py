@@ -1,4 +1,4 @@
-"""What a Python worker refuses, said in one sentence: without the traceback that Spark shows with it."""
+"""Errors of Python workers, shown as one sentence without the traceback that Spark adds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _IN_DRIVER = ContextVar("in_driver", default=False)
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
-    """Around what Spark calls in a worker, as a decorator too. An error that is none of the contract's keeps its trace.
+def hide_traceback() -> Iterator[None]:
+    """Hide the traceback of a contract error. Wrap whatever Spark calls in a worker with it, also as a decorator.
 
-    The worker ends with the error, so nobody else's is shortened.
+    Any other error keeps its traceback. The worker ends with the error, so no later one is affected.
     """
     try:
         yield
@@ -28,7 +28,7 @@ def plainly() -> Iterator[None]:
 
 @contextmanager
 def in_driver() -> Iterator[None]:
-    """Around what Spark calls in a worker, where it is called in the driver: that goes on after an error."""
+    """Keep tracebacks where code for workers is called in the driver, which goes on after an error."""
     token = _IN_DRIVER.set(True)
     try:
         yield

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    import lance
     from pyspark.sql.datasource import DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
     from pyspark.sql.types import StructType
 
     from lanceway.spark.read.reader import LanceReader
     from lanceway.writes.options import ReadOptions
+    from lanceway.writes.table_ref import TableRef
 
-# Spark imports this module in every process that looks for any data source at all: what is heavy waits.
+# Spark imports this module in every process that looks for any data source at all: heavy modules are imported late.
 
-# Says that scans with filters share nothing with others. Our class in the JVM alone sets it (DefaultSource.java).
+# Says that a scan with filters is not shared with other scans. Our class in the JVM alone sets it (DefaultSource.java).
 _SCANS_APART = "scans_apart"
 
 
@@ -35,31 +37,40 @@ class DefaultSource(DataSource):
         return "lance"
 
     def schema(self) -> StructType:
-        from lanceway.spark.errors import plainly
-        from lanceway.spark.read import reader as snapshot
+        from lanceway.spark.errors import hide_traceback
+        from lanceway.spark.read.reader import pin, schema_of
         from lanceway.spark.types import spark_schema
         from lanceway.writes.options import ReadOptions
         from lanceway.writes.table_ref import TableRef
 
-        with plainly():
-            target = TableRef.of(self.options)
+        with hide_traceback():
+            ref = TableRef.of(self.options)
             # A data frame stays at the version that it began with, however often it is computed.
-            self._pinned, dataset = snapshot.pin(target, ReadOptions.of(self.options))
-            return spark_schema(snapshot.schema_of(target, self._pinned, dataset))
+            self._pinned, dataset = pin(ref, ReadOptions.of(self.options))
+            return spark_schema(schema_of(ref, self._pinned, dataset))
 
-    def reader(self, schema: StructType) -> LanceReader:
-        from lanceway.spark.errors import plainly
+    def reader(
+        self,
+        schema: StructType,
+        find_snapshot: Callable[[TableRef, int], lance.LanceDataset | None] = lambda _ref, _version: None,
+    ) -> LanceReader:
+        """Return a reader. Spark gives the schema alone; a scan that is planned in the driver may have a snapshot."""
+        from lanceway.spark.errors import hide_traceback
         from lanceway.spark.read.reader import LanceReader
         from lanceway.spark.write.rewrite import Replaced, ReplacingReader
         from lanceway.writes.options import ReadOptions
         from lanceway.writes.table_ref import TableRef
 
-        with plainly():
+        with hide_traceback():
             replaced, options = Replaced.taken_from(self.options)
-            target, read = TableRef.of(options), self._pinned or ReadOptions.of(options)
+            ref = TableRef.of(options)
+            read = self._pinned or ReadOptions.of(options)
+            snapshot = None
+            if read.version is not None and read.branch is None:
+                snapshot = find_snapshot(ref, read.version)
             if replaced:
-                return ReplacingReader(target, read, schema, replaced)
-            return LanceReader(target, read, schema, takes_filters=self._takes_filters)
+                return ReplacingReader(ref, read, schema, replaced, snapshot)
+            return LanceReader(ref, read, schema, takes_filters=self._takes_filters, snapshot=snapshot)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from lanceway.spark.write.rewrite import Replaced, ReplacingWriter

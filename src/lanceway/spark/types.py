@@ -1,25 +1,22 @@
-"""Types between Lance and Spark: what a table's columns are in Spark, and batches brought from one to the other.
+"""Types between Lance and Spark: a table's columns as Spark has them, and batches in Spark's types and sizes.
 
-Spark has fewer types. What it has no own for is read as the next larger: unsigned integers as signed ones,
-uint64 as decimal(20, 0), float16 as float, vectors as arrays, dictionaries as their values, blobs and UUIDs as
-binary. Times finer than a microsecond lose what is finer.
+Spark has fewer types. A type that it lacks is read as the next larger: unsigned integers as signed ones, uint64 as
+decimal(20, 0), float16 as float, vectors as arrays, dictionaries as their values, blobs and UUIDs as binary. Times
+finer than a microsecond are cut off there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables.schema.fields import is_blob_type
-from lanceway.writes.casting import to_lance, to_spark
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import DataType, StructType
-
-__all__ = ["arrow_schema", "check_names", "spark_schema", "to_lance", "to_spark"]
 
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 # Columns that Lance counts in 64 unsigned bits and never beyond 63.
@@ -28,7 +25,7 @@ _LARGEST_PRECISION = 38
 
 
 def spark_schema(arrow: pa.Schema) -> StructType:
-    """The schema that Spark sees. Raises InvalidInputError for a type that Spark has nothing for."""
+    """Return the schema that Spark sees. Raises InvalidInputError for a type that Spark has nothing for."""
     from pyspark.sql.types import LongType, StructField, StructType
 
     return StructType(
@@ -49,24 +46,58 @@ def rows_schema(schema: StructType) -> pa.Schema:
 
 
 def arrow_schema(spark: StructType) -> pa.Schema:
-    """The Arrow schema in which Spark takes and gives the rows of such a schema."""
+    """Return the Arrow schema in which Spark takes and gives rows of its own schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    # In 4.1 it has UTC alone, and no such argument.
+    # Spark 4.1 always uses UTC and has no such argument.
     zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(spark, **zone)  # type: ignore[arg-type]
 
 
 def check_names(schema: StructType, table: str, case_sensitive: bool = False) -> None:
     """Refuse columns that Spark cannot tell apart."""
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in schema.names:
-        first = seen.setdefault(name if case_sensitive else name.lower(), name)
+        first = names.setdefault(name if case_sensitive else name.lower(), name)
         if first is not name:
             raise InvalidInputError(
                 f"{table} has the columns {first!r} and {name!r}, which Spark does not tell apart. Choose one with "
                 "the option columns, or set spark.sql.caseSensitive to true."
             )
+
+
+def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch in the types of `schema`, which is Spark's own; columns are found by name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = []
+    for field in schema:
+        column = batch.column(field.name)
+        if column.type != field.type:
+            column = pc.cast(column, options=pc.CastOptions(field.type, allow_time_truncate=True))
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def rebatch(batches: Iterable[pa.RecordBatch], *, rows: int, bytes_: int | None = None) -> Iterator[pa.Table]:
+    """Gather batches until they have that many rows, or bytes if given. No table that is yielded is empty."""
+    import pyarrow as pa
+
+    gathered: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        gathered.append(batch)
+        count += batch.num_rows
+        size += batch.nbytes
+        if count >= rows or (bytes_ is not None and size >= bytes_):
+            yield pa.Table.from_batches(gathered)
+            gathered = []
+            count = size = 0
+    if gathered:
+        yield pa.Table.from_batches(gathered)
 
 
 def _spark_type(type_: pa.DataType, path: str) -> DataType:
@@ -84,8 +115,8 @@ def _spark_type(type_: pa.DataType, path: str) -> DataType:
         return _decimal(type_, path)
     for is_kind, name in _plain().items():
         if is_kind(type_):
-            found: type[DataType] = getattr(spark, name)
-            return found()
+            spark_type: type[DataType] = getattr(spark, name)
+            return spark_type()
     if pa.types.is_timestamp(type_):
         return spark.TimestampNTZType() if type_.tz is None else spark.TimestampType()
     raise _unsupported(type_, path)

@@ -1,4 +1,4 @@
-"""What versions add to a table: the fragments with new rows, version by version."""
+"""The fragments with new rows that each version adds to a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, TableVersionNotFoundError
 from lanceway.tables.errors import translated
-from lanceway.writes import columns
+from lanceway.writes import column_identity
 
 if TYPE_CHECKING:
     import lance
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lanceway.writes.table_ref import TableRef
 
 # Operations that change or replace rows that were there. All others add rows, remove some, or leave them as they are;
-# but one that adds columns may as well write others anew.
+# but one that adds columns may rewrite others as well.
 _CHANGES = frozenset({"DataReplacement", "Overwrite", "Restore", "Update"})
 _COLUMNS = "Merge"
 
@@ -33,14 +33,14 @@ class Addition:
 
 @dataclass(frozen=True)
 class Additions:
-    """The additions of one table. All that the version `whole` holds counts as added by it."""
+    """The additions to one table. All fragments of the version `whole` count as added by it."""
 
-    target: TableRef
+    ref: TableRef
     whole: int | None = None
     skip_changes: bool = False
 
     def between(self, first: int, last: int) -> Iterator[Addition]:
-        """What the versions from `first` to `last` add.
+        """Yield the fragments that the versions from `first` to `last` add.
 
         Raises TableVersionNotFoundError for one that is gone, and InvalidTableStateError for one that changes rows.
         """
@@ -51,10 +51,10 @@ class Additions:
 
     def _added(self, version: int) -> list[Any]:
         try:
-            dataset = self.target.open(version=version)
+            dataset = self.ref.open(version=version)
         except TableVersionNotFoundError as error:
             raise TableVersionNotFoundError(
-                f"Version {version} of {self.target.name} was cleaned up before the stream has read it. Begin a new "
+                f"Version {version} of {self.ref.name} was cleaned up before the stream has read it. Begin a new "
                 "stream (with a new checkpoint) at a later version, or with all that is there, and keep versions "
                 "longer than a stream may rest."
             ) from error
@@ -65,27 +65,27 @@ class Additions:
         # The ids of fragments grow, so what was added last comes last.
         return sorted(fragments, key=lambda fragment: int(fragment.id))[len(fragments) - count :]
 
-    def _count(self, dataset: lance.LanceDataset, version: int, held: int) -> int:
-        """How many fragments a version adds."""
-        with translated(self.target.table(), f"Reading the transaction of version {version}"):
+    def _count(self, dataset: lance.LanceDataset, version: int, fragments: int) -> int:
+        """Return how many of its fragments a version adds."""
+        with translated(self.ref.table(), f"Reading the transaction of version {version}"):
             transaction = dataset.read_transaction(version)
         operation: Any = None if transaction is None else transaction.operation
         kind = type(operation).__name__
         if kind == "Append":
             return len(list(operation.fragments))
         if kind == "Overwrite" and transaction and not transaction.read_version:  # the table's creation
-            return held
+            return fragments
         if not self.skip_changes and (kind in _CHANGES or (kind == _COLUMNS and self._rewrites(dataset, version))):
             raise InvalidTableStateError(
-                f"Version {version} of {self.target.name} does not only add rows, it changes some ({kind}); a stream "
+                f"Version {version} of {self.ref.name} does not only add rows, it changes some ({kind}); a stream "
                 "has the rows that are added. Set skip_changes to true to pass over such versions, or use "
                 "lanceway.spark.read_changes."
             )
         return 0
 
     def _rewrites(self, dataset: lance.LanceDataset, version: int) -> bool:
-        """Whether a version changes values of columns that were there; so it is taken where that cannot be told."""
+        """Whether a version changes values of columns that were there; assumed where the version before it is gone."""
         try:
-            return columns.rewritten(self.target.open(version=version - 1), dataset)
+            return column_identity.rewritten(self.ref.open(version=version - 1), dataset)
         except TableVersionNotFoundError:
             return True

@@ -1,4 +1,4 @@
-"""Batches brought from Lance's types to Spark's and back."""
+"""Rows cast to the types of the table that they are written to, and the reasons why some do not fit."""
 
 from __future__ import annotations
 
@@ -19,73 +19,59 @@ _TAKES = {
 }
 
 
-def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the types of `schema`, which is Spark's own: columns are found by name."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    columns = []
-    for field in schema:
-        column = batch.column(field.name)
-        if column.type != field.type:
-            column = pc.cast(column, options=pc.CastOptions(field.type, allow_time_truncate=True))
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
 def to_lance(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the types of `schema`, which is the table's own; nullable columns that are missing are null.
+    """Return the batch in the types of a table's schema; nullable columns that are missing are null.
 
-    Raises TableSchemaValidationError, naming each difference, and a value that does not fit its column.
+    Raises TableSchemaValidationError, naming each difference, or a value that does not fit its column.
     """
     import pyarrow as pa
 
-    found = list(differences(batch.schema, schema))
-    if found:
-        raise TableSchemaValidationError(f"The rows do not fit the table: {'; '.join(found)}.")
+    reasons = list(differences(batch.schema, schema))
+    if reasons:
+        raise TableSchemaValidationError(f"The rows do not fit the table: {'; '.join(reasons)}.")
     columns = [
-        _fitted(batch.column(field.name), field)
-        if field.name in batch.schema.names
-        else pa.nulls(len(batch), field.type)
+        _cast(batch.column(field.name), field) if field.name in batch.schema.names else pa.nulls(len(batch), field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def differences(given: pa.Schema, table: pa.Schema) -> Iterator[str]:
-    """Why rows of the schema `given` cannot be written to a table, one sentence for each reason."""
-    for name in given.names:
+def differences(rows: pa.Schema, table: pa.Schema) -> Iterator[str]:
+    """Yield the reasons why rows cannot be written to a table, one sentence for each."""
+    for name in rows.names:
         if name not in table.names:
             yield f"the table has no column {name!r} (it has {', '.join(table.names)})"
     for field in table:
-        if field.name in given.names:
-            yield from _different(given.field(field.name).type, field.type, field.name)
+        if field.name in rows.names:
+            yield from _type_differences(rows.field(field.name).type, field.type, field.name)
         elif not field.nullable:
             yield f"the column {field.name!r} is missing, and must not be null"
 
 
-def _different(given: pa.DataType, wanted: pa.DataType, path: str) -> Iterator[str]:
-    wanted = _stored(wanted)
-    family, asked = _family(given), _family(wanted)
-    if family == "null":
+def _type_differences(rows: pa.DataType, table: pa.DataType, path: str) -> Iterator[str]:
+    table = _stored(table)
+    rows_family = _family(rows)
+    table_family = _family(table)
+    if rows_family == "null":
         return
-    if family != asked and family not in _TAKES.get(asked, ()):
-        yield f"the column {path} is {given}, but must be {wanted}"
-    elif family == "list":
-        yield from _different(given.value_type, wanted.value_type, f"{path}.element")
-    elif family == "map":
-        yield from _different(given.key_type, wanted.key_type, f"{path}.key")
-        yield from _different(given.item_type, wanted.item_type, f"{path}.value")
-    elif family == "struct":
-        names = [field.name for field in wanted]
-        if [field.name for field in given] != names:
-            yield f"the fields of {path} are {', '.join(f.name for f in given)}, but must be {', '.join(names)}"
+    if rows_family != table_family and rows_family not in _TAKES.get(table_family, ()):
+        yield f"the column {path} is {rows}, but must be {table}"
+    elif rows_family == "list":
+        yield from _type_differences(rows.value_type, table.value_type, f"{path}.element")
+    elif rows_family == "map":
+        yield from _type_differences(rows.key_type, table.key_type, f"{path}.key")
+        yield from _type_differences(rows.item_type, table.item_type, f"{path}.value")
+    elif rows_family == "struct":
+        names = [field.name for field in table]
+        if [field.name for field in rows] != names:
+            yield f"the fields of {path} are {', '.join(f.name for f in rows)}, but must be {', '.join(names)}"
         else:
-            for one, other in zip(given, wanted, strict=True):
-                yield from _different(one.type, other.type, f"{path}.{one.name}")
+            for field, table_field in zip(rows, table, strict=True):
+                yield from _type_differences(field.type, table_field.type, f"{path}.{field.name}")
 
 
 def _stored(type_: pa.DataType) -> pa.DataType:
+    """Return the type of the values that a column is stored as: an extension's storage, a dictionary's values."""
     import pyarrow as pa
 
     if isinstance(type_, pa.BaseExtensionType):
@@ -114,7 +100,7 @@ def _family(type_: pa.DataType) -> str:
     return next((name for name, tests in kinds.items() if any(test(type_) for test in tests)), str(type_))
 
 
-def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
+def _cast(column: pa.Array, field: pa.Field) -> pa.Array:
     import pyarrow as pa
 
     if not field.nullable and column.null_count:
@@ -123,32 +109,32 @@ def _fitted(column: pa.Array, field: pa.Field) -> pa.Array:
         return column
     try:
         if isinstance(field.type, pa.BaseExtensionType):
-            return _extended(column, field.type)
-        return _with_values(column).cast(field.type)
+            return _to_extension(column, field.type)
+        return _castable(column).cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableSchemaValidationError(
             f"A value does not fit the column {field.name}, which is {field.type}: {error}"
         ) from error
 
 
-def _with_values(column: pa.Array) -> pa.Array:
-    """The column as it can be cast: pyarrow crashes on lists that are all null, where no values came with them."""
+def _castable(column: pa.Array) -> pa.Array:
+    """Return the column such that it can be cast: pyarrow crashes on lists that are all null and have no values."""
     import pyarrow as pa
 
-    return pa.concat_arrays([column[:0], column]) if _is_hollow(column) else column
+    return pa.concat_arrays([column[:0], column]) if _lacks_values(column) else column
 
 
-def _is_hollow(column: pa.Array) -> bool:
+def _lacks_values(column: pa.Array) -> bool:
     from pyarrow import types
 
     if types.is_struct(column.type):
-        return any(_is_hollow(column.field(index)) for index in range(column.type.num_fields))
+        return any(_lacks_values(column.field(index)) for index in range(column.type.num_fields))
     if types.is_list(column.type) or types.is_large_list(column.type):
-        return len(column.values) == 0 or _is_hollow(column.values)
+        return len(column.values) == 0 or _lacks_values(column.values)
     return False
 
 
-def _extended(column: pa.Array, type_: pa.BaseExtensionType) -> pa.Array:
+def _to_extension(column: pa.Array, type_: pa.BaseExtensionType) -> pa.Array:
     import pyarrow as pa
 
     if is_blob_type(type_):

@@ -1,4 +1,4 @@
-"""Staged files become one version of their table, through its catalog, or nothing of them is left."""
+"""Commit staged files as one version of their table, through its catalog, or remove them all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import commit as commits
 from lanceway.tables.write import create
-from lanceway.writes import journal, stage, write_id
+from lanceway.writes import journal, stage
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
 from lanceway.writes.write_id import WriteId
 
@@ -25,56 +25,63 @@ if TYPE_CHECKING:
 _RETRIES = 20
 
 
-def publish(plan: WritePlan, fragments: Sequence[str], mark: WriteId) -> None:
-    """Commit what a write has staged, and end it. Nothing is committed where there is nothing to add."""
+def publish(plan: WritePlan, fragments: Sequence[str], write_id: WriteId) -> None:
+    """Commit the fragments that a write has staged, and end it. An append without fragments makes no version."""
     import lance
 
     if plan.kind == CREATE:
-        _create(plan, fragments, mark)
+        _create(plan, fragments, write_id)
     elif plan.kind == APPEND:
         if fragments:
-            commit(plan, lance.LanceOperation.Append(stage.read(fragments)), mark)
+            commit(plan, lance.LanceOperation.Append(stage.from_json(fragments)), write_id)
     else:
-        commit(plan, lance.LanceOperation.Overwrite(plan.schema, stage.read(fragments)), mark)
+        commit(plan, lance.LanceOperation.Overwrite(plan.schema, stage.from_json(fragments)), write_id)
     finish(plan, fragments)
 
 
 def finish(plan: WritePlan, fragments: Sequence[str]) -> None:
-    """End a write whose fragments are part of the table. What other attempts of its tasks have written goes."""
-    if plan.write is not None:
-        journal.finish(plan.destination, plan.write, stage.files(fragments))
+    """End a write whose fragments are part of the table. Files of other attempts of its tasks are removed."""
+    if plan.journal_entry is not None:
+        journal.finish(plan.destination, plan.journal_entry, stage.files(fragments))
 
 
-def _create(plan: WritePlan, fragments: Sequence[str], mark: WriteId) -> None:
-    place = plan.destination.current()
-    # Without a name: that of a claim is known to the catalog alone. That the name stands is asked again.
-    claim = create.CreateClaim(None, place.stands)
-    create.publish(place.table, plan.schema, stage.read(fragments), claim, mark.transaction(), mark.properties)
+def _create(plan: WritePlan, fragments: Sequence[str], write_id: WriteId) -> None:
+    destination = plan.destination.current()
+    # The name of a claim is known to the catalog alone; so whether the table still stands is asked again.
+    claim = create.CreateClaim(None, destination.stands)
+    create.publish(
+        destination.table,
+        plan.schema,
+        stage.from_json(fragments),
+        claim,
+        write_id.transaction(),
+        write_id.properties,
+    )
 
 
 def commit(
     plan: WritePlan,
     operation: LanceOperation.BaseOperation,
-    mark: WriteId,
+    write_id: WriteId,
     *,
     strict: bool = False,
     branch: str | None = None,
 ) -> int:
-    """One transaction on top of the plan's version, which may be one of a branch; answers the version that it made.
+    """Commit one transaction on top of the plan's version, maybe one of a branch; return the version that it made.
 
-    `strict` lets an overwrite be the very next version or none; else what others added meanwhile is no hindrance.
+    With `strict` it is the very next version or fails; without, it may follow versions that others added meanwhile.
 
-    Raises ConcurrentModificationError where somebody else changed what it builds on.
+    Raises ConcurrentModificationError where another writer changed what it builds on.
     """
     table = plan.destination.current().table
     try:
-        return _commit(table, operation, plan.version, mark, strict=strict, branch=branch)
+        return _commit(table, operation, plan.version, write_id, strict=strict, branch=branch)
     except LanceNamespaceError:
-        # An answer that was lost on its way is no failure.
-        landed = write_id.version_of(table, mark, after=plan.version, branch=branch)
-        if landed is None:
+        # Only the response may have been lost, after the commit took place.
+        committed = write_id.committed_version(table, after=plan.version, branch=branch)
+        if committed is None:
             raise
-        return landed
+        return committed
 
 
 def update(
@@ -82,68 +89,75 @@ def update(
     removed: Sequence[int],
     changed: Sequence[FragmentMetadata],
     new: Sequence[FragmentMetadata],
-    mark: WriteId,
+    write_id: WriteId,
     *,
     inserts: bool,
 ) -> int:
-    """One transaction that removes fragments, changes some and adds others; answers the version that it made.
+    """Commit one transaction that removes fragments, changes some and adds others; return the version that it made.
 
-    Two that insert need not meet in any row. That they meet at all makes the second one fail, so that no key is
-    inserted twice: each changes the first fragment, if only to what it is, or is the first to fill an empty table.
+    Of two concurrent ones that insert, the second has to fail, or a key could be inserted twice, though they may have
+    no row in common. So each of them conflicts on purpose: it rewrites the first fragment, if only as it is, or has to
+    be the very next version of an empty table.
 
-    Raises ConcurrentModificationError where somebody else changed what it builds on.
+    Raises ConcurrentModificationError where another writer changed what it builds on.
     """
     import lance
 
-    same: list[FragmentMetadata] = []
+    unchanged: list[FragmentMetadata] = []
     if inserts:
         opened = dataset.open_at(plan.destination.current().table, version=plan.version)
         first = min(opened.get_fragments(), key=lambda fragment: int(fragment.fragment_id), default=None)
         if first is None:
             filled = lance.LanceOperation.Overwrite(opened.lance_schema, new)
-            return commit(replace(plan, kind=OVERWRITE), filled, mark, strict=True)
+            return commit(replace(plan, kind=OVERWRITE), filled, write_id, strict=True)
         if first.fragment_id not in {*removed, *(fragment.id for fragment in changed)}:
-            same.append(first.metadata)
-    return commit(plan, lance.LanceOperation.Update(list(removed), [*changed, *same], list(new)), mark)
+            unchanged.append(first.metadata)
+    return commit(plan, lance.LanceOperation.Update(list(removed), [*changed, *unchanged], list(new)), write_id)
 
 
 def _commit(
     table: Table,
     operation: LanceOperation.BaseOperation,
     version: int,
-    mark: WriteId,
+    write_id: WriteId,
     *,
     strict: bool,
     branch: str | None,
 ) -> int:
     from lance.dataset import Transaction
 
-    made = Transaction(version, operation, uuid=mark.transaction(), transaction_properties=mark.properties)
+    transaction = Transaction(
+        version, operation, uuid=write_id.transaction(), transaction_properties=write_id.properties
+    )
     opened = None if branch is None else dataset.open_at(table, version=version, branch=branch)
     with translated(table, "Committing rows"):
-        return commits.commit(table, made, retries=0 if strict else _RETRIES, branch=opened)
+        return commits.commit(table, transaction, retries=0 if strict else _RETRIES, branch=opened)
 
 
 def drop(plan: WritePlan, fragments: Sequence[str]) -> None:
-    """End a write of which nothing becomes part of the table: all that its tasks have written goes."""
-    if plan.write is None:
+    """End a write of which nothing becomes part of the table: remove all files that its tasks have written."""
+    if plan.journal_entry is None:
         stage.discard(plan.destination, fragments)
     else:
-        journal.end(plan.destination, plan.write)
+        journal.end(plan.destination, plan.journal_entry)
 
 
-def give_up(plan: WritePlan, fragments: Sequence[str], mark: WriteId | None) -> None:
+def give_up(plan: WritePlan, fragments: Sequence[str], write_id: WriteId | None) -> None:
     """Remove what was staged, and the name if it was declared for it; unless it was committed after all.
 
-    Without a mark nobody has tried to commit it, and no catalog needs to be asked.
+    Without an id no commit was tried, and no catalog needs to be asked.
     """
-    place = plan.destination.current()
-    if mark is not None and place.has_data() and write_id.version_of(place.table, mark, after=plan.version) is not None:
+    destination = plan.destination.current()
+    if (
+        write_id is not None
+        and destination.has_data()
+        and write_id.committed_version(destination.table, after=plan.version) is not None
+    ):
         finish(plan, fragments)
         return
     drop(plan, fragments)
     if plan.kind == CREATE:
-        place.withdraw()
+        destination.withdraw()
 
 
 Result = TypeVar("Result")
@@ -151,10 +165,10 @@ Result = TypeVar("Result")
 ATTEMPTS = 5
 
 
-def insistently(attempt: Callable[[], Result]) -> Result:
-    """What an attempt comes to. It is begun anew where somebody else was faster.
+def retry_on_conflict(attempt: Callable[[], Result]) -> Result:
+    """Return the result of an attempt, which is repeated where another writer was faster.
 
-    Raises ConcurrentModificationError where somebody else always is.
+    Raises ConcurrentModificationError where the last attempt conflicts as well.
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(ConcurrentModificationError):

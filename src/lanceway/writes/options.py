@@ -15,14 +15,14 @@ from lanceway.config import Setting, read_settings
 from lanceway.errors import InvalidInputError
 
 OWNER = 'format("lance")'
-# Holds a whole target as JSON. Spark hides the value of an option that has this word in its name.
+# Holds a whole TableRef as JSON. Spark hides the value of an option that has this word in its name.
 SECRET_TARGET = "target.secret"
 
 TARGET = (
     Setting("path", "The table's location: a folder of this machine or a URI."),
     Setting("table", "The table's identifier in its namespace: text, or a JSON list of names."),
     Setting("delimiter", "What separates the names in `table`.", default="."),
-    # The plain option `namespace` is the name that lanceway.toml gives the root namespace; see read().
+    # The plain option `namespace` is the name that lanceway.toml gives the root namespace; see parse().
     Setting("namespace.*", "namespace.type, and the settings of a namespace of that type."),
     Setting("storage.*", "Options of the storage, such as storage.region."),
     Setting(SECRET_TARGET, "All of the above in one value, as Lanceway hands it on.", secret=True),
@@ -61,14 +61,14 @@ STREAMING = (
 )
 
 
-def read(options: Mapping[str, str]) -> Mapping[str, Any]:
-    """Every option's value, converted. An unknown one is refused with the known ones.
+def parse(options: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return every option's value, converted. Refuse an unknown one, naming those there are.
 
     `namespace` is the plain option of that name, `settings` are those that begin with `namespace.`.
     """
-    given = {key.lower(): value for key, value in options.items()}
-    name = given.pop("namespace", None)
-    values = read_settings(OWNER, (*TARGET, *READING, *WRITING, *STREAMING), given)
+    lowered = {key.lower(): value for key, value in options.items()}
+    name = lowered.pop("namespace", None)
+    values = read_settings(OWNER, (*TARGET, *READING, *WRITING, *STREAMING), lowered)
     return {**values, "namespace": name, "settings": values["namespace"]}
 
 
@@ -93,7 +93,8 @@ class ReadOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> ReadOptions:
-        values = read(options)
+        """Read the options of a data source. Raises InvalidInputError for values that have no meaning."""
+        values = parse(options)
         at_least(0, values, "limit", "partition_limit")
         at_least(1, values, "partitions", "batch_rows")
         chosen = [name for name in ("version", "tag", "asof") if values[name] is not None]
@@ -107,12 +108,13 @@ class ReadOptions:
             branch=values["branch"],
             asof=_moment(values["asof"]),
             nearest=_object("nearest", values["nearest"]),
-            full_text=_text(values["full_text"]),
+            full_text=_full_text(values["full_text"]),
             **{name: values[name] for name in _AS_THEY_ARE},
         )
 
     @property
     def searches(self) -> bool:
+        """Whether rows are found by a vector or text search."""
         return self.nearest is not None or self.full_text is not None
 
 
@@ -127,6 +129,7 @@ def at_least(least: int, values: Mapping[str, Any], *names: str) -> None:
 
 
 def column_names(text: str | None) -> tuple[str, ...] | None:
+    """Read names of columns: a JSON list, or names separated by commas."""
     if text is None or not text.strip():
         return None
     if not text.lstrip().startswith("["):
@@ -151,7 +154,7 @@ def _moment(text: str | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def _text(text: str | None) -> Mapping[str, Any] | None:
+def _full_text(text: str | None) -> Mapping[str, Any] | None:
     if text is None or text.lstrip().startswith("{"):
         return _object("full_text", text)
     return {"query": text}

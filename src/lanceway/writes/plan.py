@@ -1,4 +1,4 @@
-"""What a write will do, decided in the driver before any row is written."""
+"""The plan of a write: made in the driver before any row is written, and carried to every task."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, TableAlreadyExistsError, TableSchemaValidationError
 from lanceway.tables import dataset
-from lanceway.writes import destination, journal, options
+from lanceway.writes import journal, options
 from lanceway.writes.casting import differences
-from lanceway.writes.destination import Destination
-from lanceway.writes.table_ref import TableRef
+from lanceway.writes.table_ref import Destination, TableRef
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +24,8 @@ _MODES = {"append": APPEND, "overwrite": OVERWRITE, "error": CREATE, "errorifexi
 class WritePlan:
     """A write to one table: `kind` is append, overwrite, create (there is no version yet) or ignore.
 
-    `version` is the one that the write builds on, `schema` the table's own once the write is done. `write` is the name
-    under which tasks note what they have written, None where they do not.
+    `version` is the one that the write builds on, `schema` the table's own once the write is done. `journal_entry` is
+    the entry under which tasks note the files that they have written, None where they do not.
     """
 
     kind: str
@@ -34,54 +33,55 @@ class WritePlan:
     schema: pa.Schema
     version: int = 0
     files: Mapping[str, Any] = field(default_factory=dict)
-    write: str | None = None
+    journal_entry: str | None = None
 
-    def begun(self) -> WritePlan:
-        """The same, with the write under way: it has to be ended."""
-        return replace(self, write=journal.begin(self.destination))
+    def begin(self) -> WritePlan:
+        """Open a journal entry, and return the plan with it: the write has to be ended."""
+        return replace(self, journal_entry=journal.begin(self.destination))
 
 
-def plan(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool, noted: bool = True) -> WritePlan:
-    """Choose by the mode and by what is there. A name that is free, or only declared, is filled.
+def plan(options_: Mapping[str, str], rows: pa.Schema, *, overwrite: bool, noted: bool = True) -> WritePlan:
+    """Plan a write by the mode and by what is there. A name that is free, or only declared, becomes a new table.
 
-    The write is under way then, unless its tasks are not to note what they write.
+    The write is under way then, and has to be ended, unless `noted` is false: its tasks note no files.
 
     Raises TableAlreadyExistsError for mode error, and TableSchemaValidationError where rows do not fit.
     """
-    chosen = _choose(given, rows, overwrite=overwrite)
-    return chosen.begun() if noted and chosen.kind != IGNORE else chosen
+    chosen = _choose(options_, rows, overwrite=overwrite)
+    return chosen.begin() if noted and chosen.kind != IGNORE else chosen
 
 
-def _choose(given: Mapping[str, str], rows: pa.Schema, *, overwrite: bool) -> WritePlan:
-    values = options.read(given)
-    mode, files = _mode(values["mode"], overwrite=overwrite), _file_settings(values)
-    target = TableRef.of(given)
-    found = destination.find(target)
-    if found is None or not found.has_data():
-        own = new_schema(rows, values)
-        return WritePlan(CREATE, found or destination.declare(target, {}), own, files=files)
+def _choose(options_: Mapping[str, str], rows: pa.Schema, *, overwrite: bool) -> WritePlan:
+    values = options.parse(options_)
+    mode = _mode(values["mode"], overwrite=overwrite)
+    files = _file_settings(values)
+    ref = TableRef.of(options_)
+    destination = ref.destination()
+    if destination is None or not destination.has_data():
+        schema = new_schema(rows, values)
+        return WritePlan(CREATE, destination or ref.declare(), schema, files=files)
     if mode == CREATE:
-        raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {found.location}.")
+        raise TableAlreadyExistsError(f"{ref.name} cannot be created: it already exists at {destination.location}.")
     if mode != IGNORE:
-        found.require_writable()
-    opened = dataset.open_at(found.reading)
+        destination.require_writable()
+    opened = dataset.open_at(destination.reading)
+    schema = opened.schema
     if mode == OVERWRITE:
-        own = _replacing(opened.schema, rows, values)
-        return WritePlan(OVERWRITE, found, own, int(opened.version), files)
-    if mode == APPEND:
-        require_fit(target, rows, opened.schema)
-    return WritePlan(mode, found, opened.schema, int(opened.version), files)
+        schema = _replacing(opened.schema, rows, values)
+    elif mode == APPEND:
+        require_fit(ref, rows, opened.schema)
+    return WritePlan(mode, destination, schema, int(opened.version), files)
 
 
-def require_fit(target: TableRef, rows: pa.Schema, table: pa.Schema) -> None:
+def require_fit(ref: TableRef, rows: pa.Schema, table: pa.Schema) -> None:
     """Refuse rows that do not fit a table, naming each difference."""
-    found = list(differences(rows, table))
-    if found:
-        raise TableSchemaValidationError(f"The rows do not fit {target.name}: {'; '.join(found)}.")
+    reasons = list(differences(rows, table))
+    if reasons:
+        raise TableSchemaValidationError(f"The rows do not fit {ref.name}: {'; '.join(reasons)}.")
 
 
 def new_schema(rows: pa.Schema, values: Mapping[str, Any]) -> pa.Schema:
-    """The schema of a table made from rows: every column may be null, and lists named as vectors have their size."""
+    """Return the schema of a table made from rows: all columns nullable, vectors and blobs as options name them."""
     import pyarrow as pa
     from lance.blob import blob_field
 
@@ -89,31 +89,31 @@ def new_schema(rows: pa.Schema, values: Mapping[str, Any]) -> pa.Schema:
     for name in (*vectors, *blobs):
         if name not in rows.names:
             raise InvalidInputError(f"There is no column {name!r} to make a vector or a blob of: {rows.names}.")
-    own = []
+    columns = []
     for column in rows:
         if column.name in vectors:
             column = column.with_type(pa.list_(_element(column), vectors[column.name]))
         if column.name in blobs:
             column = blob_field(column.name)
-        own.append(column.with_nullable(True))
-    return pa.schema(own)
+        columns.append(column.with_nullable(True))
+    return pa.schema(columns)
 
 
 def _replacing(table: pa.Schema, rows: pa.Schema, values: Mapping[str, Any]) -> pa.Schema:
-    """The schema after an overwrite: rows that fit the table keep its own and its vectors, others bring theirs."""
-    told = values["vector_columns"] or values["blob_columns"]
-    same = not told and set(rows.names) == set(table.names) and not list(differences(rows, table))
+    """Return the schema after an overwrite: the table's own where the rows fit it, else that of the rows."""
+    by_options = values["vector_columns"] or values["blob_columns"]
+    same = not by_options and set(rows.names) == set(table.names) and not list(differences(rows, table))
     return table if same else new_schema(rows, values)
 
 
-def _mode(given: str | None, *, overwrite: bool) -> str:
-    if given is None:
+def _mode(mode: str | None, *, overwrite: bool) -> str:
+    if mode is None:
         return OVERWRITE if overwrite else APPEND
-    chosen = _MODES.get(given.lower())
+    chosen = _MODES.get(mode.lower())
     if chosen is None:
-        raise InvalidInputError(f"{options.OWNER}: mode is {given!r}, but must be one of {', '.join(_MODES)}.")
+        raise InvalidInputError(f"{options.OWNER}: mode is {mode!r}, but must be one of {', '.join(_MODES)}.")
     if overwrite and chosen != OVERWRITE:
-        raise InvalidInputError(f"{options.OWNER}: the option mode is {given!r}, but overwriting was asked for.")
+        raise InvalidInputError(f"{options.OWNER}: the option mode is {mode!r}, but overwriting was asked for.")
     return chosen
 
 
@@ -125,18 +125,18 @@ def _file_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sizes(text: str | None) -> dict[str, int]:
     try:
-        found = json.loads(text or "{}")
+        sizes = json.loads(text or "{}")
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(type(size) is int and size > 0 for size in found.values()):
+        sizes = None
+    if not isinstance(sizes, dict) or not all(type(size) is int and size > 0 for size in sizes.values()):
         raise InvalidInputError(
             f'{options.OWNER}: vector_columns is {text!r}, but must be a JSON object of sizes, such as {{"v": 64}}.'
         )
-    return found
+    return sizes
 
 
 def _element(column: pa.Field) -> pa.Field:
-    """The elements of a vector column: doubles stay doubles, and each may be null as far as Arrow is concerned."""
+    """Return the element of a vector column. Doubles stay doubles, and Arrow lets each element be null."""
     import pyarrow as pa
 
     if not pa.types.is_list(column.type):

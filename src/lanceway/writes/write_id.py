@@ -1,7 +1,7 @@
-"""Commits that can be told again: what makes a write happen once, however often it is tried.
+"""The id of a write, by which its commit is recognised: it makes a write happen once, however often it is tried.
 
-A mark stands in the commit's properties. It also begins the transaction's name, so that a list of names is enough to
-say that a mark was never used.
+The id stands in the commit's properties. A hash of it begins the transaction's name, so that a list of names is enough
+to say that an id was never used.
 """
 
 from __future__ import annotations
@@ -37,49 +37,46 @@ class WriteId:
 
     @classmethod
     def of_job(cls, name: str | None = None) -> WriteId:
-        """Of a write by its name, or of one that needs none."""
+        """Return the id of a write by its name; one without a name gets a random one."""
         return cls(job=name or str(uuid.uuid4()))
 
     @property
     def properties(self) -> dict[str, str]:
+        """What the commit's properties hold of it."""
         if self.query is None:
             return {_JOB: str(self.job)}
         return {_QUERY: self.query, _BATCH: str(self.batch)}
 
     @property
     def prefix(self) -> str:
-        """How the names of its transactions begin: eight digits, a hyphen and four more."""
+        """The beginning of its transactions' names: eight digits, a hyphen, four more, and the version 8 of a UUID."""
         digest = hashlib.sha256(repr(sorted(self.properties.items())).encode()).hexdigest()
         return f"{digest[:8]}-{digest[8:12]}-8"
 
     def transaction(self) -> str:
-        """A new transaction's name. UUIDs of version 8 may mean something; pylance's are of 4."""
+        """Return a new transaction's name: a UUID of version 8, which may carry a meaning; pylance's are of 4."""
         return self.prefix + str(uuid.uuid4())[15:]
 
+    def committed_version(self, table: Table, *, after: int, branch: str | None = None) -> int | None:
+        """Return the version later than `after` that was committed under this id, None if there is none."""
+        latest = dataset.open_at(table, branch=branch)
+        for version in range(int(latest.version), after, -1):
+            if _properties(table, latest, version).items() >= self.properties.items():
+                return version
+        return None
 
-def version_of(table: Table, mark: WriteId, *, after: int, branch: str | None = None) -> int | None:
-    """The version later than `after` that was committed under this mark, None if there is none."""
-    latest = dataset.open_at(table, branch=branch)
-    for version in range(int(latest.version), after, -1):
-        if _properties(table, latest, version).items() >= mark.properties.items():
-            return version
-    return None
-
-
-def is_replayed(table: Table, mark: WriteId) -> bool:
-    """Whether a batch of a query was committed before. A query's batches are committed in their order."""
-    latest = dataset.open_at(table)
-    newest = int(latest.version)
-    for version in range(newest, max(0, newest - _RECENT), -1):
-        found = _properties(table, latest, version)
-        if found.get(_QUERY) == mark.query:
-            return int(found[_BATCH]) >= int(mark.batch or 0)
-    reads = [int(name.partition("-")[0]) for name in _names(table) if name.partition("-")[2].startswith(mark.prefix)]
-    return bool(reads) and version_of(table, mark, after=min(reads)) is not None
-
-
-def _names(table: Table) -> list[str]:
-    return [key.rpartition("/")[2] for key in table.store().keys(_TRANSACTIONS)]
+    def is_replayed(self, table: Table) -> bool:
+        """Whether this batch of a query was committed before. A query's batches are committed in their order."""
+        latest = dataset.open_at(table)
+        newest = int(latest.version)
+        for version in range(newest, max(0, newest - _RECENT), -1):
+            properties = _properties(table, latest, version)
+            if properties.get(_QUERY) == self.query:
+                return int(properties[_BATCH]) >= int(self.batch or 0)
+        # The name of a transaction's file is the version that it was based on, a hyphen, and the transaction's name.
+        names = [key.rpartition("/")[2].partition("-") for key in table.store().keys(_TRANSACTIONS)]
+        bases = [int(base) for base, _, transaction in names if transaction.startswith(self.prefix)]
+        return bool(bases) and self.committed_version(table, after=min(bases)) is not None
 
 
 def _properties(table: Table, latest: lance.LanceDataset, version: int) -> Mapping[str, str]:

@@ -75,12 +75,12 @@ def expected(rows: list[tuple[str | None, int | None]]) -> dict[Any, list[Any]]:
     st.integers(1, 20),
 )
 def test_they_are_those_of_all_rows_whatever_the_numbers(rows: list[tuple[str | None, int | None]], size: int) -> None:
-    assert added_up(aggregates.partials(BY_WORD, INPUT, batches(rows, size))) == expected(rows)
+    assert added_up(aggregates.partial_aggregates(BY_WORD, INPUT, batches(rows, size))) == expected(rows)
 
 
 def test_without_groups_there_is_one_row_for_many_and_one_for_none() -> None:
     of_all = Aggregation((), FUNCTIONS, StructType(SCHEMA.fields[1:]))
-    none, found = aggregates.partials(of_all, INPUT, batches([("a", number) for number in range(100)], 7))
+    none, found = aggregates.partial_aggregates(of_all, INPUT, batches([("a", number) for number in range(100)], 7))
     assert [column.to_pylist() for column in none.columns] == [[None], [0], [0], [None], [None]]
     assert [column.to_pylist() for column in found.columns] == [[4950], [100], [100], [0], [99]]
 
@@ -89,7 +89,7 @@ def test_rows_that_are_groups_of_their_own_are_handed_on(monkeypatch: pytest.Mon
     monkeypatch.setattr(aggregates, "_ROWS", 10)
     rows: list[tuple[str | None, int | None]] = [(f"word {number}", number or None) for number in range(10)]
     rows += [("the same", number) for number in range(10)]
-    found = list(aggregates.partials(BY_WORD, INPUT, batches(rows, 10)))
+    found = list(aggregates.partial_aggregates(BY_WORD, INPUT, batches(rows, 10)))
     assert [table.num_rows for table in found] == [10, 10], "the second ten are aggregated for nothing"
     assert added_up(iter(found)) == expected(rows)
 
@@ -97,4 +97,4 @@ def test_rows_that_are_groups_of_their_own_are_handed_on(monkeypatch: pytest.Mon
 def test_few_groups_stay_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aggregates, "_ROWS", 10)
     rows: list[tuple[str | None, int | None]] = [("ab"[number % 2], number) for number in range(100)]
-    assert [table.num_rows for table in aggregates.partials(BY_WORD, INPUT, batches(rows, 5))] == [2] * 10
+    assert [table.num_rows for table in aggregates.partial_aggregates(BY_WORD, INPUT, batches(rows, 5))] == [2] * 10

@@ -16,7 +16,7 @@ def joined(messages: Iterable[pa.Buffer]) -> pa.Table:
 
 def test_a_stream_of_no_batches_has_its_schema() -> None:
     schema = pa.schema({"id": pa.int64(), "name": pa.string()})
-    assert joined(arrow_stream.stream(schema, iter([]))) == schema.empty_table()
+    assert joined(arrow_stream.arrow_messages(schema, iter([]))) == schema.empty_table()
 
 
 def test_a_message_is_cut_and_not_copied() -> None:
@@ -32,7 +32,7 @@ def test_a_message_is_cut_and_not_copied() -> None:
 def test_a_large_batch_becomes_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow_stream, "_LARGEST", 1_000)
     rows = pa.table({"id": range(1_000), "text": ["x" * 50, "y"] * 500})
-    messages = list(arrow_stream.stream(rows.schema, iter(rows.to_batches())))
+    messages = list(arrow_stream.arrow_messages(rows.schema, iter(rows.to_batches())))
     assert len(messages) > 20
     assert joined(messages) == rows
 
@@ -40,6 +40,6 @@ def test_a_large_batch_becomes_several(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_row_larger_than_that_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow_stream, "_LARGEST", 10)
     rows = pa.table({"text": ["x" * 50, "y" * 70]})
-    messages = list(arrow_stream.stream(rows.schema, iter(rows.to_batches())))
+    messages = list(arrow_stream.arrow_messages(rows.schema, iter(rows.to_batches())))
     assert len(messages) == 3
     assert joined(messages) == rows

@@ -17,7 +17,7 @@ import pytest
 from lanceway.errors import TableColumnNotFoundError
 from lanceway.spark.read import scan
 from lanceway.spark.types import spark_schema
-from tests.spark.read.channel_helpers import received
+from tests.spark.read.socket_helpers import received
 
 
 def make(path: Path) -> dict[str, str]:

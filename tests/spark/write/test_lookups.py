@@ -12,7 +12,6 @@ from pyspark.sql.types import LongType, StructType
 
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, spark_schema
 from lanceway.spark.write import merge
-from lanceway.writes import destination
 from lanceway.writes.table_ref import TableRef
 
 VECTOR = pa.list_(pa.float32())
@@ -31,7 +30,7 @@ def rows(*keys: tuple[int | None, str | None]) -> pa.RecordBatch:
 
 
 def looked_up(path: Path, keys: list[str], *batches: pa.RecordBatch, stable: bool = False) -> list[dict[str, Any]]:
-    place = destination.find(TableRef.of({"path": str(path)}))
+    place = TableRef.of({"path": str(path)}).destination()
     assert place is not None
     schema = StructType(list(spark_schema(ROWS)))
     for name in (ROW_ADDRESS, ROW_ID) if stable else (ROW_ADDRESS,):

@@ -18,9 +18,9 @@ from lanceway.jobs.table import functions
 from lanceway.jobs.table.functions import BatchFunction, Computer, Computes
 from lanceway.spark.types import ROW_ID
 from lanceway.tables.errors import translated
-from lanceway.writes import commit, write_id
+from lanceway.writes import commit
 from lanceway.writes import table_ref as tables
-from lanceway.writes.commit import insistently
+from lanceway.writes.commit import retry_on_conflict
 from lanceway.writes.plan import APPEND, WritePlan
 from lanceway.writes.write_id import WriteId
 
@@ -97,13 +97,13 @@ def backfill(
         if update:
             summary.facts["update"] = True
             job = _Update(target, computer, checkpoint, context, summary, where or f"`{column}` IS NULL")
-        return job.planned(opened) if dry_run else insistently(job.attempt)
+        return job.planned(opened) if dry_run else retry_on_conflict(job.attempt)
 
 
 def _was_done(table: JobTable, checkpoint: Checkpoint) -> bool:
     note = checkpoint.all().get(_COMMIT)
     handle = table.place.current().table
-    return note is not None and write_id.version_of(handle, WriteId(job=note["job"]), after=note["after"]) is not None
+    return note is not None and WriteId(job=note["job"]).committed_version(handle, after=note["after"]) is not None
 
 
 def _check(

@@ -78,5 +78,5 @@ def _forget(table: JobTable, versions: Sequence[int]) -> None:
     if not table.place.managed or not versions:
         return
     ranges = [VersionRange(start_version=version, end_version=version + 1) for version in versions]
-    request = BatchDeleteTableVersionsRequest(id=list(table.place.target.id), ranges=ranges)
-    table.place.target.catalog().batch_delete_table_versions(request)
+    request = BatchDeleteTableVersionsRequest(id=list(table.place.ref.id), ranges=ranges)
+    table.place.ref.catalog().batch_delete_table_versions(request)

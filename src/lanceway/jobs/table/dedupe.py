@@ -21,7 +21,7 @@ from lanceway.spark.write.rewrite import BaseVersion
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import commit, deletions, stage, table_ref
-from lanceway.writes.commit import insistently
+from lanceway.writes.commit import retry_on_conflict
 from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def dedupe(
     keys.check(target, opened.schema)
     summary = JobSummary("dedupe", target.name, version=int(opened.version), dry_run=dry_run)
     summary.facts = {"on": list(keys.on), "keep": keep, "deleted": 0}
-    return insistently(lambda: _attempt(target, BaseVersion.of(target.place.target), keys, context, summary))
+    return retry_on_conflict(lambda: _attempt(target, BaseVersion.of(target.place.ref), keys, context, summary))
 
 
 def _attempt(table: JobTable, base: BaseVersion, keys: Keys, context: JobContext, summary: JobSummary) -> JobSummary:
@@ -205,7 +205,7 @@ def _commit(base: BaseVersion, changed: Mapping[int, str | None], keys: Keys) ->
 
     removed = [id_ for id_, fragment in changed.items() if fragment is None]
     why = f"rows with the same {', '.join(keys.on)}"
-    operation = lance.LanceOperation.Delete(stage.read(_updated(changed)), removed, why)
+    operation = lance.LanceOperation.Delete(stage.from_json(_updated(changed)), removed, why)
     return commit.commit(base.plan, operation, WriteId.of_job())
 
 
@@ -225,4 +225,4 @@ class _Deleter:
             fragment = opened.get_fragment(id_)
             assert fragment is not None, "a version keeps its fragments"
             changed = fragment.delete_rows(np.frombuffer(offsets, np.uint32))
-        return None if changed is None else stage.written(changed)
+        return None if changed is None else stage.to_json(changed)

@@ -21,7 +21,7 @@ from lanceway.tables import indices
 from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
 from lanceway.writes import table_ref
-from lanceway.writes.commit import insistently
+from lanceway.writes.commit import retry_on_conflict
 
 if TYPE_CHECKING:
     import lance
@@ -60,7 +60,7 @@ def index(
         raise InvalidInputError(f"segments is {segments}, but an index has at least 1.")
     target = JobTable.of(table)
     location = target.place.location
-    fields = {"id": list(target.place.target.id) or ["table"], "column": column, "index_type": kind, "name": name}
+    fields = {"id": list(target.place.ref.id) or ["table"], "column": column, "index_type": kind, "name": name}
     request = CreateTableIndexRequest.model_validate({**fields, **(options or {})})
     prepared = indices.prepare(target.handle(), target.open(), request, _OPERATION, replace=replace)
     settings = (location, column, prepared.kind, prepared.name, prepared.options)
@@ -70,7 +70,7 @@ def index(
     if dry_run:
         return job.planned()
     with checkpoint.locked():
-        return insistently(lambda: job.attempt(request))
+        return retry_on_conflict(lambda: job.attempt(request))
 
 
 @dataclass
@@ -196,7 +196,7 @@ def refresh_index(
                 break
             context.progress(JobProgress(summary.done, summary.parts, summary.rows))
             if rows or retrain:
-                insistently(partial(_refresh, target, name, retrain))
+                retry_on_conflict(partial(_refresh, target, name, retrain))
                 summary.changed = True
             summary.done += 1
             summary.rows += rows

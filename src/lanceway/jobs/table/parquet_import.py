@@ -16,7 +16,7 @@ from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table.parquet_files import Files, plain
 from lanceway.tables import dataset
 from lanceway.tables.storage.store import Object
-from lanceway.writes import commit, destination, stage, table_ref, write_id
+from lanceway.writes import commit, stage, table_ref
 from lanceway.writes import plan as planning
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
 from lanceway.writes.table_ref import TableRef
@@ -52,7 +52,7 @@ def import_(
     if mode not in MODES:
         raise InvalidInputError(f"mode is {mode!r}, but must be one of {', '.join(MODES)}.")
     context = JobContext(dry_run, threads, spark, state, watch, stop)
-    target, files = table_ref.target(table), Files.at(source, storage_options)
+    target, files = table_ref.resolve(table), Files.at(source, storage_options)
     sources = files.every()
     summary = JobSummary(
         "import", target.name, parts=len(sources), bytes=sum(file.size for file in sources), dry_run=dry_run
@@ -74,19 +74,19 @@ def import_(
 
 
 def _landed(target: TableRef, checkpoint: Checkpoint) -> int | None:
-    note, place = checkpoint.all().get(_COMMIT), destination.find(target)
+    note, place = checkpoint.all().get(_COMMIT), target.destination()
     if note is None or place is None or not place.has_data():
         return None
-    return write_id.version_of(place.current().table, WriteId(job=note["job"]), after=note["after"])
+    return WriteId(job=note["job"]).committed_version(place.current().table, after=note["after"])
 
 
 def _plan(target: TableRef, schema: pa.Schema, mode: str, dry_run: bool) -> WritePlan | None:
     """Plan the import. Return None for a dry run, for which nothing is declared."""
-    place = destination.find(target)
+    place = target.destination()
     if place is None or not place.has_data():
         if dry_run:
             return None
-        return WritePlan(CREATE, place or destination.declare(target, {}), schema)
+        return WritePlan(CREATE, place or target.declare(), schema)
     if mode == CREATE:
         raise TableAlreadyExistsError(f"{target.name} cannot be created: it already exists at {place.location}.")
     place.require_writable()
@@ -174,7 +174,7 @@ class _Importer:
 
     def __call__(self, key: str) -> list[str]:
         opened = self.files.open(key)
-        planning.require_fit(self.plan.destination.target, plain(opened.schema_arrow), self.plan.schema)
+        planning.require_fit(self.plan.destination.ref, plain(opened.schema_arrow), self.plan.schema)
         fragments = list(stage.stage(self.plan, self.files.batches(opened, key)))
         expected = int(opened.metadata.num_rows)
         if _rows(fragments) != expected:
@@ -187,4 +187,4 @@ class _Importer:
 
 
 def _rows(fragments: Sequence[str]) -> int:
-    return sum(map(job_table.rows, stage.read(fragments)))
+    return sum(map(job_table.rows, stage.from_json(fragments)))

@@ -76,7 +76,7 @@ class ViewShareWriter:
             return {"rows": 0, "fragments": []}
         reader = pa.RecordBatchReader.from_batches(self.plan.schema, fitted(counted, self.plan.schema))
         fragments = stage.write(self.plan, reader)
-        return {"rows": counted.rows, "fragments": [stage.written(fragment) for fragment in fragments]}
+        return {"rows": counted.rows, "fragments": [stage.to_json(fragment) for fragment in fragments]}
 
     def _rows(self, share: ViewShare) -> Iterator[pa.RecordBatch]:
         dataset = self.source.open(share.version)

@@ -26,7 +26,7 @@ from lanceway.tables.schema import fields
 from lanceway.tables.schema.fields import quoted
 from lanceway.tables.schema.views import UDTF, View, scan
 from lanceway.writes import stage
-from lanceway.writes.commit import insistently
+from lanceway.writes.commit import retry_on_conflict
 from lanceway.writes.plan import require_fit
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
     spark.sql(f"SET CATALOG {quoted(job.catalog)}")
     frame = _frame(spark, str(view.sql), table)
-    frame.write.format("lance").mode("overwrite").options(**table.place.target.to_options(), job=job.key).save()
+    frame.write.format("lance").mode("overwrite").options(**table.place.ref.to_options(), job=job.key).save()
     opened = table.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
     summary.facts = {"refreshed": REPLACED}
@@ -172,7 +172,7 @@ def _frame(spark: SparkSession, sql: str, table: JobTable) -> DataFrame:
         raise InvalidInputError(
             f"The view's SQL gives {', '.join(frame.columns)}, and the view has {', '.join(schema.names)}."
         )
-    require_fit(table.place.target, arrow_schema(frame.schema.toNullable()), schema)
+    require_fit(table.place.ref, arrow_schema(frame.schema.toNullable()), schema)
     return frame.select(*(quoted(name) for name in schema.names))
 
 
@@ -199,7 +199,7 @@ def run(
         progress=lease.watch,
         should_stop=lease.should_stop,
     )
-    return insistently(_ViewRefresh(table, source, view, job.request, context).attempt)
+    return retry_on_conflict(_ViewRefresh(table, source, view, job.request, context).attempt)
 
 
 @dataclass
@@ -248,7 +248,7 @@ class _ViewRefresh:
         try:
             for share, note in executor.run_parts(writer, parts, context):
                 notes[share] = note
-                fragments_written += stage.read(note["fragments"])
+                fragments_written += stage.from_json(note["fragments"])
                 rows += note["rows"]
                 context.progress(JobProgress(len(notes), len(parts), rows))
             if context.should_stop():
@@ -258,7 +258,7 @@ class _ViewRefresh:
             refresh.discard(fragments_written)
             raise
         # In the order of the source, whichever was ready first.
-        fragments_written = [fragment for share in parts for fragment in stage.read(notes[share]["fragments"])]
+        fragments_written = [fragment for share in parts for fragment in stage.from_json(notes[share]["fragments"])]
         summary.version = refresh.replace(fragments_written) if replacing else refresh.add(fragments_written)
         summary.done = len(notes)
         return self._ended(summary, REPLACED if replacing else ADDED, rows)

@@ -22,15 +22,14 @@ from lanceway.pipelines.runs import failures
 from lanceway.pipelines.runs.failures import said, user_function
 from lanceway.pipelines.runs.store import PipelineLease
 from lanceway.pipelines.transforms import functions
-from lanceway.spark.errors import plainly
-from lanceway.spark.types import arrow_schema, spark_schema
+from lanceway.spark.errors import hide_traceback
+from lanceway.spark.types import arrow_schema, spark_schema, to_spark
 from lanceway.spark.write.changes import CHANGE, read_changes
 from lanceway.spark.write.rewrite import DELETE
 from lanceway.tables.errors import translated
 from lanceway.tables.storage.store import local_path
-from lanceway.writes import columns as carried
+from lanceway.writes import column_identity
 from lanceway.writes.additions import Additions
-from lanceway.writes.casting import to_spark
 
 if TYPE_CHECKING:
     import lance
@@ -123,7 +122,7 @@ def _only_added(target: TableRef, after: int, version: int) -> list[tuple[int, i
     except InvalidTableStateError:
         return None
     # A column that was dropped, and added by another version, is new to each version by itself.
-    return None if carried.made_anew(_first(target, after), target.open(version=version)) else added
+    return None if column_identity.recreated(_first(target, after), target.open(version=version)) else added
 
 
 def _first(target: TableRef, after: int) -> lance.LanceDataset:
@@ -146,7 +145,7 @@ def _read(target: TableRef, schema: StructType, batches: Iterator[pa.RecordBatch
     import pyarrow as pa
 
     arrow = arrow_schema(schema)
-    with plainly():
+    with hide_traceback():
         for version, fragment in (json.loads(text) for batch in batches for text in batch.column(0).to_pylist()):
             dataset = target.open(version=version)
             data = dataset.get_fragment(fragment)

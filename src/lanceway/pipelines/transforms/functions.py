@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InvalidInputError
 from lanceway.jobs.table.functions import failing_row
 from lanceway.pipelines.runs.failures import short, shown
-from lanceway.spark.errors import plainly
+from lanceway.spark.errors import hide_traceback
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,7 +86,7 @@ def apply(
 
     call = partial(function, **arguments)
     before = 0
-    with plainly():
+    with hide_traceback():
         for batch in batches:
             with _naming_the_row(path, call, batch, before):
                 result = call(batch)

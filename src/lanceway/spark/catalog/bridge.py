@@ -28,18 +28,19 @@ CATALOG_CLASS = f"{_PACKAGE}.LancewayCatalog"
 
 
 def jar() -> Path:
-    """The jar of the bridge; it is built if nobody has. Raises UnsupportedOperationError where it cannot be."""
+    """Return the jar of the bridge, built if need be. Raises UnsupportedOperationError where it cannot be built."""
     name = jar_name()
-    carried = SOURCES / name
-    if carried.is_file():
-        return carried
-    kept = config.user_cache_folder() / "jars" / name
-    if not kept.is_file():
-        build(kept)
-    return kept
+    packaged = SOURCES / name
+    if packaged.is_file():
+        return packaged
+    cached = config.user_cache_folder() / "jars" / name
+    if not cached.is_file():
+        build(cached)
+    return cached
 
 
 def jar_name() -> str:
+    """Return the jar's name, which changes with the sources."""
     digest = hashlib.sha256()
     for source in _sources():
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
@@ -47,7 +48,7 @@ def jar_name() -> str:
 
 
 def build(target: Path) -> None:
-    """Compile the bridge against the jars of the installed PySpark. Two who build at once both succeed."""
+    """Compile the bridge against the jars of the installed PySpark. Two processes that build at once both succeed."""
     compiler = shutil.which("javac")
     if compiler is None:
         raise UnsupportedOperationError(
@@ -57,7 +58,8 @@ def build(target: Path) -> None:
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        classes, made = Path(folder, "classes"), Path(folder, target.name)
+        classes = Path(folder, "classes")
+        archive = Path(folder, target.name)
         command = [compiler, "--release", RELEASE, "-nowarn", "-d", str(classes), "-cp", str(_spark_jars() / "*")]
         done = subprocess.run(
             [*command, *map(str, _sources())], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
@@ -66,13 +68,13 @@ def build(target: Path) -> None:
             raise UnsupportedOperationError(
                 f"Lanceway's SQL catalog for Spark could not be built by {compiler}: {done.stderr.strip()[-1000:]}"
             )
-        _pack(classes, made)
-        made.replace(target)
+        _pack(classes, archive)
+        archive.replace(target)
 
 
-def _pack(classes: Path, made: Path) -> None:
-    """A jar of the compiled classes. Times in it are fixed: the same sources make the same file."""
-    with zipfile.ZipFile(made, "w") as archive:
+def _pack(classes: Path, target: Path) -> None:
+    """Write a jar of the compiled classes. Times in it are fixed, so that the same sources make the same file."""
+    with zipfile.ZipFile(target, "w") as archive:
         for path in sorted(classes.rglob("*.class")):
             entry = zipfile.ZipInfo(path.relative_to(classes).as_posix())
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
@@ -89,7 +91,7 @@ def _spark_jars() -> Path:
 
 
 def attach(spark: SparkSession) -> Any:
-    """The bridge in the JVM of a session; the jar is brought there unless it is on the class path already."""
+    """Return the bridge in the JVM of a session; add the jar there, unless it is on the class path already."""
     from py4j.java_gateway import JavaClass  # type: ignore[import-untyped]
 
     if not hasattr(spark, "_jsparkSession"):
@@ -98,8 +100,8 @@ def attach(spark: SparkSession) -> Any:
             'Use format("lance"), or a classic session.'
         )
     jvm = spark._jvm
-    found = getattr(jvm, f"{_PACKAGE}.Bridge")
-    if not isinstance(found, JavaClass):
+    bridge = getattr(jvm, f"{_PACKAGE}.Bridge")
+    if not isinstance(bridge, JavaClass):
         spark._jsparkSession.sessionState().resourceLoader().addJar(jar().as_uri())
-        found = getattr(jvm, f"{_PACKAGE}.Bridge")
-    return found
+        bridge = getattr(jvm, f"{_PACKAGE}.Bridge")
+    return bridge

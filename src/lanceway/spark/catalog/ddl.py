@@ -1,4 +1,4 @@
-"""CREATE TABLE: Spark's columns and properties as a Lance table's own."""
+"""CREATE TABLE and ALTER TABLE of Spark SQL, carried out on a Lance table through its catalog."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from lanceway.spark.types import arrow_schema
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields
-from lanceway.writes import destination
 from lanceway.writes.plan import new_schema
 from lanceway.writes.table_ref import TableRef
 
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 VECTOR, BLOB = "lance.vector.", "lance.blob."
-# Shown among a table's properties, and no property of its own: the version that a statement sees.
+# Shown among a table's properties without being one: the version that a statement sees.
 VERSION = "lance.version"
 COMMENT = b"comment"
-# What Spark or we put among a table's properties. None of it is a property that a user gave.
+# Properties that Spark or the driver add. None of them was given by a user.
 _OF_SPARK = frozenset({"provider", "owner", "external", "is_managed_location", "location", VERSION})
 
 
@@ -47,30 +46,34 @@ class NewTable:
     vectors: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> NewTable:
+    def of(cls, statement: Mapping[str, Any]) -> NewTable:
+        """Read a statement as the JVM describes it. Refuse what a Lance table cannot have."""
         from pyspark.sql.types import StructType
 
-        given = asked["properties"]
-        _refuse_what_lance_has_not(asked, given)
-        properties = {key: value for key, value in given.items() if key not in _OF_SPARK and "option." not in key}
+        _refuse_unsupported(statement)
+        properties = {
+            key: value
+            for key, value in statement["properties"].items()
+            if key not in _OF_SPARK and "option." not in key
+        }
         vectors = vector_sizes(properties)
-        schema = _own(StructType.fromJson(asked["schema"]), vectors, blob_names(properties))
+        schema = _table_schema(StructType.fromJson(statement["schema"]), vectors, blob_names(properties))
         return cls(schema.with_metadata({**properties} or None), properties, vectors)
 
 
-def create(target: TableRef, table: NewTable, mode: str) -> None:
+def create(ref: TableRef, table: NewTable, mode: str) -> None:
     """Make a table without rows; mode `overwrite` puts it in the place of one that is there."""
     import pyarrow as pa
 
     # A batch of no rows, since pylance's own server takes no batch for no data at all.
     none = pa.RecordBatch.from_arrays([pa.array([], field.type) for field in table.schema], schema=table.schema)
     rows = pa.RecordBatchReader.from_batches(table.schema, [none])
-    request = CreateTableRequest(id=list(target.id), mode=mode)
-    carry_out(target.catalog(), "create_table_stream", request, rows)
+    request = CreateTableRequest(id=list(ref.id), mode=mode)
+    carry_out(ref.catalog(), "create_table_stream", request, rows)
 
 
 def vector_sizes(properties: Mapping[str, str]) -> dict[str, int]:
-    """The vector columns that properties name: `'lance.vector.emb' = '64'`."""
+    """Return the vector columns that properties name: `'lance.vector.emb' = '64'`."""
     sizes = {}
     for key, value in properties.items():
         if key.startswith(VECTOR):
@@ -81,55 +84,56 @@ def vector_sizes(properties: Mapping[str, str]) -> dict[str, int]:
 
 
 def blob_names(properties: Mapping[str, str]) -> list[str]:
-    """The columns of large objects that properties name: `'lance.blob.image' = 'true'`."""
+    """Return the columns of large objects that properties name: `'lance.blob.image' = 'true'`."""
     return [key.removeprefix(BLOB) for key, value in properties.items() if key.startswith(BLOB) and value == "true"]
 
 
 def properties_of(schema: pa.Schema) -> dict[str, str]:
+    """Return the properties of a table, which are its schema's metadata."""
     return {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
 
 
 def with_comments(schema: StructType, arrow: pa.Schema) -> dict[str, Any]:
-    """The schema as Spark writes it in JSON, with the comments of its columns."""
+    """Return the schema as Spark writes it in JSON, with the comments of its columns."""
     described: dict[str, Any] = schema.jsonValue()
-    for entry, own in zip(described["fields"], arrow, strict=True):
-        comment = comment_of(own)
+    for entry, column in zip(described["fields"], arrow, strict=True):
+        comment = _comment_of(column)
         if comment is not None:
             entry["metadata"] = {"comment": comment}
     return described
 
 
-def comment_of(column: pa.Field | None) -> str | None:
-    found = None if column is None else (column.metadata or {}).get(COMMENT)
-    return None if found is None else found.decode()
+def _comment_of(column: pa.Field | None) -> str | None:
+    comment = None if column is None else (column.metadata or {}).get(COMMENT)
+    return None if comment is None else comment.decode()
 
 
-def stored(rows: pa.Schema, vectors: Mapping[str, int], blobs: Sequence[str] = ()) -> pa.Schema:
-    """Columns as Lance stores them: vectors and blobs are what properties make them."""
+def _stored(rows: pa.Schema, vectors: Mapping[str, int], blobs: Sequence[str] = ()) -> pa.Schema:
+    """Return columns as Lance stores them, with vectors and blobs as properties name them."""
     return new_schema(rows, {"vector_columns": json.dumps(vectors), "blob_columns": json.dumps(blobs)})
 
 
-def _own(spark: StructType, vectors: Mapping[str, int], blobs: list[str]) -> pa.Schema:
+def _table_schema(spark: StructType, vectors: Mapping[str, int], blobs: list[str]) -> pa.Schema:
     import pyarrow as pa
 
     rows = arrow_schema(spark)
-    made = stored(rows, vectors, blobs)
     fields = []
-    for new, given in zip(made, spark, strict=True):
-        comment = given.metadata.get("comment")
-        metadata = {**(new.metadata or {}), **({COMMENT: comment.encode()} if comment else {})}
-        fields.append(new.with_nullable(given.nullable).with_metadata(metadata or None))
+    for stored, column in zip(_stored(rows, vectors, blobs), spark, strict=True):
+        comment = column.metadata.get("comment")
+        metadata = {**(stored.metadata or {}), **({COMMENT: comment.encode()} if comment else {})}
+        fields.append(stored.with_nullable(column.nullable).with_metadata(metadata or None))
     return pa.schema(fields)
 
 
-def _refuse_what_lance_has_not(asked: Mapping[str, Any], properties: Mapping[str, str]) -> None:
+def _refuse_unsupported(statement: Mapping[str, Any]) -> None:
+    properties = statement["properties"]
     provider = properties.get("provider", "lance")
     if provider.lower() != "lance":
         # A data frame that is saved without a format asks for Spark's default, which is parquet.
         raise UnsupportedOperationError(
             f'Every table here is a Lance table: leave USING {provider} out, or save it with format("lance").'
         )
-    if asked["partitioned"]:
+    if statement["partitioned"]:
         raise UnsupportedOperationError("Lance tables have no partitions: leave PARTITIONED BY out, and make an index.")
     if "location" in properties:
         raise UnsupportedOperationError(
@@ -141,99 +145,99 @@ def _refuse_what_lance_has_not(asked: Mapping[str, Any], properties: Mapping[str
 Change = Mapping[str, Any]
 
 
-def alter(target: TableRef, changes: Sequence[Change]) -> None:
+def alter(ref: TableRef, changes: Sequence[Change]) -> None:
     """Carry out the changes of one statement. Spark gives one kind at a time, and each kind makes one version."""
     kinds = {change["change"] for change in changes}
     if len(kinds) != 1:
         if kinds == {"set", "unset"}:
-            return _properties(target, changes)
-        raise InvalidInputError(f"ALTER TABLE {target.name}: one kind of change at a time, not {', '.join(kinds)}.")
-    return _KINDS[kinds.pop()](target, changes)
+            return _properties(ref, changes)
+        raise InvalidInputError(f"ALTER TABLE {ref.name}: one kind of change at a time, not {', '.join(kinds)}.")
+    return _KINDS[kinds.pop()](ref, changes)
 
 
-def set_properties(target: TableRef, new: Mapping[str, str], old: Iterable[str]) -> None:
-    """The contract replaces a table's metadata whole, so what is to stay is sent again."""
-    gone = set(old)
-    kept = properties_of(target.open().schema)
-    wanted = {key: value for key, value in {**kept, **new}.items() if key not in gone}
-    request = UpdateTableSchemaMetadataRequest(id=list(target.id), metadata=wanted)
-    target.catalog().update_table_schema_metadata(request)
+def set_properties(ref: TableRef, new: Mapping[str, str], old: Iterable[str]) -> None:
+    """Set new properties and remove old ones. The contract replaces all of them, so the others are sent again."""
+    removed = set(old)
+    properties = {**properties_of(ref.open().schema), **new}
+    metadata = {key: value for key, value in properties.items() if key not in removed}
+    request = UpdateTableSchemaMetadataRequest(id=list(ref.id), metadata=metadata)
+    ref.catalog().update_table_schema_metadata(request)
 
 
-def _properties(target: TableRef, changes: Sequence[Change]) -> None:
+def _properties(ref: TableRef, changes: Sequence[Change]) -> None:
     new = {change["key"]: change["value"] for change in changes if change["change"] == "set"}
     vector_sizes(new)
-    set_properties(target, new, [change["key"] for change in changes if change["change"] == "unset"])
+    set_properties(ref, new, [change["key"] for change in changes if change["change"] == "unset"])
 
 
-def _add(target: TableRef, changes: Sequence[Change]) -> None:
-    """New columns are null in the rows there are. A property `lance.vector.NAME` makes one a vector."""
+def _add(ref: TableRef, changes: Sequence[Change]) -> None:
+    """Add columns, which are null in existing rows. A property `lance.vector.NAME` makes one a vector."""
     from pyspark.sql.types import StructType
 
     for change in changes:
         if len(change["column"]) > 1:
             raise UnsupportedOperationError(
-                f"ALTER TABLE {target.name}: {_path(change)} lies inside another column, which Lance cannot add to."
+                f"ALTER TABLE {ref.name}: {_path(change)} lies inside another column, which Lance cannot add to."
             )
         if not change["nullable"]:
             raise InvalidInputError(
-                f"ALTER TABLE {target.name}: the new column {_path(change)} is null in the rows there are. "
+                f"ALTER TABLE {ref.name}: the new column {_path(change)} is null in the rows there are. "
                 "Leave NOT NULL out."
             )
-    table = target.table()
-    if (place := destination.find(target)) is not None:
-        place.require_writable()
+    table = ref.table()
+    destination = ref.destination()
+    if destination is not None:
+        destination.require_writable()
     opened = dataset.open_at(table)
     described = [
         {"name": change["column"][0], "type": change["type"], "nullable": True, "metadata": {}} for change in changes
     ]
     rows = arrow_schema(StructType.fromJson({"type": "struct", "fields": described}))
     sizes = vector_sizes(properties_of(opened.schema))
-    known = {name: size for name, size in sizes.items() if name in rows.names}
-    made = stored(rows, known)
+    columns = _stored(rows, {name: size for name, size in sizes.items() if name in rows.names})
     with translated(table, "ALTER TABLE ADD COLUMNS"):
-        opened.add_columns(made)
-    _set_comments(target, {_path(change): change["comment"] for change in changes if change["comment"]})
+        opened.add_columns(columns)
+    _set_comments(ref, {_path(change): change["comment"] for change in changes if change["comment"]})
 
 
-def _alter_columns(target: TableRef, changes: Sequence[Change], entry: Callable[[Change], dict[str, Any]]) -> None:
+def _alter_columns(ref: TableRef, changes: Sequence[Change], entry: Callable[[Change], dict[str, Any]]) -> None:
     alterations = [{"path": _path(change), **entry(change)} for change in changes]
-    request = AlterTableAlterColumnsRequest.model_validate({"id": list(target.id), "alterations": alterations})
-    target.catalog().alter_table_alter_columns(request)
+    request = AlterTableAlterColumnsRequest.model_validate({"id": list(ref.id), "alterations": alterations})
+    ref.catalog().alter_table_alter_columns(request)
 
 
-def _rename(target: TableRef, changes: Sequence[Change]) -> None:
-    _alter_columns(target, changes, lambda change: {"rename": change["to"]})
+def _rename(ref: TableRef, changes: Sequence[Change]) -> None:
+    _alter_columns(ref, changes, lambda change: {"rename": change["to"]})
 
 
-def _type(target: TableRef, changes: Sequence[Change]) -> None:
-    """Lance writes a column of another type anew, and without its comment."""
-    own = target.open().schema
-    comments = {_path(change): comment_of(fields.find(own, _path(change))) for change in changes}
-    _alter_columns(target, changes, lambda change: {"data_type": _described(change["type"])})
-    _set_comments(target, {path: comment for path, comment in comments.items() if comment})
+def _type(ref: TableRef, changes: Sequence[Change]) -> None:
+    """Change types. Lance rewrites such a column, and without its comment, so that is set again."""
+    schema = ref.open().schema
+    comments = {_path(change): _comment_of(fields.find(schema, _path(change))) for change in changes}
+    _alter_columns(ref, changes, lambda change: {"data_type": _described(change["type"])})
+    _set_comments(ref, {path: comment for path, comment in comments.items() if comment})
 
 
-def _nullable(target: TableRef, changes: Sequence[Change]) -> None:
-    _alter_columns(target, changes, lambda change: {"nullable": change["nullable"]})
+def _nullable(ref: TableRef, changes: Sequence[Change]) -> None:
+    _alter_columns(ref, changes, lambda change: {"nullable": change["nullable"]})
 
 
-def _comment(target: TableRef, changes: Sequence[Change]) -> None:
-    _set_comments(target, {_path(change): change["comment"] for change in changes})
+def _comment(ref: TableRef, changes: Sequence[Change]) -> None:
+    _set_comments(ref, {_path(change): change["comment"] for change in changes})
 
 
-def _set_comments(target: TableRef, comments: Mapping[str, str]) -> None:
+def _set_comments(ref: TableRef, comments: Mapping[str, str]) -> None:
     if not comments:
         return
     key = COMMENT.decode()
     updates = [{"path": path, "metadata": {key: comment}} for path, comment in comments.items()]
-    request = UpdateFieldMetadataRequest.model_validate({"id": list(target.id), "updates": updates})
-    target.catalog().update_field_metadata(request)
+    request = UpdateFieldMetadataRequest.model_validate({"id": list(ref.id), "updates": updates})
+    ref.catalog().update_field_metadata(request)
 
 
-def _drop(target: TableRef, changes: Sequence[Change]) -> None:
+def _drop(ref: TableRef, changes: Sequence[Change]) -> None:
     columns = [_path(change) for change in changes]
-    target.catalog().alter_table_drop_columns(AlterTableDropColumnsRequest(id=list(target.id), columns=columns))
+    ref.catalog().alter_table_drop_columns(AlterTableDropColumnsRequest(id=list(ref.id), columns=columns))
 
 
 def _path(change: Change) -> str:
@@ -241,7 +245,7 @@ def _path(change: Change) -> str:
 
 
 def _described(type_: Any) -> Any:
-    """A type of Spark's as the contract writes Arrow's."""
+    """Return a type of Spark's as the contract writes Arrow's."""
     from pyspark.sql.types import StructType
 
     field = {"name": "-", "type": type_, "nullable": True, "metadata": {}}

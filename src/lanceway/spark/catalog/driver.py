@@ -1,4 +1,8 @@
-"""Lists of a catalog, page after page."""
+"""The driver's side of Spark SQL's catalogs: register catalogs in a session, and answer the questions of the JVM.
+
+The catalog of the bridge (`LancewayCatalog.java`) asks this process for everything: each question is a name of
+`STATEMENTS` with its arguments as JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from lanceway.errors import (
 )
 from lanceway.spark.catalog import bridge, ddl, predicates
 from lanceway.spark.read import scan
+from lanceway.spark.read.reader import named
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, check_names, spark_schema
 from lanceway.spark.write import rewrite
 from lanceway.tables.errors import translated
@@ -35,25 +40,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+_CONF = "spark.sql.catalog"
 _PAGE = 1000
-# What an answer calls the names that it lists.
+# The field of a response that has the names which it lists.
 _NAMES = {"list_namespaces": "namespaces", "list_tables": "tables"}
-
-
-def names(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Iterator[str]:
-    """The names that `list_namespaces` or `list_tables` answers, one page in memory at a time."""
-    token: str | None = None
-    while True:
-        given = {"id": id_, "limit": _PAGE, "page_token": token, **fields}
-        answer: Any = getattr(catalog, operation)(REQUESTS[operation].model_validate(given))
-        yield from getattr(answer, _NAMES[operation]) or ()
-        token = answer.page_token
-        if not token:
-            return
-
-
-# What the JVM says with every question: the catalog's name and settings, the identifier, and more.
-Asked = Mapping[str, Any]
 # Columns that a query may name and a star does not show: their types, and the options that bring them.
 _HIDDEN = {
     ROW_ID: ("long", "with_row_id"),
@@ -62,43 +52,163 @@ _HIDDEN = {
     "_score": ("float", None),
 }
 
+# What the JVM sends with every question: the catalog's name and settings, the identifier, and more.
+Arguments = Mapping[str, Any]
 
-def target_of(asked: Asked) -> TableRef:
-    settings = tuple(sorted(asked["settings"].items()))
-    return replace(_root(asked["catalog"], settings, Path.cwd()), id=tuple(asked["id"]))
+
+# -- catalogs in a session -------------------------------------------------------------------------
+
+
+def register(spark: SparkSession, name: str, settings: Mapping[str, str] | None = None) -> None:
+    """Register a catalog in a session: `type` and its settings, or what `lanceway.toml` says of the name.
+
+    The settings stay in the memory of driver and JVM; Spark's configuration holds none of them. Called again, it
+    replaces what the name meant.
+    """
+    attached = connect(spark)
+    handle = f"{name}@{spark._jsparkSession.sessionUUID()}"
+    java_settings = spark._jvm.java.util.HashMap()  # type: ignore[union-attr]
+    for key, value in (settings or {}).items():
+        java_settings.put(key, value)
+    attached.keep(handle, java_settings)
+    spark.conf.set(f"{_CONF}.{name}", bridge.CATALOG_CLASS)
+    spark.conf.set(f"{_CONF}.{name}.handle", handle)
+
+
+def is_configured(spark: SparkSession) -> bool:
+    """Whether Spark's own configuration names a catalog of ours."""
+    return bridge.CATALOG_CLASS in spark.conf.getAll.values()
+
+
+def connect(spark: SparkSession) -> Any:
+    """Let this process answer for every catalog of ours in the session's JVM from now on; return the bridge."""
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    attached = bridge.attach(spark)
+    ensure_callback_server_started(spark._sc._gateway)  # type: ignore[no-untyped-call]
+    attached.connect(Driver())
+    return attached
+
+
+class Driver:
+    """Answers the JVM. Every error of a catalog travels as its code and its sentence."""
+
+    def ask(self, question: str, arguments: str) -> str:
+        try:
+            return json.dumps({"answer": STATEMENTS[question](json.loads(arguments))})
+        except LanceNamespaceError as error:
+            return json.dumps({"error": str(error), "code": int(error.code), "condition": error.code.name})
+
+    class Java:
+        implements = ("io.lanceway.spark.Driver",)
+
+
+# -- the table and the catalog that are meant -------------------------------------------------------
+
+
+def _ref_of(arguments: Arguments) -> TableRef:
+    settings = tuple(sorted(arguments["settings"].items()))
+    return replace(_root(arguments["catalog"], settings, Path.cwd()), id=tuple(arguments["id"]))
 
 
 @lru_cache(maxsize=64)
 def _root(name: str, settings: tuple[tuple[str, str], ...], _here: Path) -> TableRef:
-    """The root of a catalog: what its settings say, else what `lanceway.toml` says of its name.
+    """Return a reference into a catalog: by its settings, else by what `lanceway.toml` says of its name.
 
-    Relative paths are relative to where the process is when they are asked for.
+    Relative paths are relative to the folder of the process, which is why that is an argument.
     """
-    given = dict(settings)
-    options = {f"namespace.{key}": value for key, value in given.items() if key != "namespace"}
-    if "type" not in given:
-        options["namespace"] = given.get("namespace", name)
+    own_settings = dict(settings)
+    options = {f"namespace.{key}": value for key, value in own_settings.items() if key != "namespace"}
+    if "type" not in own_settings:
+        options["namespace"] = own_settings.get("namespace", name)
     return TableRef.of({**options, "table": json.dumps(["-"])})
 
 
-def open_(target: TableRef, asked: Asked) -> lance.LanceDataset:
-    """The version that is asked for: by its number, its tag, its time, or the latest."""
-    if "micros" in asked:
-        return target.open(asof=datetime.fromtimestamp(asked["micros"] / 1_000_000, UTC))
-    version = asked.get("version")
-    if version is None:
-        return target.open()
-    if version.isdecimal():
-        return target.open(version=int(version))
+def _ask(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Any:
+    return getattr(catalog, operation)(REQUESTS[operation].model_validate({"id": id_, **fields}))
+
+
+def names(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Iterator[str]:
+    """Yield the names that `list_namespaces` or `list_tables` returns, one page in memory at a time."""
+    token: str | None = None
+    while True:
+        response = _ask(catalog, operation, id_, limit=_PAGE, page_token=token, **fields)
+        yield from getattr(response, _NAMES[operation]) or ()
+        token = response.page_token
+        if not token:
+            return
+
+
+# -- namespaces ------------------------------------------------------------------------------------
+
+
+def _list_namespaces(arguments: Arguments) -> list[str]:
+    return list(names(_ref_of(arguments).catalog(), "list_namespaces", arguments["id"]))
+
+
+def _describe_namespace(arguments: Arguments) -> dict[str, str]:
+    response = _ask(_ref_of(arguments).catalog(), "describe_namespace", arguments["id"])
+    return dict(response.properties or {})
+
+
+def _create_namespace(arguments: Arguments) -> None:
+    # Spark adds the user of the operating system as owner, which is no user of the catalog's.
+    properties = {key: value for key, value in arguments["properties"].items() if key != "owner"}
+    _ask(_ref_of(arguments).catalog(), "create_namespace", arguments["id"], properties=properties)
+
+
+def _drop_namespace(arguments: Arguments) -> None:
+    behavior = "cascade" if arguments["cascade"] else "restrict"
+    _ask(_ref_of(arguments).catalog(), "drop_namespace", arguments["id"], behavior=behavior)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _list_tables(arguments: Arguments) -> list[str]:
+    return list(names(_ref_of(arguments).catalog(), "list_tables", arguments["id"]))
+
+
+def _table_exists(arguments: Arguments) -> bool:
+    if not arguments["id"]:
+        return False
     try:
-        return target.open(tag=version)
+        _ask(_ref_of(arguments).catalog(), "table_exists", arguments["id"])
+    except (NamespaceNotFoundError, TableNotFoundError):
+        return False
+    return True
+
+
+def _load_table(arguments: Arguments) -> dict[str, Any]:
+    ref = _ref_of(arguments)
+    return _describe(ref, _open(ref, arguments))
+
+
+def _open(ref: TableRef, arguments: Arguments) -> lance.LanceDataset:
+    """Open the version that is asked for: by its number, its tag, its time, or the latest."""
+    version = arguments.get("version")
+    if version is not None and not version.isdecimal():
+        return _open_tag(ref, version)
+    if "micros" in arguments:
+        opened = ref.open(asof=datetime.fromtimestamp(arguments["micros"] / 1_000_000, UTC))
+    else:
+        opened = ref.open(version=None if version is None else int(version))
+    scan.SNAPSHOTS.keep(ref, opened)  # for the questions that follow, which name the version by its number
+    return opened
+
+
+def _open_tag(ref: TableRef, tag: str) -> lance.LanceDataset:
+    # It is not kept for the questions that follow: a tag may be on a branch, which the version's number does not say.
+    try:
+        return ref.open(tag=tag)
     except TableTagNotFoundError as error:
         raise TableTagNotFoundError(f"{error} VERSION AS OF takes the number of a version or a tag.") from error
 
 
-def describe(target: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
+def _describe(ref: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
+    """Return all that the JVM knows of a table: the version that is open."""
     schema = spark_schema(opened.schema)
-    check_names(schema, target.name)
+    check_names(schema, ref.name)
     version = int(opened.version)
     return {
         "schema": ddl.with_comments(schema, opened.schema),
@@ -111,8 +221,8 @@ def describe(target: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
             ddl.VERSION: str(version),
         },
         # A query sees one version, whatever is written while it runs.
-        "reading": {**target.to_options(), "version": str(version)},
-        "writing": target.to_options(),
+        "reading": {**ref.to_options(), "version": str(version)},
+        "writing": ref.to_options(),
         "rows": opened.count_rows(),
         "indexed": bool(opened.describe_indices()),
         "planned": scan.planner() is not None,
@@ -122,81 +232,25 @@ def describe(target: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
     }
 
 
-def _hidden(taken: list[str]) -> dict[str, Any]:
+def _hidden(columns: list[str]) -> dict[str, Any]:
     fields = [
         {"name": name, "type": type_, "nullable": True, "metadata": {"option": option} if option else {}}
         for name, (type_, option) in _HIDDEN.items()
-        if name not in taken
+        if name not in columns
     ]
     return {"type": "struct", "fields": fields}
 
 
-def arrow_of(asked: Asked) -> pa.Schema:
-    """The schema that a description held, which comes back with the conditions of a query."""
-    import pyarrow as pa
-
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(asked["arrow"])))
+def _drop_table(arguments: Arguments) -> None:
+    _ask(_ref_of(arguments).catalog(), "drop_table", arguments["id"])
 
 
-def _ask(catalog: LanceNamespace, operation: str, id_: list[str], **fields: object) -> Any:
-    return getattr(catalog, operation)(REQUESTS[operation].model_validate({"id": id_, **fields}))
-
-
-# -- namespaces ------------------------------------------------------------------------------------
-
-
-def _list_namespaces(asked: Asked) -> list[str]:
-    return list(names(target_of(asked).catalog(), "list_namespaces", asked["id"]))
-
-
-def _describe_namespace(asked: Asked) -> dict[str, str]:
-    answer = _ask(target_of(asked).catalog(), "describe_namespace", asked["id"])
-    return dict(answer.properties or {})
-
-
-def _create_namespace(asked: Asked) -> None:
-    # Spark adds the name of whoever runs it as owner: that is no user of the catalog's.
-    properties = {key: value for key, value in asked["properties"].items() if key != "owner"}
-    _ask(target_of(asked).catalog(), "create_namespace", asked["id"], properties=properties)
-
-
-def _drop_namespace(asked: Asked) -> None:
-    behavior = "cascade" if asked["cascade"] else "restrict"
-    _ask(target_of(asked).catalog(), "drop_namespace", asked["id"], behavior=behavior)
-
-
-# -- tables ----------------------------------------------------------------------------------------
-
-
-def _list_tables(asked: Asked) -> list[str]:
-    return list(names(target_of(asked).catalog(), "list_tables", asked["id"]))
-
-
-def _table_exists(asked: Asked) -> bool:
-    if not asked["id"]:
-        return False
-    try:
-        _ask(target_of(asked).catalog(), "table_exists", asked["id"])
-    except (NamespaceNotFoundError, TableNotFoundError):
-        return False
-    return True
-
-
-def _load_table(asked: Asked) -> dict[str, Any]:
-    target = target_of(asked)
-    return describe(target, open_(target, asked))
-
-
-def _drop_table(asked: Asked) -> None:
-    _ask(target_of(asked).catalog(), "drop_table", asked["id"])
-
-
-def _rename_table(asked: Asked) -> None:
-    catalog = target_of(asked).catalog()
-    *namespace, name = asked["to"]
-    if namespace and namespace[0] == asked["catalog"] and not _is_namespace(catalog, namespace[:1]):
+def _rename_table(arguments: Arguments) -> None:
+    catalog = _ref_of(arguments).catalog()
+    *namespace, name = arguments["to"]
+    if namespace and namespace[0] == arguments["catalog"] and not _is_namespace(catalog, namespace[:1]):
         namespace = namespace[1:]  # Spark hands the new name on as it was written, maybe with the catalog's
-    _ask(catalog, "rename_table", asked["id"], new_table_name=name, new_namespace_id=namespace)
+    _ask(catalog, "rename_table", arguments["id"], new_table_name=name, new_namespace_id=namespace)
 
 
 def _is_namespace(catalog: LanceNamespace, id_: list[str]) -> bool:
@@ -207,84 +261,97 @@ def _is_namespace(catalog: LanceNamespace, id_: list[str]) -> bool:
     return True
 
 
-def _create_table(asked: Asked) -> dict[str, Any]:
-    """A new table is made at once, empty. One to be replaced stays as it is until its new rows are there."""
-    target, table = target_of(asked), ddl.NewTable.of(asked)
-    mode = asked["mode"]
-    if mode == "create" or (mode == "create_or_replace" and not target.exists()):
-        ddl.create(target, table, "create")
-        return describe(target, target.open())
-    description = describe(target, target.open())
+def _create_table(arguments: Arguments) -> dict[str, Any]:
+    """Make a new table at once, empty. One to be replaced stays as it is until its new rows are there."""
+    ref = _ref_of(arguments)
+    table = ddl.NewTable.of(arguments)
+    mode = arguments["mode"]
+    if mode == "create" or (mode == "create_or_replace" and not ref.exists()):
+        ddl.create(ref, table, "create")
+        return _describe(ref, ref.open())
+    description = _describe(ref, ref.open())
     return {
         **description,
-        "schema": asked["schema"],
+        "schema": arguments["schema"],
         "writing": {**description["writing"], "vector_columns": json.dumps(table.vectors)},
         "new": False,
     }
 
 
-def _replace_table(asked: Asked) -> None:
-    ddl.create(target_of(asked), ddl.NewTable.of(asked), "overwrite")
+def _replace_table(arguments: Arguments) -> None:
+    ddl.create(_ref_of(arguments), ddl.NewTable.of(arguments), "overwrite")
 
 
-def _finish_table(asked: Asked) -> None:
-    """A table that was replaced by a query's rows has the properties that the statement gives it."""
-    properties = ddl.NewTable.of(asked).properties
+def _finish_table(arguments: Arguments) -> None:
+    """Give a table that was replaced by a query's rows the properties of the statement."""
+    properties = ddl.NewTable.of(arguments).properties
     if properties:
-        ddl.set_properties(target_of(asked), properties, ())
+        ddl.set_properties(_ref_of(arguments), properties, ())
 
 
-def _alter_table(asked: Asked) -> None:
-    ddl.alter(target_of(asked), asked["changes"])
+def _alter_table(arguments: Arguments) -> None:
+    ddl.alter(_ref_of(arguments), arguments["changes"])
 
 
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _push_filters(asked: Asked) -> dict[str, Any]:
-    taken, condition = predicates.conjunction(asked["filters"], arrow_of(asked))
-    return {"taken": taken, "filter": condition or ""}
+def _schema_of(arguments: Arguments) -> pa.Schema:
+    """Return the schema that a description held, which comes back with the conditions of a query."""
+    import pyarrow as pa
+
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(arguments["arrow"])))
 
 
-def _find_rows(asked: Asked) -> str | None:
-    return scan.find(asked["options"], _columns(asked))
+def _push_filters(arguments: Arguments) -> dict[str, Any]:
+    pushed, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    return {"taken": pushed, "filter": condition or ""}
 
 
-def _plan_scan(asked: Asked) -> str | None:
+def _find_rows(arguments: Arguments) -> str | None:
+    return scan.find(arguments["options"], _columns(arguments))
+
+
+def _plan_scan(arguments: Arguments) -> str | None:
     from lanceway.spark.read.aggregates import Aggregation
 
-    wanted = asked.get("aggregation")
-    return scan.plan(asked["options"], _columns(asked), Aggregation.of(wanted) if wanted else None)
+    described = arguments.get("aggregation")
+    aggregation = Aggregation.of(described) if described else None
+    return scan.plan(arguments["options"], _columns(arguments), aggregation)
 
 
-def _columns(asked: Asked) -> StructType:
+def _columns(arguments: Arguments) -> StructType:
     from pyspark.sql.types import StructType
 
-    return StructType.fromJson(asked["schema"])
+    return StructType.fromJson(arguments["schema"])
 
 
-def _can_delete(asked: Asked) -> bool:
-    taken, _ = predicates.conjunction(asked["filters"], arrow_of(asked))
-    return all(taken)
+def _can_delete(arguments: Arguments) -> bool:
+    pushed, _ = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    return all(pushed)
 
 
-def _delete(asked: Asked) -> None:
-    taken, condition = predicates.conjunction(asked["filters"], arrow_of(asked))
-    if not all(taken):
+def _delete(arguments: Arguments) -> None:
+    pushed, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    if not all(pushed):
         raise UnsupportedOperationError("DELETE: Lance cannot evaluate this condition itself.")
-    _ask(target_of(asked).catalog(), "delete_from_table", asked["id"], predicate=condition or "true")
+    _ask(_ref_of(arguments).catalog(), "delete_from_table", arguments["id"], predicate=condition or "true")
 
 
-def _choose_fragments(asked: Asked) -> dict[str, Any]:
-    """What an UPDATE, a MERGE or a DELETE replaces. Conditions that Lance cannot evaluate choose nothing away."""
-    _, condition = predicates.conjunction(asked["filters"], arrow_of(asked))
-    target, version = target_of(asked), int(asked["version"])
-    with translated(target.table(), f"Looking for the rows of {asked['command']}"):
-        fragments = rewrite.choose(target.open(version=version), condition)
-    return {"command": asked["command"], "version": version, "fragments": fragments}
+def _choose_fragments(arguments: Arguments) -> dict[str, Any]:
+    """Return the fragments that an UPDATE, MERGE or DELETE replaces, by the conditions that Lance can evaluate."""
+    _, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    ref = _ref_of(arguments)
+    version = int(arguments["version"])
+    opened = scan.SNAPSHOTS.find(ref, version)
+    if opened is None:
+        opened = ref.open(version=version)
+    with translated(named(ref), f"Looking for the rows of {arguments['command']}"):
+        fragments = rewrite.choose(opened, condition)
+    return {"command": arguments["command"], "version": version, "fragments": fragments}
 
 
-STATEMENTS: Mapping[str, Callable[[Asked], Any]] = MappingProxyType(
+STATEMENTS: Mapping[str, Callable[[Arguments], Any]] = MappingProxyType(
     {
         "list_namespaces": _list_namespaces,
         "describe_namespace": _describe_namespace,
@@ -307,52 +374,3 @@ STATEMENTS: Mapping[str, Callable[[Asked], Any]] = MappingProxyType(
         "choose_fragments": _choose_fragments,
     }
 )
-
-
-_CONF = "spark.sql.catalog"
-
-
-def register(spark: SparkSession, name: str, settings: Mapping[str, str] | None = None) -> None:
-    """Give a session a catalog: `type` and the settings of that type, or what `lanceway.toml` says of the name.
-
-    The settings stay in the memory of driver and JVM; Spark's configuration holds none of them. Called again, it
-    replaces what the name meant.
-    """
-    attached = connect(spark)
-    handle = f"{name}@{spark._jsparkSession.sessionUUID()}"
-    kept = spark._jvm.java.util.HashMap()  # type: ignore[union-attr]
-    for key, value in (settings or {}).items():
-        kept.put(key, value)
-    attached.keep(handle, kept)
-    spark.conf.set(f"{_CONF}.{name}", bridge.CATALOG_CLASS)
-    spark.conf.set(f"{_CONF}.{name}.handle", handle)
-
-
-def is_configured(spark: SparkSession) -> bool:
-    """Whether Spark's own configuration names a catalog of ours."""
-    return bridge.CATALOG_CLASS in spark.conf.getAll.values()
-
-
-def connect(spark: SparkSession) -> Any:
-    """Let this process answer for every catalog of ours in the session's JVM, from now on."""
-    from pyspark.java_gateway import ensure_callback_server_started
-
-    attached = bridge.attach(spark)
-    ensure_callback_server_started(spark._sc._gateway)  # type: ignore[no-untyped-call]
-    attached.connect(Driver())
-    return attached
-
-
-class Driver:
-    """What the JVM asks. Every refusal of a catalog travels as its code and its sentence."""
-
-    def ask(self, question: str, arguments: str) -> str:
-
-        asked = json.loads(arguments)
-        try:
-            return json.dumps({"answer": STATEMENTS[question](asked)})
-        except LanceNamespaceError as error:
-            return json.dumps({"error": str(error), "code": int(error.code), "condition": error.code.name})
-
-    class Java:
-        implements = ("io.lanceway.spark.Driver",)

@@ -1,6 +1,6 @@
-"""The conditions of SQL statements, as the JVM describes them, in Lance's SQL.
+"""Conditions of SQL statements, as the JVM describes them, in Lance's SQL.
 
-The data source's filters have no AND and no OR; a statement's have. Everything else is theirs: see `filters.py`.
+Unlike the filters of a data source, they have AND and OR. Everything else is translated as filters are.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _JOINED = {"And": " AND ", "Or": " OR "}
 
 
-class _UntoldError(Exception):
+class _UnknownTypeError(Exception):
     """A value of a type that has no exact form here."""
 
 
 def translate(described: Mapping[str, Any], schema: pa.Schema) -> str | None:
-    """A condition over a table of this schema, None if Lance cannot evaluate it exactly as Spark does."""
+    """Return a condition over a table of this schema in SQL, None if Lance cannot evaluate it exactly as Spark does."""
     kind = described["filter"]
     if kind in _JOINED:
         parts = [translate(part, schema) for part in described["of"]]
@@ -37,16 +37,16 @@ def translate(described: Mapping[str, Any], schema: pa.Schema) -> str | None:
     if kind == "AlwaysFalse":
         return "false"
     try:
-        found = _filter(described)
-    except _UntoldError:
+        filter_ = _filter(described)
+    except _UnknownTypeError:
         return None
-    return None if found is None else filters.translate(found, schema)
+    return None if filter_ is None else filters.translate(filter_, schema)
 
 
 def conjunction(described: Sequence[Mapping[str, Any]], schema: pa.Schema) -> tuple[list[bool], str | None]:
-    """Which of the conditions Lance takes, and all of those as one."""
-    found = [translate(each, schema) for each in described]
-    return [sql is not None for sql in found], filters.both(*found)
+    """Return for each condition whether Lance evaluates it, and all that it evaluates as one."""
+    conditions = [translate(condition, schema) for condition in described]
+    return [sql is not None for sql in conditions], filters.both(*conditions)
 
 
 def _filter(described: Mapping[str, Any]) -> Filter | None:
@@ -55,7 +55,7 @@ def _filter(described: Mapping[str, Any]) -> Filter | None:
     kind = described["filter"]
     if kind == "Not":
         inner = described["of"][0]
-        # What is negated has to be known where it is null too: of a single comparison it is.
+        # A negation is exact only where the inside is exact for nulls too: a single comparison is.
         child = None if inner["filter"] in (*_JOINED, "Not") else _filter(inner)
         return None if child is None else datasource.Not(child)
     if "column" not in described:
@@ -63,14 +63,14 @@ def _filter(described: Mapping[str, Any]) -> Filter | None:
     column = fields.parse(described["column"])
     if kind in ("IsNull", "IsNotNull"):
         return getattr(datasource, kind)(column)  # type: ignore[no-any-return]
-    value = [_value(each) for each in described["values"]] if kind == "In" else _value(described["value"])
+    value = [_value(value) for value in described["values"]] if kind == "In" else _value(described["value"])
     return getattr(datasource, kind)(column, value)  # type: ignore[no-any-return]
 
 
 def _value(described: Mapping[str, str]) -> Any:
     read = _VALUES.get(described["type"])
     if read is None:
-        raise _UntoldError(described["type"])
+        raise _UnknownTypeError(described["type"])
     return read(described.get("value", ""))
 
 

@@ -1,8 +1,8 @@
-"""Sums, counts and extremes of the rows that a task reads, computed in the task: Spark gets few rows, and adds them up.
+"""Partial aggregates: sums, counts and extremes of the rows that a task reads, which Spark aggregates once more.
 
-Several rows for one group are as good as one, since Spark aggregates them once more. So the rows of a task are taken
-some at a time; a sum that might not fit into 64 bits is given as two; and where nearly every row is a group of its
-own, rows are handed on as they are.
+A group may come in several rows, since Spark adds them up. So the rows of a task are aggregated some at a time; a sum
+that might not fit into 64 bits is given as two; and where nearly every row is a group of its own, rows are handed on
+as they are.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from lanceway.spark.types import arrow_schema
-from lanceway.writes.stage import chunks
+from lanceway.spark.types import arrow_schema, rebatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,53 +37,60 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Aggregation:
-    """What is computed, for each of the groups by these columns. Its schema has the groups first."""
+    """Aggregates of each group of rows that have the same values in these columns. Its schema has the groups first."""
 
     group: tuple[str, ...]
     functions: tuple[AggregateCall, ...]
     schema: StructType
 
     @classmethod
-    def of(cls, asked: Mapping[str, Any]) -> Self:
+    def of(cls, described: Mapping[str, Any]) -> Self:
+        """Read an aggregation as the JVM describes it."""
         from pyspark.sql.types import StructType
 
-        functions = tuple(AggregateCall(function["name"], function.get("column")) for function in asked["functions"])
-        return cls(tuple(asked["group"]), functions, StructType.fromJson(asked["schema"]))
+        functions = tuple(
+            AggregateCall(function["name"], function.get("column")) for function in described["functions"]
+        )
+        return cls(tuple(described["group"]), functions, StructType.fromJson(described["schema"]))
 
 
-class PartialsReader(DataSourceReader):
-    """Reads what another reader reads, and gives aggregates of it."""
+class PartialAggregatesReader(DataSourceReader):
+    """Reads partial aggregates of the rows that another reader reads."""
 
     def __init__(self, reader: LanceReader, aggregation: Aggregation) -> None:
-        self._reader, self._aggregation = reader, aggregation
+        self._reader = reader
+        self._aggregation = aggregation
 
     @property
-    def wanted(self) -> pa.Schema:
+    def batch_schema(self) -> pa.Schema:
+        """The schema of the batches that are read."""
         return arrow_schema(self._aggregation.schema)
 
     def partitions(self) -> list[InputPartition]:
         return self._reader.partitions()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        wanted = self.wanted
-        for table in partials(self._aggregation, self._reader.wanted, self._reader.read(partition)):
-            yield from table.rename_columns(wanted.names).cast(wanted).to_batches()
+        schema = self.batch_schema
+        for table in partial_aggregates(self._aggregation, self._reader.batch_schema, self._reader.read(partition)):
+            yield from table.rename_columns(schema.names).cast(schema).to_batches()
 
 
-def partials(aggregation: Aggregation, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Rows of groups and aggregates; a group may come several times. Without groups there is a row even for none."""
+def partial_aggregates(
+    aggregation: Aggregation, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.Table]:
+    """Yield rows of groups and aggregates; a group may come several times. Without groups, there is at least one."""
     worthwhile = True
     if not aggregation.group:
         yield _aggregated(aggregation, schema.empty_table())
-    for rows in chunks(batches, rows=_ROWS):
+    for rows in rebatch(batches, rows=_ROWS):
         for safe in _summable(aggregation, rows):
-            found = _aggregated(aggregation, safe) if worthwhile else _as_they_are(aggregation, safe)
-            yield found
-            worthwhile = worthwhile and found.num_rows <= max(1, safe.num_rows * _MANY_GROUPS)
+            groups = _aggregated(aggregation, safe) if worthwhile else _each_row(aggregation, safe)
+            yield groups
+            worthwhile = worthwhile and groups.num_rows <= max(1, safe.num_rows * _MANY_GROUPS)
 
 
 def _summable(aggregation: Aggregation, rows: pa.Table) -> Iterator[pa.Table]:
-    """The rows, so many at a time that none of their sums can overflow."""
+    """Yield the rows, so many at a time that none of their sums can overflow."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -119,8 +125,8 @@ def _call(function: AggregateCall) -> tuple[Any, ...]:
     return (function.column, function.name, compute.ScalarAggregateOptions(skip_nulls=True, min_count=1))
 
 
-def _as_they_are(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
-    """Each row as a group of its own."""
+def _each_row(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
+    """Return each row as a group of its own."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -1,7 +1,8 @@
-"""Batches on their way to Spark as they are: an Arrow stream, of which the bridge makes columns (`Columnar.java`).
+"""Batches handed to Spark as an Arrow stream, of which the bridge makes columns (`Columnar.java`).
 
-Of what a Python source reads, Spark makes rows one by one, and that is most of a scan's time. Here its rows have one
-value each, which tells of a channel that has the stream. Where there can be none, they are the stream, in pieces.
+Spark makes rows one by one of what a Python source reads, and that is most of a scan's time. Here a source has few
+rows with one value each: they name a socket from which the bridge reads the stream. Where there can be no socket, the
+rows are the stream itself, in pieces.
 """
 
 from __future__ import annotations
@@ -22,41 +23,47 @@ from lanceway import config
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from lanceway.spark.read.aggregates import PartialsReader
+    from lanceway.spark.read.aggregates import PartialAggregatesReader
     from lanceway.spark.read.reader import LanceReader
 
-# So small that the JVM does not take it for something huge, which it would give a place of its own.
+# So small that the JVM does not take it for a huge object, which it would store apart.
 _PIECE = 256 * 2**10
 # A message is cut into pieces by offsets of 32 bits.
 _LARGEST = 64 * 2**20
+PREFIX = b"unix:"
+_FOLDER, _NAME = "lanceway-", "s"
+# The name of a socket has to be shorter than that on every system.
+_LONGEST = 100
+# How many seconds the JVM may take to read one row and connect, before it counts as gone.
+_PATIENCE = 120
 
 
 @cache
-def schema() -> StructType:
-    """What Spark believes to read."""
+def pieces_schema() -> StructType:
+    """Return the schema that Spark sees: rows of one binary value."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     return StructType([StructField("piece", BinaryType(), nullable=True)])
 
 
-class PiecesReader(DataSourceReader):
-    """Reads what another reader reads."""
+class ArrowStreamReader(DataSourceReader):
+    """Reads the batches of another reader as an Arrow stream."""
 
-    def __init__(self, reader: LanceReader | PartialsReader) -> None:
+    def __init__(self, reader: LanceReader | PartialAggregatesReader) -> None:
         self._reader = reader
 
     def partitions(self) -> list[InputPartition]:
         return self._reader.partitions()
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        messages = stream(self._reader.wanted, self._reader.read(partition))
-        if are_possible():
-            messages = map(pa.py_buffer, through(messages))
-        return map(_rows, messages)
+        messages = arrow_messages(self._reader.batch_schema, self._reader.read(partition))
+        if has_sockets():
+            messages = map(pa.py_buffer, socket_stream(messages))
+        return map(_in_pieces, messages)
 
 
-def stream(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Buffer]:
-    """An Arrow stream of batches, message by message. It has its schema even if there are none."""
+def arrow_messages(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Buffer]:
+    """Yield an Arrow stream of batches, message by message. It has its schema even if there are no batches."""
     yield schema.serialize()
     for batch in batches:
         for part in _parts(batch):
@@ -64,7 +71,7 @@ def stream(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch, few enough at a time."""
+    """Yield the rows of a batch, few enough at a time."""
     if batch.nbytes <= _LARGEST or batch.num_rows == 1:
         yield batch
         return
@@ -73,26 +80,18 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     yield from _parts(batch.slice(half))
 
 
-def _rows(message: pa.Buffer) -> pa.RecordBatch:
-    """A message as rows with one value each, which are not copied."""
+def _in_pieces(message: pa.Buffer) -> pa.RecordBatch:
+    """Return a message as rows with one piece each; nothing is copied."""
     ends = pa.array([*range(0, message.size, _PIECE), message.size], pa.int32())
     pieces = pa.Array.from_buffers(pa.binary(), len(ends) - 1, [None, ends.buffers()[1], message])
     return pa.record_batch([pieces], schema=pa.schema([("piece", pa.binary())]))
 
 
-PREFIX = b"unix:"
-_FOLDER, _NAME = "lanceway-", "s"
-# The name of a socket has to be shorter than that, whatever the system.
-_LONGEST = 100
-# How long the JVM may take for reading one row and connecting, before it is taken for gone.
-_PATIENCE = 120
+def socket_stream(messages: Iterable[pa.Buffer], buffered: int | None = None) -> Iterator[bytes]:
+    """Send messages through a socket of their own, and yield its name for the JVM.
 
-
-def through(messages: Iterable[pa.Buffer], buffered: int | None = None) -> Iterator[bytes]:
-    """Send messages through a socket of their own, and give what tells the JVM of it.
-
-    Something large follows, so that the worker passes on what it buffers, `buffered` bytes at most. Nothing more comes
-    until all is sent, or the JVM has read enough and hung up. What goes wrong while messages are made is raised here.
+    A large value follows, so that the worker passes on the name, of which it buffers `buffered` bytes at most. Then it
+    waits until all is sent, or the JVM has read enough and hung up. An error while messages are made is raised here.
     """
     size = buffered or config.spark_buffer()
     with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder, socket.socket(socket.AF_UNIX) as listening:
@@ -108,8 +107,8 @@ def through(messages: Iterable[pa.Buffer], buffered: int | None = None) -> Itera
             raise sender.failure
 
 
-def are_possible() -> bool:
-    """Whether this system has such sockets, and a place whose name is short enough for them."""
+def has_sockets() -> bool:
+    """Whether this system has such sockets, and a temporary folder whose name is short enough for them."""
     name = os.path.join(tempfile.gettempdir(), f"{_FOLDER}12345678", _NAME)
     return hasattr(socket, "AF_UNIX") and len(name.encode()) < _LONGEST
 
@@ -121,7 +120,8 @@ class _Sender(Thread):
 
     def __init__(self, listening: socket.socket, messages: Iterable[pa.Buffer]) -> None:
         super().__init__(name="lanceway-sender", daemon=True)
-        self._listening, self._messages = listening, messages
+        self._listening = listening
+        self._messages = messages
 
     def run(self) -> None:
         try:

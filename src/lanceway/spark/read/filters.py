@@ -1,4 +1,4 @@
-"""Values as Lance's SQL writes them, for a column of a given type. What a column cannot hold exactly has no literal."""
+"""Filters of Spark in Lance's SQL, where Lance evaluates them exactly as Spark does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALLEST = -(2**63)
 
 
 def literal(value: Any, type_: pa.DataType) -> str | None:
-    """The value in SQL, such that it equals exactly what it equals in Spark; None if there is no such way."""
+    """Return a value in SQL for a column of this type; None if the column cannot hold it exactly, as Spark compares."""
     for is_kind, write in _writers().items():
         if is_kind(type_):
             return write(value, type_)
@@ -57,8 +57,8 @@ def is_text(type_: pa.DataType) -> bool:
     """Whether a column of this type holds text, as it is or in a dictionary."""
     from pyarrow import types
 
-    held = type_.value_type if types.is_dictionary(type_) else type_
-    return bool(types.is_string(held) or types.is_large_string(held))
+    values = type_.value_type if types.is_dictionary(type_) else type_
+    return bool(types.is_string(values) or types.is_large_string(values))
 
 
 def _boolean(value: Any, type_: pa.DataType) -> str | None:
@@ -112,8 +112,8 @@ def _timestamp(value: Any, type_: pa.DataType) -> str | None:
         return None  # Spark reads what is finer than a microsecond as something else than Lance compares
     unit, micros = _UNITS[type_.unit]
     plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-    count, rest = divmod((plain - _EPOCH) // timedelta(microseconds=1), micros)
-    if rest or (type_.tz is not None and not _ZONE.fullmatch(type_.tz)):
+    count, remainder = divmod((plain - _EPOCH) // timedelta(microseconds=1), micros)
+    if remainder or (type_.tz is not None and not _ZONE.fullmatch(type_.tz)):
         return None
     zone = "None" if type_.tz is None else f'Some("{type_.tz}")'
     return f"arrow_cast({count}, 'Timestamp({unit}, {zone})')"
@@ -139,14 +139,14 @@ _TEXT = {"StringStartsWith": "starts_with", "StringEndsWith": "ends_with", "Stri
 
 
 def translate(filter_: Filter, schema: pa.Schema) -> str | None:
-    """The filter over a table of this schema in Lance's SQL, None if it must be left to Spark."""
+    """Return a filter over a table of this schema in Lance's SQL, None if it must be left to Spark."""
     kind = type(filter_).__name__
     if kind == "Not":
         return _negation(filter_.child, schema)  # type: ignore[attr-defined]
-    found = _find(filter_.attribute, schema)  # type: ignore[attr-defined]
-    if found is None:
+    column_and_type = _find(filter_.attribute, schema)  # type: ignore[attr-defined]
+    if column_and_type is None:
         return None
-    column, type_ = found
+    column, type_ = column_and_type
     if kind == "IsNull":
         return f"{column} IS NULL"
     if kind == "IsNotNull":
@@ -164,13 +164,12 @@ def translate(filter_: Filter, schema: pa.Schema) -> str | None:
 
 
 def both(*conditions: str | None) -> str | None:
-    """All of the conditions as one, None if there is none."""
-    given = [condition for condition in conditions if condition]
-    return " AND ".join(f"({condition})" for condition in given) if given else None
+    """Join conditions to one that holds where all of them do; None without any."""
+    return " AND ".join(f"({condition})" for condition in conditions if condition) or None
 
 
 def quoted(names: Sequence[str]) -> str | None:
-    """A column, maybe one inside structs, as Lance's SQL writes it. It has no way to write a backtick."""
+    """Return a column, maybe one inside structs, in Lance's SQL; None with a backtick, which that cannot write."""
     return None if any("`" in name for name in names) else ".".join(f"`{name}`" for name in names)
 
 
@@ -186,15 +185,15 @@ def _find(names: Sequence[str], schema: pa.Schema) -> tuple[str, pa.DataType] | 
     type_ = None
     for name in names:
         field = next((field for field in fields if field.name == name), None)
-        if field is None or _is_stored_otherwise(field):
+        if field is None or _is_extension(field):
             return None
         type_ = field.type
         fields = type_ if pa.types.is_struct(type_) else ()
     return None if type_ is None else (column, type_)
 
 
-def _is_stored_otherwise(field: pa.Field) -> bool:
-    """Whether Lance compares something else than what Spark sees: what a blob or another extension is stored as."""
+def _is_extension(field: pa.Field) -> bool:
+    """Whether Lance compares another value than Spark sees: the storage of a blob or another extension."""
     import pyarrow as pa
 
     return isinstance(field.type, pa.BaseExtensionType) or is_blob(field)
@@ -211,13 +210,13 @@ def _comparison(column: str, type_: pa.DataType, operator: str, value: Any) -> s
     import pyarrow as pa
 
     if pa.types.is_float32(type_) or pa.types.is_float64(type_):
-        return _of_numbers(column, type_, operator, value)
+        return _float_comparison(column, type_, operator, value)
     right = literal(value, type_)
     return None if right is None else f"{column} {operator} {right}"
 
 
-def _of_numbers(column: str, type_: pa.DataType, operator: str, value: Any) -> str | None:
-    """Spark's order of floating point numbers: NaN comes last, and is equal to itself."""
+def _float_comparison(column: str, type_: pa.DataType, operator: str, value: Any) -> str | None:
+    """Compare in Spark's order of floating point numbers: NaN comes last, and is equal to itself."""
     if not isinstance(value, float | int):
         return None
     not_a_number = f"isnan({column})"
@@ -226,7 +225,7 @@ def _of_numbers(column: str, type_: pa.DataType, operator: str, value: Any) -> s
         always = f"({not_a_number} OR NOT {not_a_number})"  # but null where the column is
         return {"=": not_a_number, ">=": not_a_number, "<": f"NOT {not_a_number}", ">": never, "<=": always}[operator]
     if value == 0:
-        # Whichever zero is the far one.
+        # Lance orders -0.0 before 0.0 while both are equal in Spark: take the zero that lets both in, or neither.
         value = -0.0 if operator in (">=", "<") else 0.0
         if operator == "=":
             zeros = ", ".join(str(literal(zero, type_)) for zero in (0.0, -0.0))

@@ -1,4 +1,4 @@
-"""Vector search, text search and both at once, as options of a read: one task makes the search."""
+"""Vector search, text search and both at once, as options of a read: one task runs the search."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _OF_NEAREST = frozenset(
 _K = 10
 
 
-def search(target: TableRef, read: ReadOptions) -> pa.RecordBatchReader:
-    """The rows found, nearest or best first. Raises InvalidInputError for a search that makes no sense."""
+def search(ref: TableRef, read: ReadOptions) -> pa.RecordBatchReader:
+    """Return the rows found, nearest or best first. Raises InvalidInputError for a search that makes no sense."""
     if read.with_row_address:
         raise InvalidInputError(f"{OWNER}: a search has row ids (with_row_id) but no row addresses.")
     fields: dict[str, Any] = {
-        "id": list(target.id),
+        "id": list(ref.id),
         "k": read.limit or 0,
         "vector": {},
         "filter": read.filter,
@@ -60,11 +60,11 @@ def search(target: TableRef, read: ReadOptions) -> pa.RecordBatchReader:
         fields["full_text_query"] = _full_text(read.full_text)
     if read.nearest is not None:
         fields |= _nearest(read.nearest, read.limit)
-    return query.run(target.table(), accept(QueryTableRequest, fields))
+    return query.run(ref.table(), accept(QueryTableRequest, fields))
 
 
-def _nearest(given: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
-    fields = {_ALSO_CALLED.get(key, key): value for key, value in given.items()}
+def _nearest(search: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
+    fields = {_ALSO_CALLED.get(key, key): value for key, value in search.items()}
     unknown = sorted(fields.keys() - _OF_NEAREST)
     if unknown:
         raise InvalidInputError(
@@ -78,7 +78,7 @@ def _nearest(given: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
     return {"k": limit or _K, **fields}
 
 
-def _full_text(given: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(given.get("query"), str):
-        return {"string_query": dict(given)}
-    return {"structured_query": {"query": dict(given)}}
+def _full_text(search: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(search.get("query"), str):
+        return {"string_query": dict(search)}
+    return {"structured_query": {"query": dict(search)}}

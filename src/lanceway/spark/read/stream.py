@@ -1,4 +1,4 @@
-"""A Lance table at the beginning of a stream: the rows that each version adds, in the order of versions."""
+"""Read a Lance table as a stream: the rows that each version adds, in the order of versions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.spark.errors import plainly
+from lanceway.spark.errors import hide_traceback
 from lanceway.spark.read.reader import LanceReader, ReadTask
-from lanceway.writes import options as known
+from lanceway.writes import options as table_options
 from lanceway.writes.additions import Addition, Additions
 from lanceway.writes.options import OWNER, ReadOptions
 from lanceway.writes.table_ref import TableRef
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 else:
     try:
         from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as _AvailableNow
-    except ImportError:  # Spark 4.1 does not tell a source where it stands
+    except ImportError:  # Spark 4.1 does not hand a source its position
 
         class _AvailableNow: ...
 
@@ -38,18 +38,18 @@ _ROWS_PER_TASK = 250_000
 
 
 @dataclass(frozen=True)
-class Shares(InputPartition):
+class StreamTask(InputPartition):
     """What one task reads: fragments of one version after another."""
 
-    shares: tuple[ReadTask, ...]
+    reads: tuple[ReadTask, ...]
 
 
 @dataclass(frozen=True)
 class Position:
-    """How far a stream has come: what it reads next is fragment number `fragment` of those that `version` adds.
+    """The position of a stream: it reads next the fragment number `fragment` of those that `version` adds.
 
-    `first` is the version with which the stream began; if `whole`, all that it holds counts as added by it. Both
-    stand in every position, since Spark asks for the beginning again when it tries the first batch again.
+    `first` is the version with which the stream began; if `whole`, all its rows count as added by it. Both stand
+    in every position, since Spark asks for the beginning again when it tries the first batch again.
     """
 
     version: int
@@ -69,27 +69,29 @@ class Position:
 
 
 class StreamReader(DataSourceStreamReader, _AvailableNow):
-    """Rows that were added, and no others. It is pickled: `read` runs on workers, the rest beside the driver."""
+    """Reads the rows that were added. It is pickled: `read` runs on workers, the rest in a process of the driver's."""
 
-    @plainly()
+    @hide_traceback()
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         if not hasattr(_AvailableNow, "prepareForTriggerAvailableNow"):
             raise UnsupportedOperationError("A stream that reads a Lance table needs Spark 4.2 or later.")
-        values = known.read(options)
+        values = table_options.parse(options)
         for name in _FIXED:
             if values[name] is not None:
                 raise InvalidInputError(f"{OWNER}: {name} is for reading at once and has no meaning for a stream.")
-        known.at_least(1, values, "max_versions_per_trigger", "max_rows_per_trigger")
-        self._target, self._schema = TableRef.of(options), schema
+        table_options.at_least(1, values, "max_versions_per_trigger", "max_rows_per_trigger")
+        self._ref = TableRef.of(options)
+        self._schema = schema
         self._read = ReadOptions.of(options)
         self._start = _start(values["start"])
-        self._versions, self._rows = values["max_versions_per_trigger"], values["max_rows_per_trigger"]
-        self._skip = values["skip_changes"]
+        self._versions = values["max_versions_per_trigger"]
+        self._rows = values["max_rows_per_trigger"]
+        self._skip_changes = values["skip_changes"]
         self._until: int | None = None
 
-    # -- beside the driver -----------------------------------------------------------------------
+    # -- in the driver ---------------------------------------------------------------------------
 
-    @plainly()
+    @hide_traceback()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         if isinstance(self._start, int):
             return Position(self._start, 0, self._start, whole=False).offset()
@@ -103,11 +105,11 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
         limited = self._versions is not None or self._rows is not None
         return ReadMaxRows(self._rows or 2**62) if limited else ReadAllAvailable()
 
-    @plainly()
+    @hide_traceback()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._until = self._latest()
 
-    @plainly()
+    @hide_traceback()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         begin = Position.of(start)
         last = self._latest() if self._until is None else self._until
@@ -123,15 +125,15 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
         return None
 
     def _limited(self, begin: Position, last: int, rows: int) -> Position:
-        """As far as so many rows go: whole fragments, and at least one."""
-        found = 0
+        """Return the position after about so many rows: whole fragments, and at least one."""
+        total = 0
         for addition in self._additions(begin, begin.at(last + 1)):
-            found += addition.rows
-            if found > rows and found > addition.rows:
+            total += addition.rows
+            if total > rows and total > addition.rows:
                 return begin.at(addition.version, addition.number)
         return begin.at(last + 1)
 
-    @plainly()
+    @hide_traceback()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         begin, until = Position.of(start), Position.of(end)
         if begin.first != until.first:  # the first batch is tried again, and the beginning was another then
@@ -144,36 +146,36 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):
                 rows = 0
             tasks[-1].append(addition)
             rows += addition.rows
-        return [Shares(tuple(self._share(addition) for addition in task)) for task in tasks]
+        return [StreamTask(tuple(self._read_task(addition) for addition in task)) for task in tasks]
 
-    def _share(self, addition: Addition) -> ReadTask:
+    def _read_task(self, addition: Addition) -> ReadTask:
         return ReadTask(replace(self._read, version=addition.version), (addition.fragment,))
 
     def _additions(self, begin: Position, until: Position) -> Iterator[Addition]:
-        found = Additions(self._target, whole=begin.first if begin.whole else None, skip_changes=self._skip)
-        for addition in found.between(begin.version, until.version if until.fragment else until.version - 1):
+        additions = Additions(self._ref, whole=begin.first if begin.whole else None, skip_changes=self._skip_changes)
+        for addition in additions.between(begin.version, until.version if until.fragment else until.version - 1):
             before = addition.version == begin.version and addition.number < begin.fragment
             after = addition.version == until.version and addition.number >= until.fragment
             if not before and not after:
                 yield addition
 
     def _latest(self) -> int:
-        return int(self._target.open().version)
+        return int(self._ref.open().version)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is kept for what was read."""
+        """Do nothing: no state is kept for what was read."""
 
     # -- in a task -------------------------------------------------------------------------------
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Shares)
-        for share in partition.shares:
-            yield from LanceReader(self._target, share.read, self._schema).read(share)
+        assert isinstance(partition, StreamTask)
+        for task in partition.reads:
+            yield from LanceReader(self._ref, task.read, self._schema).read(task)
 
 
-def _start(given: str | None) -> str | int:
-    if given is None or given.lower() in (EARLIEST, NOW):
-        return (given or EARLIEST).lower()
-    if given.isdecimal() and int(given) > 0:
-        return int(given)
-    raise InvalidInputError(f"{OWNER}: start is {given!r}, but must be {EARLIEST}, {NOW} or a version's number.")
+def _start(text: str | None) -> str | int:
+    if text is None or text.lower() in (EARLIEST, NOW):
+        return (text or EARLIEST).lower()
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise InvalidInputError(f"{OWNER}: start is {text!r}, but must be {EARLIEST}, {NOW} or a version's number.")

@@ -1,4 +1,7 @@
-"""Rows compared by value, whatever their columns are: Spark itself compares no maps."""
+"""Read the changes of a table between two versions: the rows that were inserted, updated or deleted.
+
+Only fragments that differ between the versions are read. Their rows are joined by id, and compared by value.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,12 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError
-from lanceway.spark.errors import plainly
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
+from lanceway.spark.errors import hide_traceback
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
 from lanceway.spark.write.rewrite import DELETE, INSERT, UPDATE
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
-from lanceway.writes import columns as carried
-from lanceway.writes import table_ref
-from lanceway.writes.casting import to_spark
+from lanceway.writes import column_identity, table_ref
 
 if TYPE_CHECKING:
     import lance
@@ -25,22 +26,168 @@ if TYPE_CHECKING:
 
     from lanceway.writes.table_ref import TableRef
 
+CHANGE = "_change"
+_KEY = "_lanceway_key"
+_TASKS = 64
+# Operations after which rows no longer have their addresses, or columns their ids.
+_MOVES, _REPLACES = "Rewrite", "Overwrite"
 
-def differ(fields: Sequence[StructField], one: str, other: str) -> Column:
+
+def read_changes(
+    spark: SparkSession, target: table_ref.TableName, from_version: int, to_version: int | None = None
+) -> DataFrame:
+    """Return the rows that were inserted, updated or deleted after `from_version`, up to `to_version` or the latest.
+
+    The column `_change` says which; deleted rows are as they were, all others as they are at the end. What happened to
+    a row in between is not shown: an updated row has another value in a column that the table has at both ends,
+    whether the row was rewritten or the column. 0 is before the first version. Without stable row ids a rewritten row
+    is a deletion and an insertion, and a table that was compacted in between is refused.
+    """
+    from pyspark.sql import functions as f
+
+    ref = table_ref.resolve(target)
+    new = ref.open(version=to_version)
+    last = int(new.version)
+    if not 0 <= from_version <= last:
+        raise InvalidInputError(f"read_changes: from_version is {from_version}, but must lie between 0 and {last}.")
+    old = ref.open(version=from_version) if from_version else None
+    stable = bool(new.has_stable_row_ids)
+    operations = _operations(ref, new, from_version)
+    if not stable:
+        _require_unmoved(ref, operations)
+    schema = spark_schema(new.schema)
+    names: dict[str, str] = {}
+    old_states: dict[int, str] = {}
+    if old is not None:
+        names = column_identity.unchanged(old, new, renamed=_REPLACES not in operations.values())
+        old_states = column_identity.fragment_states(old, names.values())
+    new_states = column_identity.fragment_states(new, names)
+    before = _rows(spark, ref, from_version, _differing(old_states, new_states), schema, names, stable=stable)
+    every = {name: name for name in schema.names}
+    after = _rows(spark, ref, last, _differing(new_states, old_states), schema, every, stable=stable)
+    change = (
+        f.when(f.col(f"before.{_KEY}").isNull(), f.lit(INSERT))
+        .when(f.col(f"after.{_KEY}").isNull(), f.lit(DELETE))
+        .when(_differ([field for field in schema if field.name in names], "before", "after"), f.lit(UPDATE))
+    )
+    same_row = f.col(f"before.{_KEY}") == f.col(f"after.{_KEY}")
+    joined = before.alias("before").join(after.alias("after"), same_row, "full").withColumn(CHANGE, change)
+    columns = [
+        f.when(f.col(CHANGE) == DELETE, f.col(f"before.{name}")).otherwise(f.col(f"after.{name}")).alias(plain)
+        for plain, name in ((name, quoted(name)) for name in schema.names)
+    ]
+    return joined.where(f.col(CHANGE).isNotNull()).select(*columns, f.col(CHANGE))
+
+
+def _operations(ref: TableRef, new: lance.LanceDataset, after: int) -> dict[int, str]:
+    """Return each version later than `after`, with the operation that made it."""
+    operations: dict[int, str] = {}
+    for version in range(after + 1, int(new.version) + 1):
+        with translated(ref.table(), f"Reading the transaction of version {version}"):
+            transaction = new.read_transaction(version)
+        operations[version] = type(None if transaction is None else transaction.operation).__name__
+    return operations
+
+
+def _require_unmoved(ref: TableRef, operations: Mapping[int, str]) -> None:
+    """Refuse a table whose rows got other addresses in between."""
+    for version, operation in operations.items():
+        if operation == _MOVES:
+            raise InvalidTableStateError(
+                f"The changes of {ref.name} cannot be told: version {version} is a {operation}, after which rows lie "
+                "elsewhere. Only a table made with stable row ids tells its rows from one another after that."
+            )
+
+
+def _differing(states: dict[int, str], others: dict[int, str]) -> list[int]:
+    """Return the fragments that the others lack, or have in another state."""
+    return sorted(id_ for id_, state in states.items() if others.get(id_) != state)
+
+
+# -- the rows of fragments -------------------------------------------------------------------------
+
+
+def _rows(
+    spark: SparkSession,
+    ref: TableRef,
+    version: int,
+    fragments: list[int],
+    schema: StructType,
+    names: Mapping[str, str],
+    *,
+    stable: bool,
+) -> DataFrame:
+    """Read fragments of a version in the given schema, with each row's key; `names` has the names at that version."""
+    from pyspark.sql.types import LongType, StructType
+
+    keyed = StructType(list(schema)).add(_KEY, LongType()).toNullable()
+    tasks = spark.createDataFrame([(id_,) for id_ in fragments], "fragment bigint")
+    tasks = tasks.repartition(max(1, min(len(fragments), _TASKS)))
+    return tasks.mapInArrow(partial(_read, ref, version, keyed, names, stable), keyed)
+
+
+def _read(
+    ref: TableRef,
+    version: int,
+    schema: StructType,
+    names: Mapping[str, str],
+    stable: bool,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    ids = [id_ for batch in batches for id_ in batch.column("fragment").to_pylist()]
+    if not ids:
+        return
+    with hide_traceback():
+        dataset = ref.open(version=version)
+        with translated(ref.table(), "Reading changes"):
+            scanner = dataset.scanner(
+                columns=list(names.values()),
+                fragments=[fragment for fragment in map(dataset.get_fragment, ids) if fragment is not None],
+                with_row_id=stable,
+                with_row_address=not stable,
+                blob_handling="all_binary",
+            )
+            for batch in scanner.to_batches():
+                rows = _keyed(batch, schema, names, stable=stable)
+                try:
+                    yield to_spark(rows, arrow_schema(schema))
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                    raise InvalidTableStateError(
+                        f"The changes of {ref.name} cannot be told: a column has another type than at version "
+                        f"{version}, and a value does not fit it: {error}."
+                    ) from error
+
+
+def _keyed(batch: pa.RecordBatch, schema: StructType, names: Mapping[str, str], *, stable: bool) -> pa.RecordBatch:
+    """Return the batch with each row's key, and nulls for columns that the table has got since."""
+    import pyarrow as pa
+
+    columns = {name: batch.column(before) for name, before in names.items()}
+    columns[_KEY] = batch.column(ROW_ID if stable else ROW_ADDRESS)
+    every = [columns.get(name, pa.nulls(batch.num_rows)) for name in schema.names]
+    return pa.RecordBatch.from_arrays(every, schema.names)
+
+
+# -- comparing by value ----------------------------------------------------------------------------
+
+
+def _differ(fields: Sequence[StructField], left: str, right: str) -> Column:
     """Whether rows of two aliased frames have another value in any of the fields; nulls are alike."""
     from pyspark.sql import functions as f
 
-    found = [
-        ~_comparable(f.col(f"{one}.{quoted(field.name)}"), field.dataType).eqNullSafe(
-            _comparable(f.col(f"{other}.{quoted(field.name)}"), field.dataType)
+    differences = [
+        ~_comparable(f.col(f"{left}.{quoted(field.name)}"), field.dataType).eqNullSafe(
+            _comparable(f.col(f"{right}.{quoted(field.name)}"), field.dataType)
         )
         for field in fields
     ]
-    return reduce(or_, found, f.lit(False))
+    return reduce(or_, differences, f.lit(False))
 
 
 def _comparable(column: Column, type_: DataType) -> Column:
-    """The same with the entries of maps in their place."""
+    """Return the column with maps as lists of their entries: Spark itself compares no maps."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import ArrayType, MapType, StructType
 
@@ -53,7 +200,7 @@ def _comparable(column: Column, type_: DataType) -> Column:
         )
     if isinstance(type_, ArrayType):
         element = type_.elementType
-        return f.transform(column, lambda one: _comparable(one, element))
+        return f.transform(column, lambda item: _comparable(item, element))
     assert isinstance(type_, StructType)
     inside = f.struct(*(_comparable(column[field.name], field.dataType) for field in type_))
     return f.when(column.isNotNull(), inside)
@@ -67,138 +214,3 @@ def _has_map(type_: DataType) -> bool:
     if isinstance(type_, StructType):
         return any(_has_map(field.dataType) for field in type_)
     return isinstance(type_, MapType)
-
-
-CHANGE = "_change"
-_KEY = "_lanceway_key"
-# Operations after which rows cannot be told from their addresses, or a table's columns from their numbers.
-_MOVES, _REPLACES = "Rewrite", "Overwrite"
-
-
-def read_changes(
-    spark: SparkSession, target: table_ref.TableName, from_version: int, to_version: int | None = None
-) -> DataFrame:
-    """The rows that were inserted, updated or deleted after `from_version`, up to `to_version` or the latest.
-
-    The column `_change` says which; deleted rows are as they were, all others as they are at the end, and what
-    happened to a row on the way there is not told: an updated row has another value in a column that the table has
-    at both ends, whether the row was written anew or the column. 0 is before the first version. Without stable row
-    ids a row that is written anew is a deletion and an insertion, and a table that was compacted on the way is
-    refused.
-    """
-    from pyspark.sql import functions as f
-
-    found = table_ref.target(target)
-    new = found.open(version=to_version)
-    last = int(new.version)
-    if not 0 <= from_version <= last:
-        raise InvalidInputError(f"read_changes: from_version is {from_version}, but must lie between 0 and {last}.")
-    old = found.open(version=from_version) if from_version else None
-    stable = bool(new.has_stable_row_ids)
-    kinds = _kinds(found, new, from_version)
-    if not stable:
-        _check(found, kinds)
-    schema = spark_schema(new.schema)
-    names = {} if old is None else carried.carried(old, new, renamed=_REPLACES not in kinds.values())
-    held = {} if old is None else carried.states(old, names.values())
-    holds = carried.states(new, names)
-    before = _rows(spark, found, from_version, _beside(held, holds), schema, names, stable=stable).alias("before")
-    own = {name: name for name in schema.names}
-    after = _rows(spark, found, last, _beside(holds, held), schema, own, stable=stable).alias("after")
-    change = (
-        f.when(f.col(f"before.{_KEY}").isNull(), f.lit(INSERT))
-        .when(f.col(f"after.{_KEY}").isNull(), f.lit(DELETE))
-        .when(differ([field for field in schema if field.name in names], "before", "after"), f.lit(UPDATE))
-    )
-    joined = before.join(after, f.col(f"before.{_KEY}") == f.col(f"after.{_KEY}"), "full").withColumn(CHANGE, change)
-    columns = [
-        f.when(f.col(CHANGE) == DELETE, f.col(f"before.{name}")).otherwise(f.col(f"after.{name}")).alias(plain)
-        for plain, name in ((name, quoted(name)) for name in schema.names)
-    ]
-    return joined.where(f.col(CHANGE).isNotNull()).select(*columns, f.col(CHANGE))
-
-
-def _kinds(target: TableRef, new: lance.LanceDataset, after: int) -> dict[int, str]:
-    """Each version after another, with the operation that made it."""
-    found: dict[int, str] = {}
-    for version in range(after + 1, int(new.version) + 1):
-        with translated(target.table(), f"Reading the transaction of version {version}"):
-            transaction = new.read_transaction(version)
-        found[version] = type(None if transaction is None else transaction.operation).__name__
-    return found
-
-
-def _check(target: TableRef, kinds: Mapping[int, str]) -> None:
-    for version, kind in kinds.items():
-        if kind == _MOVES:
-            raise InvalidTableStateError(
-                f"The changes of {target.name} cannot be told: version {version} is a {kind}, after which rows lie "
-                "elsewhere. Only a table made with stable row ids tells its rows from one another after that."
-            )
-
-
-def _beside(these: dict[int, str], those: dict[int, str]) -> list[int]:
-    """The fragments that only these have, or have in another state."""
-    return sorted(id_ for id_, state in these.items() if those.get(id_) != state)
-
-
-def _rows(
-    spark: SparkSession,
-    target: TableRef,
-    version: int,
-    fragments: list[int],
-    schema: StructType,
-    names: Mapping[str, str],
-    *,
-    stable: bool,
-) -> DataFrame:
-    from pyspark.sql.types import LongType, StructType
-
-    told = StructType(list(schema)).add(_KEY, LongType()).toNullable()
-    shares = spark.createDataFrame([(id_,) for id_ in fragments], "fragment bigint")
-    shares = shares.repartition(max(1, min(len(fragments), 64)))
-    return shares.mapInArrow(partial(_read, target, version, told, names, stable), told)
-
-
-def _read(
-    target: TableRef,
-    version: int,
-    told: StructType,
-    names: Mapping[str, str],
-    stable: bool,
-    batches: Iterator[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    ids = [id_ for batch in batches for id_ in batch.column("fragment").to_pylist()]
-    if not ids:
-        return
-    with plainly():
-        dataset = target.open(version=version)
-        with translated(target.table(), "Reading changes"):
-            scanner = dataset.scanner(
-                columns=list(names.values()),
-                fragments=[fragment for fragment in map(dataset.get_fragment, ids) if fragment is not None],
-                with_row_id=stable,
-                with_row_address=not stable,
-                blob_handling="all_binary",
-            )
-            for batch in scanner.to_batches():
-                rows = _told(batch, told, names, stable=stable)
-                try:
-                    yield to_spark(rows, arrow_schema(told))
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                    raise InvalidTableStateError(
-                        f"The changes of {target.name} cannot be told: a column has another type than at version "
-                        f"{version}, and a value does not fit it: {error}."
-                    ) from error
-
-
-def _told(batch: pa.RecordBatch, told: StructType, names: Mapping[str, str], *, stable: bool) -> pa.RecordBatch:
-    """The batch with each row's key, and nulls for columns that the table has got since."""
-    import pyarrow as pa
-
-    found = {name: batch.column(before) for name, before in names.items()}
-    found[_KEY] = batch.column(ROW_ID if stable else ROW_ADDRESS)
-    columns = [found.get(name, pa.nulls(batch.num_rows)) for name in told.names]
-    return pa.RecordBatch.from_arrays(columns, told.names)

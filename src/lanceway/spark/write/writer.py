@@ -1,4 +1,4 @@
-"""Rows written by Spark: workers write fragments, and the driver makes them one version."""
+"""Write rows from Spark: tasks stage fragments, and the driver commits them as one version."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from lanceway.spark.errors import plainly
+from lanceway.spark.errors import hide_traceback
 from lanceway.spark.types import rows_schema
-from lanceway.writes import commit as committing
-from lanceway.writes import plan, stage
+from lanceway.writes import commit, plan, stage
 from lanceway.writes.plan import IGNORE, WritePlan
 from lanceway.writes.write_id import WriteId
 
@@ -22,35 +21,35 @@ if TYPE_CHECKING:
 
 @dataclass
 class Staged(WriterCommitMessage):
-    """What one task wrote. Spark hands on that of one attempt of each task, whatever their number."""
+    """The fragments that one task wrote. Spark hands on those of one attempt of each task."""
 
     fragments: tuple[str, ...]
     query: str | None = None
 
 
 def fragments_of(messages: Sequence[WriterCommitMessage | None]) -> list[str]:
-    """What all tasks wrote; a task that failed has nothing to say."""
+    """Return the fragments that all tasks wrote; a task that failed has none."""
     return [fragment for message in messages if isinstance(message, Staged) for fragment in message.fragments]
 
 
 class BatchWriter(DataSourceArrowWriter):
     """A batch write. It is pickled: `write` runs on workers, `commit` and `abort` in a process of the driver's."""
 
-    @plainly()
+    @hide_traceback()
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
         self._plan: WritePlan = plan.plan(options, rows_schema(schema), overwrite=overwrite)
-        self._mark = WriteId.of_job(options.get("job"))
+        self._write_id = WriteId.of_job(options.get("job"))
 
-    @plainly()
+    @hide_traceback()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         return Staged(() if self._plan.kind == IGNORE else stage.stage(self._plan, iterator))
 
-    @plainly()
+    @hide_traceback()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._plan.kind != IGNORE:
-            committing.publish(self._plan, fragments_of(messages), self._mark)
+            commit.publish(self._plan, fragments_of(messages), self._write_id)
 
-    @plainly()
+    @hide_traceback()
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         if self._plan.kind != IGNORE:
-            committing.give_up(self._plan, fragments_of(messages), self._mark)
+            commit.give_up(self._plan, fragments_of(messages), self._write_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lanceway.writes.stage import chunks
+from lanceway.spark.types import rebatch
 
 BATCHES = [pa.record_batch({"x": pa.array(range(rows), pa.int64())}) for rows in (3, 0, 4, 1, 5, 2, 0)]
 
@@ -22,10 +22,10 @@ BATCHES = [pa.record_batch({"x": pa.array(range(rows), pa.int64())}) for rows in
     ],
 )
 def test_so_many_at_a_time_as_are_wanted(rows: int, bytes_: int | None, expected: list[int]) -> None:
-    found = list(chunks(iter(BATCHES), rows=rows, bytes_=bytes_))
+    found = list(rebatch(iter(BATCHES), rows=rows, bytes_=bytes_))
     assert [table.num_rows for table in found] == expected
     assert pa.concat_tables(found).equals(pa.Table.from_batches(BATCHES))
 
 
 def test_no_rows_are_no_chunk() -> None:
-    assert list(chunks([BATCHES[1]], rows=1)) == []
+    assert list(rebatch([BATCHES[1]], rows=1)) == []
