@@ -7,11 +7,12 @@ from pathlib import Path
 import hypothesis.strategies as st
 import lance
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 
 from lanceway.spark.read import reader
 
 
+@example([1, 0], 1)
 @given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 20))
 def test_each_fragment_goes_to_one_task_and_tasks_are_balanced(sizes: list[int], count: int) -> None:
     parts = reader.split(list(enumerate(sizes)), count)

@@ -291,7 +291,9 @@ def split(weights: Sequence[tuple[int, int]], count: int) -> list[tuple[int, ...
     parts: dict[int, list[int]] = {}
     for (id_, weight), end in zip(weights, accumulate(weight for _, weight in weights), strict=True):
         middle = end - weight / 2
-        parts.setdefault(int(middle * count / total) if total else 0, []).append(id_)
+        # A last fragment without weight has its middle at the very end, which is in the last part too.
+        part = min(int(middle * count / total), count - 1) if total else 0
+        parts.setdefault(part, []).append(id_)
     return [tuple(parts[part]) for part in sorted(parts)] or [()]
 
 
