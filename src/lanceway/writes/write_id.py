@@ -58,7 +58,7 @@ class WriteId:
         return self.prefix + str(uuid.uuid4())[15:]
 
     def committed_version(self, table: Table, *, after: int, branch: str | None = None) -> int | None:
-        """Return the version later than `after` that was committed under this id, None if there is none."""
+        """Return the version later than `after` that was committed under this id, else None."""
         latest = dataset.open_at(table, branch=branch)
         for version in range(int(latest.version), after, -1):
             if _properties(table, latest, version).items() >= self.properties.items():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import lance
 import pytest
 
 from lanceway.spark.catalog import driver
+from lanceway.spark.read import scan
 from tests.spark.catalog.sql_helpers import Sql
 from tests.spark_fixtures import Place
 
@@ -44,6 +46,35 @@ def test_lance_evaluates_the_filters(sql: Sql) -> None:
     assert "Filter (" not in plan
     assert "ReadSchema: struct<id:bigint>" in plan
     assert sql.column(query) == [2, 3, 13]
+
+
+def test_a_query_opens_its_table_once_in_the_driver(sql: Sql, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading, looking rows up by an index and planning the scan are calls of their own, on one snapshot."""
+    sql.run("CREATE TABLE {n}.opened AS SELECT * FROM {n}.t")
+    (location,) = (row[1] for row in sql.rows("DESCRIBE EXTENDED {n}.opened") if row[0] == "Location")
+    lance.dataset(location).create_scalar_index("id", "BTREE")
+    versions: list[int] = []
+    open_dataset = lance.dataset
+
+    def counting(*args: Any, **kwargs: Any) -> lance.LanceDataset:
+        dataset = open_dataset(*args, **kwargs)
+        versions.append(dataset.version)
+        return dataset
+
+    monkeypatch.setattr(lance, "dataset", counting)  # in this process, which is the driver; tasks run in others
+    monkeypatch.setattr(scan, "_SNAPSHOT_SECONDS", 600.0)
+    for query, rows in (("id = 17", 1), ("id = 17 OR word = 'word 3'", 11), ("id >= 0", 100)):
+        versions.clear()
+        assert len(sql.rows(f"SELECT word FROM {{n}}.opened WHERE {query}")) == rows
+        assert len(versions) == 1, query
+    versions.clear()
+    sql.run("UPDATE {n}.opened SET word = 'other' WHERE id = 17")
+    before = versions[0]
+    assert versions.count(before) == 1
+    # What was kept is one version, and never shown for a later one.
+    assert sql.rows("SELECT word FROM {n}.opened WHERE id = 17") == [("other",)]
+    monkeypatch.undo()
+    sql.run("DROP TABLE {n}.opened")
 
 
 def test_values_of_every_type_are_pushed_down(sql: Sql) -> None:
@@ -125,8 +156,6 @@ def test_a_sum_that_does_not_fit_is_refused_as_spark_does(sql: Sql) -> None:
 
 
 def test_rows_that_an_index_finds_need_no_task(sql: Sql) -> None:
-    import lance
-
     sql.run("CREATE TABLE {n}.indexed AS SELECT * FROM {n}.t")
     (location,) = (row[1] for row in sql.rows("DESCRIBE EXTENDED {n}.indexed") if row[0] == "Location")
     lance.dataset(location).create_scalar_index("id", "BTREE")
@@ -166,8 +195,6 @@ def test_a_vector_search(sql: Sql) -> None:
 
 
 def test_a_text_search(sql: Sql) -> None:
-    import lance
-
     sql.run("CREATE TABLE {n}.said AS SELECT id, if(id = 7, 'lucky seven', 'plain') AS body FROM range(20)")
     described = {row[0]: row[1] for row in sql.rows("DESCRIBE TABLE EXTENDED {n}.said")}
     lance.dataset(described["Location"]).create_scalar_index("body", "INVERTED")

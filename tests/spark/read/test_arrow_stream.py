@@ -21,7 +21,7 @@ def test_a_stream_of_no_batches_has_its_schema() -> None:
 
 def test_a_message_is_cut_and_not_copied() -> None:
     message = pa.py_buffer(bytes(range(256)) * 3_000)
-    rows = arrow_stream._rows(message)
+    rows = arrow_stream._in_pieces(message)
     values = rows["piece"]
     assert rows.num_rows == 3
     assert b"".join(values.to_pylist()) == message.to_pybytes()
