@@ -206,7 +206,7 @@ def test_a_pipeline_is_whose_ran_it_first(server: Lanceway) -> None:
         assert run.started_by == f"ada-{name}"
     with states.open_run_store(Server(server.address, token=bob)) as run_store:
         assert run_store.newest(name) is None
-        with pytest.raises(PermissionDeniedError, match="somebody else's"), states.hold(run_store, name):
+        with pytest.raises(PermissionDeniedError, match="another user's"), states.hold(run_store, name):
             pass
     with (
         states.open_run_store(Server(server.address, token=server.token)) as run_store,

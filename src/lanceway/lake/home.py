@@ -1,4 +1,4 @@
-"""The database of a user who has named none: that of the home, which a server there would have too."""
+"""The default database: the one of the home, which a server there uses too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FILE = "lake.db"
 
 
 def state(config: str | Path | None = None) -> str:
-    """Where runs and jobs are recorded: LANCEWAY_STATE, or the server's database. The home is made if there is none."""
+    """Return the database of runs and jobs: LANCEWAY_STATE, else the server's. The home is made if it is missing."""
     named = configuration.variable("LANCEWAY_STATE")
     if named:
         return named

@@ -1,4 +1,4 @@
-"""What a database holds, in numbers: for people who look after it."""
+"""A summary of a database in numbers, for its operators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lanceway.lake.tree import settings
 
 
 def summary(connection: Connection) -> dict[str, Any]:
-    """A database's version, the lake's settings, its catalogs, how much there is and how much is left to be done."""
+    """Return a database's version, the lake's settings, its catalogs, its row counts and its unfinished work."""
     state = upgrades.state(connection)
     numbers: dict[str, Any] = {"database_version": state.version, "code_version": VERSION}
     if state.version == 0:
@@ -34,7 +34,7 @@ def summary(connection: Connection) -> dict[str, Any]:
         "separator": separator.character,
         "separator_policy": separator.policy,
         "catalogs": {f"{row.metalake}/{row.name}": described(row) for row in connection.execute(_CATALOGS)},
-        # A root is no namespace that anybody made.
+        # Roots are not counted: no user made them.
         "namespaces": _count(connection, objects, (objects.c.kind == NAMESPACE) & objects.c.parent_id.is_not(None)),
         "tables": _count(connection, objects, objects.c.kind == TABLE),
         "managed_tables": _count(connection, objects, objects.c.managed),
@@ -46,7 +46,7 @@ def summary(connection: Connection) -> dict[str, Any]:
 
 
 def described(row: Any) -> dict[str, Any]:
-    """A catalog's settings."""
+    """Return a catalog's settings."""
     versioning = "managed" if row.managed else "storage"
     return {"nested": row.nested, "versioning": versioning, "root": row.location, "owner": row.owner}
 

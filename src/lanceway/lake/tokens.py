@@ -1,4 +1,4 @@
-"""Tokens: rows that say whose a token is and until when. Of the token itself there is a hash alone.
+"""Tokens: whose each is and until when. Of the token itself only a hash is stored.
 
 Times are the database's: whether a token has expired does not depend on who asks.
 """
@@ -43,7 +43,7 @@ _TOUCH = (
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a token. Times are milliseconds of the database's clock; None is never."""
+    """A token without its secret. Times are milliseconds of the database's clock; None is never."""
 
     id: int
     prefix: str
@@ -78,7 +78,7 @@ class StoredToken:
 def create(
     connection: Connection, user: User, prefix: str, hash_: str, *, by: str, label: str | None, lifetime: int | None
 ) -> Token:
-    """Keep a new token of a user for `lifetime` milliseconds, for ever if it is None."""
+    """Store a new token of a user, valid for `lifetime` milliseconds, or without end if that is None."""
     values = {
         "user_id": user.id,
         "prefix": prefix,
@@ -93,7 +93,7 @@ def create(
 
 
 def find(connection: Connection, prefix: str) -> StoredToken | None:
-    """The token with a prefix, also one that has expired or was revoked."""
+    """Return the token with a prefix, even if it has expired or was revoked; None if there is none."""
     row = connection.execute(_BY_PREFIX, {"token": prefix}).one_or_none()
     return StoredToken(Token.of(row), row.hash, row.now) if row is not None else None
 
@@ -106,7 +106,7 @@ def page(
     after: int = 0,
     limit: int | None = None,
 ) -> Sequence[Token]:
-    """The first `limit` tokens made after the one with the id `after`: of one user or of all, the living or all."""
+    """Return the first `limit` tokens after the id `after`: of one user or of all, with `dead` also those not valid."""
     conditions: list[ColumnElement[bool]] = [tokens.c.id > after]
     if user is not None:
         conditions.append(user_rows.c.name == user)
@@ -117,7 +117,7 @@ def page(
 
 
 def revoke(connection: Connection, token: Token, *, by: str) -> Token:
-    """End a token's life. One that was revoked before stays as it is."""
+    """Revoke a token. One that was revoked before stays as it is."""
     connection.execute(_REVOKE, {"row": token.id, "by": checked_text("The user", by)})
     return _one(connection, token.prefix).token
 

@@ -1,4 +1,4 @@
-"""Users: those who have tokens of the lake's own. Whoever signs in elsewhere needs no row."""
+"""Users who have tokens of the lake itself. Those who sign in elsewhere need no row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROMOTE = update(users).where(users.c.id == bindparam("row")).values(admin=True
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user. An `admin` looks after the server itself, with everybody's tokens."""
+    """A user. An `admin` administers the server, with the tokens of all users."""
 
     id: int
     name: str
@@ -31,7 +31,7 @@ class User:
 
 
 def create(connection: Connection, name: str, *, by: str, admin: bool = False) -> User | None:
-    """The new user; None if there is one of this name, also if somebody else is just making it."""
+    """Make a user and return it; None if the name is taken, even by a transaction that is still open."""
     values = {"name": checked_name("user", name), "admin": admin, "created_by": checked_text("The user", by)}
     row = _INSERT(connection, values)
     return User.of(row) if row is not None else None

@@ -76,7 +76,7 @@ def test_the_same_claim_again_succeeds_however_late(lake: Lake, table: TableRow)
 
 def test_somebody_elses_claim_is_a_conflict(lake: Lake, table: TableRow) -> None:
     ask(lake, claim(1, "ann"))
-    with pytest.raises(ConcurrentModificationError, match="claimed by somebody else"):
+    with pytest.raises(ConcurrentModificationError, match="claimed by another writer"):
         ask(lake, claim(1, "bob"))
     assert lake.store.read(versions.describe, table, 1).staging_path.endswith("ann")
 

@@ -143,7 +143,7 @@ class LakeClaims:
         )
 
     def unblock_writer(self, table: Manifests, branch: str, refused: int) -> None:
-        """After a refused claim: make sure that the writer succeeds when it tries again.
+        """Make sure that a writer whose claim was refused succeeds when it tries again.
 
         pylance looks for the latest version in storage. Orphans that it followed too far are quarantined. A number
         that is in doubt is taken by the lake itself, with a version that changes nothing: the writer then finds a

@@ -1,6 +1,6 @@
-"""What a run records, each a message of its own: it is one transaction, and asked again it changes nothing more.
+"""Events of a run. Each is recorded in one transaction, and recording it again changes nothing more.
 
-Whoever records it may do so with the database at hand, or over a server.
+They are recorded in the database itself, or over a server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Graph = Mapping[str, Any]
 
 
 class Changes(Struct, frozen=True, omit_defaults=True):
-    """What becomes known of a step. What is left out stays as it is."""
+    """Values of a step that change. Those left out stay as they are."""
 
     base: Count | UnsetType | None = UNSET
     table_name: Words | UnsetType | None = UNSET
@@ -56,14 +56,14 @@ class End(Struct, frozen=True, tag_field="record", tag="end"):
 
 
 class Pin(Struct, frozen=True, tag_field="record", tag="pin"):
-    """What a run reads, and the files that it has found of each source."""
+    """The versions that a run reads of each source, and the files that it has found."""
 
     pins: Mapping[Key, Mapping[str, Any]]
     files: Mapping[Key, Sequence[File]]
 
 
 class PlannedSteps(Struct, frozen=True, tag_field="record", tag="plan"):
-    """The steps that there will be."""
+    """The steps that a run will take."""
 
     steps: Sequence[StepRow]
 

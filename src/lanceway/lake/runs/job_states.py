@@ -1,4 +1,4 @@
-"""The states of a background job, for those too who ask for jobs over HTTP and need no database."""
+"""The states of a background job: in a module of their own, for clients over HTTP, which need no database."""
 
 from __future__ import annotations
 

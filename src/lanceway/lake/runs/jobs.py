@@ -1,6 +1,6 @@
-"""Background jobs: asked for, taken by one worker at a time, and what became of each.
+"""Background jobs: requested, taken by one worker at a time, and their results.
 
-A job that nobody holds waits. A worker that takes one holds it by a lease that goes by the database's clock, and
+A job without a lease is queued. A worker that takes one holds it by a lease that goes by the database's clock, and
 renews it; where it does not, another one takes the job again. Times are the database's, in milliseconds.
 """
 
@@ -49,7 +49,7 @@ _BUSY = (
 _DUE = select(jobs.c.id).where(jobs.c.metalake == bindparam("of"), _FREE, ~_BUSY).order_by(jobs.c.id).limit(1)
 _CLAIM = (
     update(jobs)
-    # Asked twice: whoever waited for a row that another has just taken finds it taken.
+    # Checked again here: a transaction that waited for a row must see that another has just taken it.
     .where(jobs.c.id == _DUE.with_for_update(skip_locked=True).scalar_subquery(), _FREE)
     .values(
         state=RUNNING,
@@ -98,7 +98,7 @@ class JobRow:
 
 
 def written(path: Sequence[str]) -> str:
-    """A table's names as one text, the same whenever they are."""
+    """Return a table's names as one text, the same for the same names."""
     return json.dumps(list(path), separators=(",", ":"))
 
 
@@ -113,7 +113,7 @@ def record(
     by: str,
     pause: int = 0,
 ) -> JobRow:
-    """A new job, to be begun `pause` milliseconds from now; or the one that waits already to do the same."""
+    """Record a job to begin `pause` milliseconds from now, unless the same one is queued already; return the job."""
     place, digest = _hash(metalake, catalog, list(path)), _hash(kind, metalake, catalog, list(path), request)
     values = {
         "key": f"job-{secrets.token_hex(10)}",
@@ -131,7 +131,7 @@ def record(
     }
     row = _INSERT(connection, values) or connection.execute(_SAME, {"same": digest}).one_or_none()
     if row is None:
-        raise RetryError("The same job was just begun. Try again.")
+        raise RetryError("The same job was just recorded. Try again.")
     return JobRow.of(row)
 
 
@@ -155,7 +155,7 @@ def page(
     before: int | None = None,
     limit: int | None = None,
 ) -> Sequence[JobRow]:
-    """The newest jobs first, of those that are meant; they begin before the one with the id `before`."""
+    """Return the jobs that match, newest first, beginning before the one with the id `before`."""
     conditions: list[ColumnElement[bool]] = [jobs.c.metalake == metalake]
     if catalog is not None:
         conditions.append(jobs.c.catalog == checked_text("The catalog", catalog))
@@ -180,7 +180,7 @@ def _in_state(state: str) -> ColumnElement[bool]:
 
 
 def cancel(connection: Connection, key: str, *, by: str) -> JobRow | None:
-    """End a job that waits; let one that runs know that it is to end. One that has ended stays as it is."""
+    """Cancel a job: a queued one ends at once, a running one is asked to end, one that has ended stays as it is."""
     by = checked_text("The user", by) or ""
     named = (jobs.c.key == key) & jobs.c.state.in_((QUEUED, RUNNING))
     statement = update(jobs).where(named, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by)
@@ -193,7 +193,7 @@ def cancel(connection: Connection, key: str, *, by: str) -> JobRow | None:
 
 
 def is_due(connection: Connection, metalake: str) -> bool:
-    """Whether there is a job to take."""
+    """Return whether there is a job to take."""
     return connection.execute(_DUE, {"of": metalake}).first() is not None
 
 
@@ -212,7 +212,7 @@ def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifeti
 
 
 def _settle(connection: Connection) -> None:
-    """End those that were left by their workers and are not to be begun again."""
+    """End jobs that their workers abandoned and that have no attempt left."""
     connection.execute(_ended(_LOST & jobs.c.cancelled_by.is_not(None), CANCELLED))
     died = f"Its worker died {MOST_ATTEMPTS} times. Look at the log of the worker before you ask for it again."
     connection.execute(_ended(_LOST & (jobs.c.attempts >= MOST_ATTEMPTS), FAILED, error=died))
@@ -221,7 +221,7 @@ def _settle(connection: Connection) -> None:
 def renew(
     connection: Connection, job: JobRow, *, lifetime: int, progress: Mapping[str, Any] | None = None
 ) -> JobRow | None:
-    """Hold a job for longer, and say how far it is; None where somebody else has taken it."""
+    """Renew the lease of a job and record its progress; return None if another worker has taken it."""
     values = {} if progress is None else {"progress": dict(progress)}
     change = update(jobs).where(_MINE).values(held_until=_UNTIL, **values).returning(*jobs.c)
     row = connection.execute(change, {**_held(job), "lifetime": lifetime}).one_or_none()
@@ -236,7 +236,7 @@ def end(
     result: Mapping[str, Any] | None = None,
     error: str | None = None,
 ) -> None:
-    """What a job came to. Nothing happens where somebody else has taken it."""
+    """Record how a job ended. Nothing happens if another worker has taken it."""
     values = {"result": None if result is None else dict(result), "error": checked_text("The error", error)}
     connection.execute(_ended(_MINE, state, **values), _held(job))
 
@@ -251,7 +251,7 @@ def release(
 
 
 def forget(connection: Connection, *, older: int) -> None:
-    """Remove the jobs that ended more than `older` milliseconds ago."""
+    """Delete the jobs that ended more than `older` milliseconds ago."""
     connection.execute(delete(jobs).where(jobs.c.state.in_(sorted(ENDED)), jobs.c.ended_at < now() - older))
 
 

@@ -1,4 +1,4 @@
-"""Who runs a pipeline: one at a time, by a lease that goes by the database's clock."""
+"""Leases of pipelines: one run at a time, by the database's clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TAKE = (
 )
 _RENEW = update(pipelines).where(_MINE).values(held_until=_UNTIL).returning(pipelines.c.id)
 _RELEASE = update(pipelines).where(_MINE).values(holder=None, held_by=None, held_since=None, held_until=None)
-# Nobody takes it over before what follows is committed.
+# Locks the row, so that no other key takes it over before what follows is committed.
 _HELD = (
     select(pipelines.c.id)
     .where(pipelines.c.name == bindparam("pipeline"), pipelines.c.holder == bindparam("key"))
@@ -43,7 +43,7 @@ _HELD = (
 
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
-    """A pipeline, and who holds it at this moment: None where nobody does. Times are the database's milliseconds."""
+    """A pipeline and the holder of its lease, None if it is free. Times are milliseconds of the database's clock."""
 
     id: int
     name: str
@@ -53,7 +53,7 @@ class PipelineRow:
 
     @property
     def process(self) -> str | None:
-        """What anybody may know of the holder's key: the process, for others on the same machine."""
+        """The part of the holder's key that is no secret: its process, for others on the same machine."""
         return self.holder.rpartition("/")[0] if self.holder is not None else None
 
     @classmethod
@@ -69,18 +69,18 @@ def find(connection: Connection, name: str) -> PipelineRow | None:
 
 
 def ensure(connection: Connection, name: str) -> PipelineRow:
-    """The pipeline of this name, made if there is none."""
+    """Return the pipeline of this name, made if it is missing."""
     pipeline = find(connection, name)
     if pipeline is None:
         _INSERT(connection, {"name": checked_name("pipeline", name)})
         pipeline = find(connection, name)
     if pipeline is None:
-        raise RetryError("Somebody else is just making the pipeline. Try again.")
+        raise RetryError("The pipeline is just being made by another process. Try again.")
     return pipeline
 
 
 def take(connection: Connection, pipeline: int, key: str, *, by: str, lifetime: int, ended: str | None = None) -> bool:
-    """Hold a pipeline for `lifetime` milliseconds; False while somebody else does. One may ask again with one's key.
+    """Take the lease of a pipeline for `lifetime` milliseconds; return False while another key holds it.
 
     `ended` is the key of a holder that is known to be no more.
     """
@@ -89,7 +89,7 @@ def take(connection: Connection, pipeline: int, key: str, *, by: str, lifetime: 
 
 
 def renew(connection: Connection, pipeline: int, key: str, *, lifetime: int) -> bool:
-    """Hold it for longer; False where somebody else has taken it over."""
+    """Renew a lease; return False if another key has taken it over."""
     return connection.execute(_RENEW, {"row": pipeline, "key": key, "lifetime": lifetime}).one_or_none() is not None
 
 
@@ -98,7 +98,7 @@ def release(connection: Connection, pipeline: int, key: str) -> None:
 
 
 def require(connection: Connection, name: str, key: str) -> int:
-    """The row of a pipeline that is held. Raises ConcurrentModificationError where somebody else has taken it over."""
+    """Return the row of a leased pipeline. Raises ConcurrentModificationError if another key has taken it over."""
     row = connection.execute(_HELD, {"pipeline": checked_name("pipeline", name), "key": key}).one_or_none()
     if row is None:
         raise ConcurrentModificationError(

@@ -1,4 +1,4 @@
-"""How large what is kept may be, where it comes from others: numbers and texts that both databases take."""
+"""Limits of values that come from clients: numbers and texts that both databases can store."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ Words = Annotated[str, Meta(max_length=LONGEST, pattern=_NO_NUL)]
 
 
 def kept(text: str | None) -> str | None:
-    """A text that somebody else has written, such as an error's, as it can be kept."""
+    """Return a text of any origin, such as an error's, cut and cleaned so that both databases can store it."""
     return None if text is None else text.encode(errors="replace").decode().replace("\x00", "\ufffd")[:LONGEST]

@@ -1,4 +1,4 @@
-"""From which versions of which tables a version of a table was made, and what was made from it: as runs recorded it."""
+"""Lineage: which versions of which tables a version was made from, and what was made from it, as runs recorded it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LineageEdge:
 
 
 def places(connection: Connection, name: str, *, user: str | None = None) -> set[str]:
-    """Where the tables lie that runs have known by a name; of the runs that `user` may see."""
+    """Return the locations that runs have recorded under a table's name, of the runs that `user` may see."""
     locations: set[str] = set()
     for table in (run_steps, run_reads):
         question = (
@@ -95,7 +95,7 @@ def around(
 ) -> list[LineageEdge]:
     """What leads to the tables at some locations and away from them, newest first: over so many steps each way, any
     number if no `depth` is given. Of each pair of tables there is the newest edge, or `every` one; of the runs that
-    `user` may see. Raises InvalidInputError where that would be more than anybody could look at.
+    `user` may see. Raises InvalidInputError where that would be too much to read.
     """
     lineage: set[LineageEdge] = set()
     for is_wanted, is_up in ((upstream, True), (downstream, False)):
@@ -128,7 +128,7 @@ def _edges(
 
 
 def nodes(edges: Iterable[LineageEdge]) -> list[Node]:
-    """The same as a drawing has it: a box for each table with its newest version, by the name it had then."""
+    """Return edges for a drawing: a box for each table with its newest version, by the name it had then."""
     names: dict[str, str] = {}
     kinds: dict[str, str] = {}
     versions: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Runs and pipelines as they are listed: newest first, and by name, for somebody who may see all or his own."""
+"""Lists of runs, newest first, and of pipelines, by name: all of them, or those that one user may see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lanceway.lake.store.schema import pipelines, run_steps, runs
 from lanceway.lake.tree.names import checked_name
 from lanceway.lake.tree.pages import at_most
 
-KILLED = "killed"  # of one that says that it runs, and that nobody holds
+KILLED = "killed"  # of a run that is recorded as running, but has no lease
 _HIDDEN = ("id", "graph", "pins")
 
 _IS_HELD = and_(pipelines.c.holder.is_not(None), pipelines.c.held_until > now())
@@ -35,7 +35,7 @@ _NEWEST = ~(
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A pipeline with its newest run, and who holds it at this moment."""
+    """A pipeline with its newest run and the holder of its lease."""
 
     name: str
     runs: int
@@ -47,7 +47,7 @@ class Listed:
 
 
 def seen_by(user: str) -> ColumnElement[bool]:
-    """The runs that somebody who is no admin may see: those he has started, and those of pipelines that are his."""
+    """Return the condition for runs that a user may see who is not an admin: started by them, or of their pipelines."""
     first_run = select(_firsts.c.id).where(
         _firsts.c.pipeline_id == runs.c.pipeline_id, _firsts.c.number == 1, _firsts.c.started_by == user
     )
@@ -63,9 +63,9 @@ def page(
     before: int | None = None,
     limit: int | None = None,
 ) -> Sequence[Run]:
-    """Runs of any pipelines, newest first, that came before the row `before`; those alone that `user` may see.
+    """Return runs before the row `before`, newest first, of one pipeline or all; only those that `user` may see.
 
-    Their state is the one that is shown: killed, if nobody holds one that says that it runs.
+    Their state is the one that is shown: killed, if one that is recorded as running has no lease.
     """
     question = _RUNS.order_by(runs.c.id.desc()).limit(at_most(limit))
     if pipeline is not None:
@@ -80,7 +80,7 @@ def page(
 
 
 def find(connection: Connection, key: str, *, user: str | None = None) -> Run | None:
-    """One run by its key, if there is one that `user` may see."""
+    """Return a run by its key, None if there is none that `user` may see."""
     question = _RUNS.where(runs.c.key == key)
     row = connection.execute(question if user is None else question.where(seen_by(user))).one_or_none()
     return Run.of(row) if row is not None else None
@@ -89,7 +89,7 @@ def find(connection: Connection, key: str, *, user: str | None = None) -> Run | 
 def pipelines_after(
     connection: Connection, name: str | None, *, user: str | None = None, limit: int | None = None
 ) -> Sequence[Listed]:
-    """Pipelines that were run, by name, beginning after a name."""
+    """Return pipelines that were run, by name, beginning after a name."""
     question = (
         select(
             pipelines.c.name,
@@ -110,7 +110,7 @@ def pipelines_after(
 
 
 def summaries(connection: Connection, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Runs with what they came to: rows, seconds, and the versions that were written."""
+    """Return records of runs with their results: rows, seconds, and the versions that were written."""
     listed = list(found)
     rows, written = _outputs(connection, [run.id for run in listed])
     records = []

@@ -1,4 +1,4 @@
-"""The book that runs are kept in: who may write into it, what is written, and what a run asks it."""
+"""The record of runs: who may write to it, what is written, and what a run reads from it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def take(
     ended: str | None = None,
     user: str | None = None,
 ) -> PipelineRow:
-    """Hold a pipeline for `lifetime` milliseconds. `ended` is the process of a holder that is known to be no more.
+    """Take a pipeline's lease for `lifetime` milliseconds. `ended` is the process of a holder known to have ended.
 
-    Raises ConcurrentModificationError while somebody else runs it, saying who and since when, and
+    Raises ConcurrentModificationError while another user runs it, saying who and since when, and
     PermissionDeniedError where it is not `user`'s to run.
     """
     row = leases.ensure(connection, name)
@@ -40,16 +40,16 @@ def take(
 
 
 def require_own(connection: Connection, pipeline: PipelineRow, user: str) -> None:
-    """A pipeline belongs to whoever ran it first."""
+    """Refuse a user who does not own a pipeline. Its owner is the user who ran it first."""
     owner = runs.owner(connection, pipeline.id)
     if owner not in (None, user):
         raise PermissionDeniedError(
-            f"The pipeline {pipeline.name} is somebody else's here. Give yours another name, or ask an admin to run it."
+            f"The pipeline {pipeline.name} is another user's here. Give yours another name, or ask an admin to run it."
         )
 
 
 def _refusal(found: PipelineRow, lifetime: int) -> ConcurrentModificationError:
-    who = found.held_by or "somebody"
+    who = found.held_by or "another process"
     since = "" if found.held_since is None else f" since {_time(found.held_since)}"
     return ConcurrentModificationError(
         f"The pipeline {found.name} is being run by {who}{since}. Wait until that run ends; if it was killed, it may "
@@ -61,20 +61,20 @@ def _time(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def record(connection: Connection, name: str, lease: str, run: str, told: Record, *, by: str) -> Recorded:
+def record(connection: Connection, name: str, lease: str, run: str, event: Record, *, by: str) -> Recorded:
     """Write what a run of a pipeline has to say, as long as it holds the pipeline; answers what is known then.
 
     Raises ConcurrentModificationError where another run took over. `by` is who a new run is said to be started by.
     """
     pipeline = leases.require(connection, name, lease)
-    if isinstance(told, Begin):
-        return runs.create(connection, pipeline, run, by=by, full=told.full, graph=told.graph)
+    if isinstance(event, Begin):
+        return runs.create(connection, pipeline, run, by=by, full=event.full, graph=event.graph)
     row = runs.find(connection, pipeline, run)
     if row is None:
         raise InvalidInputError(f"The pipeline {name} has no run {run}. Begin it first.")
-    if isinstance(told, BeginStep | EndStep):
-        return _record_step(connection, row, told)
-    match told:
+    if isinstance(event, BeginStep | EndStep):
+        return _record_step(connection, row, event)
+    match event:
         case Resume(attempts, graph):
             return runs.resume(connection, row, attempts, graph)
         case End(state, error):
@@ -90,12 +90,12 @@ def record(connection: Connection, name: str, lease: str, run: str, told: Record
     return None
 
 
-def _record_step(connection: Connection, run: int, told: BeginStep | EndStep) -> StepRow:
-    if isinstance(told, BeginStep):
-        runs.begin_step(connection, run, told.step, **told.changes.values)
+def _record_step(connection: Connection, run: int, event: BeginStep | EndStep) -> StepRow:
+    if isinstance(event, BeginStep):
+        runs.begin_step(connection, run, event.step, **event.changes.values)
     else:
-        runs.end_step(connection, run, told.step, told.state, told.reads, **told.changes.values)
-    row = runs.step(connection, run, told.step)
+        runs.end_step(connection, run, event.step, event.state, event.reads, **event.changes.values)
+    row = runs.step(connection, run, event.step)
     if row is None:
-        raise InvalidInputError(f"The run has no step {told.step}. Plan it first.")
+        raise InvalidInputError(f"The run has no step {event.step}. Plan it first.")
     return row

@@ -74,7 +74,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """What became of one step. `base` is the version that its table had before, 0 if there was none."""
+    """One step of a run. `base` is the version that its table had before, 0 if there was none."""
 
     name: Key
     kind: Key
@@ -98,7 +98,7 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a step had of a source: what came after the version `after`, up to `version`."""
+    """What a step read of a source: what came after the version `after`, up to `version`."""
 
     step: Key
     source: Key
@@ -135,22 +135,22 @@ def create(connection: Connection, pipeline: int, key: str, *, by: str, full: bo
 
 
 def page(connection: Connection, pipeline: int, *, limit: int | None = None) -> Sequence[Run]:
-    """The newest runs of a pipeline, newest first."""
+    """Return the newest runs of a pipeline, newest first."""
     return [Run.of(row) for row in connection.execute(_NEWEST.limit(at_most(limit)), {"pipeline_row": pipeline})]
 
 
 def find(connection: Connection, pipeline: int, key: str) -> int | None:
-    """The row of a pipeline's run."""
+    """Return the id of a pipeline's run by its key, None if there is none."""
     return connection.execute(_BY_KEY, {"pipeline_row": pipeline, "of": key}).scalar_one_or_none()
 
 
 def owner(connection: Connection, pipeline: int) -> str | None:
-    """Who ran a pipeline first."""
+    """Return the user who ran a pipeline first."""
     return connection.execute(_OWNER, {"pipeline_row": pipeline}).scalar_one_or_none()
 
 
 def resume(connection: Connection, run: int, attempts: int, graph: Mapping[str, Any]) -> Run:
-    """Go on with a run that has not come to its end; `attempts` is this attempt's number."""
+    """Resume a run that has not finished; `attempts` is this attempt's number."""
     change(connection, run, state=RUNNING, attempts=attempts, graph=graph, error=None, ended_at=None)
     return load(connection, run)
 
@@ -185,7 +185,7 @@ def step(connection: Connection, run: int, name: str) -> StepRow | None:
 
 
 def begin_step(connection: Connection, run: int, name: str, **values: Any) -> None:
-    """A step begins. One that is over stays so: the request may have been on its way for long."""
+    """Record that a step begins. One that has ended stays so: the request may have been delayed for long."""
     is_open = run_steps.c.state.not_in((DONE, SKIPPED))
     _change_step(connection, run, name, is_open, state=RUNNING, began_at=now(), error=None, ended_at=None, **values)
 
@@ -193,7 +193,7 @@ def begin_step(connection: Connection, run: int, name: str, **values: Any) -> No
 def end_step(
     connection: Connection, run: int, name: str, state: str, reads: Iterable[Read] = (), **values: Any
 ) -> None:
-    """What a step came to, and of what: both or neither."""
+    """Record how a step ended and what it read: both or neither."""
     _change_step(connection, run, name, state=state, ended_at=now(), **values)
     _INSERT_READ.many(connection, [{"run_id": run, **asdict(read)} for read in reads])
 
@@ -211,7 +211,7 @@ def reads(connection: Connection, run: int) -> Sequence[Read]:
 
 
 def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | None], int]:
-    """The latest version of each source that each output has had, by (output, source, the source's location)."""
+    """Return the latest version that each output has read of each source, by (output, source, source's location)."""
     rows = connection.execute(_HAD, {"pipeline_row": pipeline})
     return {(row.step, row.source, row.location): row.version for row in rows}
 
@@ -243,7 +243,7 @@ class RunReport:
 
     @property
     def committed(self) -> list[StepRow]:
-        """The steps whose tables have a new version, whatever became of the others."""
+        """The steps that committed a new version, even if others failed."""
         return committed(self.steps)
 
     @property
@@ -271,12 +271,12 @@ def committed(steps: Iterable[StepRow]) -> list[StepRow]:
 
 
 def of(connection: Connection, run: Run) -> RunReport:
-    """What is known of a run by now."""
+    """Return a run with its steps and what they have read so far."""
     return RunReport(run, list(steps(connection, run.id)), list(reads(connection, run.id)))
 
 
 def step_record(step: StepRow) -> dict[str, Any]:
-    """A step with what is known of it."""
+    """Return a step as a record, without values that are not known."""
     record = {key: value for key, value in asdict(step).items() if value not in (None, {}) and key != "position"}
     if step.began_at is not None and step.ended_at is not None:
         record["seconds"] = (step.ended_at - step.began_at) / 1000

@@ -50,7 +50,7 @@ class File:
 
 
 def note(connection: Connection, pipeline: int, source: str, found: Iterable[File], *, number: int) -> None:
-    """Remember what the run of this number has found: what is new or has changed, and what is gone."""
+    """Record the files that the run of this number has found: those new or changed, and those that are gone."""
     ids = {File(row.path, row.modified, row.size): row.id for row in _living(connection, pipeline, source)}
     present = set(found)
     gone = [{"row": row, "number": number} for file, row in ids.items() if file not in present]
@@ -68,12 +68,12 @@ def _living(connection: Connection, pipeline: int, source: str) -> Sequence[Row[
 
 
 def between(connection: Connection, pipeline: int, source: str, *, after: int, until: int) -> Sequence[File]:
-    """The files that runs later than `after` were the first to see, as the run `until` knew them."""
+    """Return the files first seen by runs after `after`, as the run `until` knew them."""
     parameters = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
     return [File(row.path, row.modified, row.size) for row in connection.execute(_BETWEEN, parameters)]
 
 
 def has_changed(connection: Connection, pipeline: int, source: str, *, after: int, until: int) -> bool:
-    """Whether a file has come, changed or gone since."""
+    """Return whether any file was added, changed or deleted between two runs."""
     parameters = {"pipeline_row": pipeline, "of": source, "after": after, "until": until}
     return connection.execute(_CHANGED, parameters).first() is not None

@@ -2,7 +2,7 @@
 
 The file is compressed text with one JSON value to a line: a header; then for each table its name and columns, and
 each of its rows as a list; at the end how many rows there are. It is the lake's rows alone: the data of the tables
-lies in storage.
+is in storage.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
 FORMAT = 1
 _MARK = "lanceway lake backup"
 _PART = 5_000  # rows
-# What a file that is none, or was cut off or damaged, makes its readers raise.
+# What readers raise for a file that is not a backup, or was cut off or damaged.
 _UNREADABLE = (gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError, json.JSONDecodeError)
 
 Rows = Mapping[str, int]
@@ -62,7 +62,7 @@ def restore(store: LakeStore, file: Path, *, folder: Path = MIGRATIONS, target: 
             counts.clear()
             counts.update(_fill(connection, file, lines))
 
-        # Not begun anew if others are in the way: the file is read once. An empty database has no others.
+        # Without retries: the file can be read only once, and an empty database has no other writers.
         with store.transaction() as connection:
             upgrades.rebuild(connection, header["version"], fill, folder=folder, target=target)
     return counts
@@ -98,7 +98,7 @@ def _write_table(connection: Connection, table: Table, out: IO[str]) -> int:
 
 
 def _ordered(table: Table) -> Select[Any]:
-    """All rows of a table. A parent comes before its children, since the foreign key holds from the first row on."""
+    """Return a query for all rows of a table, parents before children, as foreign keys hold from the first row on."""
     if table is objects:
         # A path comes after those that it begins with; what is no namespace has none, and comes last.
         return select(table).order_by(table.c.physical.is_(None), table.c.physical, table.c.id)
@@ -127,7 +127,7 @@ def _refuse_other_version(found: State) -> None:
 
 @contextmanager
 def _reading(file: Path) -> Iterator[Iterator[Any]]:
-    """The values of a file, one for each line."""
+    """Open a backup and yield its values, one for each line."""
     try:
         with gzip.open(file, "rt", encoding="utf-8") as source:
             yield (json.loads(line) for line in source)
@@ -150,7 +150,7 @@ def _header(lines: Iterator[Any], file: Path, version: int) -> Mapping[str, Any]
 
 
 def _fill(connection: Connection, file: Path, lines: Iterator[Any]) -> Rows:
-    """Put every row in its table, as the tables are at the version of the file."""
+    """Insert every row into its table, as the tables are at the version of the file."""
     tables = _tables(connection)
     counts = dict.fromkeys(tables, 0)
     for table in tables.values():
@@ -166,14 +166,14 @@ def _fill(connection: Connection, file: Path, lines: Iterator[Any]) -> Rows:
 
 def _tables(connection: Connection) -> Mapping[str, Table]:
     reflected = MetaData()
-    # Only ours: others may keep theirs beside them.
+    # Only the tables of the lake: the database may have others.
     ours = [name for name in inspect(connection).get_table_names() if name in metadata.tables]
     reflected.reflect(connection, only=ours)
     return {table.name: table for table in reflected.sorted_tables}
 
 
 def _parts(lines: Iterator[Any], counts: dict[str, int], file: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The rows of the file in parts, each with the table that it belongs to, counted. The end must be there."""
+    """Yield the rows of the file in parts, each with its table, and count them. Refuse a file without its end."""
     name, columns, part = "", list[str](), list[dict[str, Any]]()
     for value in lines:
         if isinstance(value, list):
@@ -199,7 +199,7 @@ def _foreign(file: Path) -> InvalidInputError:
 
 
 def _count_on(connection: Connection, tables: Iterable[Table]) -> None:
-    """Let new rows be counted from behind those that came from the file; SQLite does so by itself."""
+    """Set the sequences of PostgreSQL behind the ids from the file; SQLite does so by itself."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables:

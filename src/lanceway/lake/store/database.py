@@ -41,8 +41,7 @@ class LakeStore:
     """A database that any number of threads and processes share.
 
     It may be pickled and used after a fork: each process opens connections of its own. A closed store
-    opens them again when it is used. For nothing that others hold does it wait longer than its `patience`, in
-    seconds.
+    opens them again when it is used. It never waits for others longer than its `patience`, in seconds.
     """
 
     def __init__(self, uri: str, *, patience: float = PATIENCE) -> None:
@@ -59,7 +58,7 @@ class LakeStore:
 
     @property
     def uri(self) -> str:
-        """The database that it is, wherever a process runs. It may hold a password."""
+        """The database's complete URI, valid in any folder. It may hold a password."""
         return self._url.render_as_string(hide_password=False)
 
     def transact(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
@@ -89,7 +88,7 @@ class LakeStore:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A connection whose changes are kept when the block ends and dropped if it raises. Nothing is retried."""
+        """Yield a connection that commits when the block ends, and rolls back if it raises. Nothing is retried."""
         with self._translated(), self._writing() as connection:
             yield connection
             connection.commit()
@@ -98,14 +97,14 @@ class LakeStore:
     def identity(self) -> str:
         """The id of the lake: the same for every process, and for the lake that a backup of it becomes.
 
-        To be asked for outside of a transaction first: it may have to be made.
+        Read it outside of a transaction first: it may have to be made.
         """
         if self._identity is None:
             self._identity = self.transact(settings.identity)
         return self._identity
 
     def refuse_missing(self) -> None:
-        """Raises InvalidInputError if the database is a file that is not there; to open it would make it."""
+        """Raise InvalidInputError if the database is a file that does not exist; to open it would create it."""
         refuse_missing(self._url)
 
     @property
@@ -155,24 +154,27 @@ class LakeStore:
             return attempt(work, *args, **named)
 
     @contextmanager
-    def _begun(self, words: Mapping[str, str]) -> Iterator[Connection]:
-        """A connection in a transaction, which is rolled back at the end unless it was committed."""
+    def _begun(self, statements: Mapping[str, str]) -> Iterator[Connection]:
+        """Yield a connection in a transaction, which is rolled back at the end unless it was committed."""
         with self._opened().connect() as connection:
-            connection.exec_driver_sql(words[connection.dialect.name])
+            connection.exec_driver_sql(statements[connection.dialect.name])
             yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """The same to write. SQLite has one writer at a time, and whoever finds it taken sleeps and looks again; so the
-        threads of a process stand in line here, where the next one is woken at once."""
+        """Yield a connection in a transaction that writes.
+
+        SQLite has one writer at a time, and makes the others sleep and poll. So the threads of a process queue for a
+        lock here, which wakes the next one at once.
+        """
         with ExitStack() as leaving:
             if self._url.get_backend_name() == "sqlite":
-                turn = self._write_locks.setdefault(os.getpid(), threading.Lock())
-                if not turn.acquire(timeout=self._patience):
+                lock = self._write_locks.setdefault(os.getpid(), threading.Lock())
+                if not lock.acquire(timeout=self._patience):
                     raise ServiceUnavailableError(
                         f"Others have been writing to the lake {shown(self._url)} all the time. Try again later."
                     )
-                leaving.callback(turn.release)
+                leaving.callback(lock.release)
             yield leaving.enter_context(self._begun(TO_WRITE))
 
     def _in_transaction(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:

@@ -26,20 +26,20 @@ TO_WRITE = {
     "postgresql": "BEGIN",
 }
 TO_LOOK = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
-# All are kept: to open one anew costs more than a commit, and those that rest cost next to nothing.
+# All are kept: opening one costs more than a commit, and idle ones cost next to nothing.
 _CONNECTIONS = {"pool_size": 20, "max_overflow": 0}
 
 
 def open_engine(url: URL, wait: float) -> Engine:
-    """A pool of connections, on each of which a statement commits by itself unless a transaction was begun.
+    """Return a pool of connections, on each of which a statement commits by itself unless a transaction was begun.
 
-    Nobody waits longer than `wait` seconds: not for a lock, nor for one of the process's connections.
+    No caller waits longer than `wait` seconds: not for a lock, nor for one of the process's connections.
     """
     return (_sqlite if url.get_backend_name() == "sqlite" else _postgresql)(url, wait)
 
 
 def read_uri(uri: str) -> URL:
-    """The database that a uri names. Its password is in no message."""
+    """Parse the URI of a database. No error message shows its password."""
     try:
         url = make_url(uri)
     except ArgumentError as error:
@@ -51,7 +51,7 @@ def read_uri(uri: str) -> URL:
 
 
 def shown(url: URL) -> str:
-    """A database's name for messages: no password, and no query, which may hold one too."""
+    """Return a database's name for messages: without password, and without query, which may hold one too."""
     return url.set(query={}, drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
@@ -105,6 +105,6 @@ def _postgresql(url: URL, wait: float) -> Engine:
 
 
 def _prepare_postgresql(wait: float, connection: Any, entry: ConnectionPoolEntry) -> None:
-    """Nothing waits for ever: neither for a lock, nor for a client that has gone in the middle."""
+    """Limit how long a session waits for a lock, and how long an abandoned transaction holds one."""
     connection.execute(f"SET lock_timeout = '{int(wait * 1000)}ms'")
     connection.execute(f"SET idle_in_transaction_session_timeout = '{int(wait * 2000)}ms'")

@@ -1,4 +1,4 @@
-"""The one error that asks for another attempt."""
+"""Errors of the databases' drivers: which are worth a retry, and what they are in the contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lanceway.errors import (
 
 
 class RetryError(ConcurrentModificationError):
-    """Raised by work that met what somebody else had half done: `LakeStore.transact` begins it anew."""
+    """A conflict with a change that others have half done: `LakeStore.transact` starts again."""
 
 
 Error = type[LanceNamespaceError]
@@ -36,10 +36,10 @@ _MEANINGS: tuple[tuple[str, Error, str], ...] = (
     ("22", InvalidInputError, "it cannot keep a value that was given; use smaller numbers and plain text"),
     ("25006", ServiceUnavailableError, "it takes no changes (a standby?); connect to the primary"),
     ("28", UnauthenticatedError, "it does not accept these credentials; check user and password"),
-    ("3D000", InvalidInputError, "there is no such database on the server; create it, or mend the uri"),
+    ("3D000", InvalidInputError, "there is no such database on the server; create it, or correct the uri"),
     ("42501", PermissionDeniedError, "this user may not do it; grant the user the right to the lake's tables"),
     ("42P01", ServiceUnavailableError, "it holds no lake; open it once with a user who may create tables"),
-    ("3F000", InvalidInputError, "its search_path names no schema that this user may use; grant it or mend the uri"),
+    ("3F000", InvalidInputError, "its search_path names no schema that this user may use; grant it or correct the uri"),
     ("53100", ServiceUnavailableError, "its disk is full; free some space"),
     ("53", ServiceUnavailableError, "it has run out of resources; try later or raise its limits"),
     ("57", ServiceUnavailableError, "it stopped or refused the work; try again"),
@@ -55,33 +55,33 @@ _MEANINGS: tuple[tuple[str, Error, str], ...] = (
 
 
 def code_of(error: DBAPIError) -> str:
-    """The driver's own code: SQLSTATE, or the name SQLite has for it. Empty if it gives none."""
+    """Return the driver's own code: SQLSTATE, or SQLite's name for the error. Empty if it gives none."""
     code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
     return code or _refusal(str(error.orig))
 
 
 def _refusal(message: str) -> str:
-    """The SQLSTATE of a server that refuses a new connection: the driver has only its words."""
+    """Return the SQLSTATE of a refused connection, for which drivers give only a message."""
     return next((code for words, code in _REFUSALS if re.search(words, message)), "")
 
 
 def is_transient(error: DBAPIError) -> bool:
-    """Whether the same work may succeed if it is begun anew, and cannot have been done."""
+    """Return whether the same work may succeed when repeated, and cannot have been done already."""
     return error.connection_invalidated or code_of(error).startswith((*_CONFLICTS, *_BUSY))
 
 
 def is_missing_parent(error: IntegrityError) -> bool:
-    """Whether a foreign key was broken: what was referred to is gone, or what was to go is referred to."""
+    """Return whether a foreign key was violated: a parent is gone, or a row to be deleted has children."""
     return code_of(error) in ("23503", "SQLITE_CONSTRAINT_FOREIGNKEY")
 
 
 def is_taken(error: IntegrityError) -> bool:
-    """Whether something unique was to be there twice."""
+    """Return whether a unique key was violated."""
     return code_of(error) in ("23505", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY")
 
 
 def translate(error: DBAPIError, database: str) -> LanceNamespaceError:
-    """The contract's error for what a driver said about `database`, a name without secrets."""
+    """Return the contract's error for a driver's; `database` is a name without secrets."""
     code = code_of(error)
     if code.startswith(_CONFLICTS):
         return ConcurrentModificationError(f"The lake {database} was changed by others at the same time. Try again.")

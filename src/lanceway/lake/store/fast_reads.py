@@ -1,9 +1,9 @@
-"""FastReads: reads of few rows that wait for nobody, so that an event loop may make them itself.
+"""Fast reads: look-ups of few rows that never wait for a lock, so that an event loop may run them itself.
 
-Only SQLite allows them. Its file is read in place, a reader in WAL mode waits for no writer, and what is asked is a
-look-up in an index with a bounded number of rows. A glance has connections of its own that never wait: where anybody
-is in the way after all, it sees nothing, and the caller asks in the usual way, which also finds the right words for
-what is missing. The statements are the driver's own, prepared once for each connection.
+Only SQLite allows them. Its file is read in place, a reader in WAL mode waits for no writer, and each is a look-up in
+an index with a bounded number of rows. They have connections of their own, which never wait: where the database is
+locked after all they return None, and the caller reads in the usual way, which also explains what is missing. The
+statements are the driver's own, prepared once for each connection.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class FastReads:
 
     @classmethod
     def of(cls, url: URL) -> Self | None:
-        """Those of a database, if it allows them: a plain file, opened in no special way."""
+        """Return the fast reads of a database; None unless it is a plain SQLite file without special options."""
         path = url.database or ""
         if url.get_backend_name() != "sqlite" or url.query or path.startswith("file:"):
             return None
         return cls(path)
 
     def table(self, catalog: int, namespace: str, name: str) -> FastTableRow | None:
-        """A table by the physical name of its namespace and its own; None where it cannot be seen."""
+        """Return a table by the physical name of its namespace and its own; None if it cannot be read at once."""
         rows = self._rows(_FIND, (catalog, namespace, name, TABLE))
         return FastTableRow(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
     def tables(self, catalog: int, namespace: str, after: str, limit: int) -> list[str] | None:
-        """The first names after `after`; None where none can be seen."""
+        """Return the first names after `after`; None if there are none or they cannot be read at once."""
         rows = self._rows(_PAGE, (catalog, namespace, TABLE, after, limit))
         return [row[0] for row in rows] if rows else None
 

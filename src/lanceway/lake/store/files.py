@@ -13,7 +13,7 @@ from lanceway.errors import InvalidInputError, PermissionDeniedError, ServiceUna
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """A file beside the wanted one, which takes its place at the end. What is written to it is to be synced."""
+    """Yield a new file in the same folder, which replaces `file` at the end. The caller syncs what it writes."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
     except PermissionError as error:

@@ -183,7 +183,7 @@ orphan_manifests = Table(
     Column("table_id", Id, nullable=False),
     Column("branch", Name, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("path", Text, nullable=False),  # where somebody wrote it
+    Column("path", Text, nullable=False),  # where it was written
     Column("kept_path", Name, nullable=False),  # where it was moved
     Column("found_at", BigInteger, nullable=False),
     ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
@@ -200,11 +200,11 @@ removals = Table(
     Column("dropped_at", BigInteger, nullable=False),
 )
 
-# Rows to be locked: whoever gives out a location that somebody chose holds the lock on all locations.
+# Rows to be locked: a transaction that gives out a location that a user chose holds the lock on all locations.
 locks = Table("locks", metadata, Column("name", Name, primary_key=True))
 LOCATIONS = "locations"
 
-# Who may ask. Names are the server's, not a metalake's: what a user is in a metalake is told by other tables.
+# Who may ask. Names are the server's, not a metalake's: other tables say what a user is in a metalake.
 users = Table(
     "users",
     metadata,
@@ -235,7 +235,7 @@ tokens = Table(
     sqlite_autoincrement=True,
 )
 
-# Pipelines and what their runs did. Whoever runs one holds it, until the lease ends or is given back.
+# Pipelines and what their runs did. The process that runs one holds its lease until that ends or is given back.
 pipelines = Table(
     "pipelines",
     metadata,
@@ -327,7 +327,7 @@ run_files = Table(
     sqlite_autoincrement=True,
 )
 
-# Background work that somebody has asked for. Whoever carries a job out holds it, until the lease ends or is returned.
+# Background jobs. The worker that runs one holds its lease until that ends or is returned.
 jobs = Table(
     "jobs",
     metadata,
@@ -354,7 +354,7 @@ jobs = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("began_at", BigInteger),
     Column("ended_at", BigInteger),
-    # Nobody waits twice for the same.
+    # The same job is never queued twice.
     Index(
         "uq_jobs_waiting",
         "digest",

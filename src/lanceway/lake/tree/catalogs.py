@@ -36,7 +36,7 @@ _CHANGE = change(catalogs).where(catalogs.c.id == bindparam("row")).returning(*c
 
 @dataclass(frozen=True, slots=True)
 class CatalogRow:
-    """A catalog. New tables lie under `location` and are `managed` unless told; `nested` says what names may be."""
+    """A catalog. New tables are under `location`, and `managed` by default; `nested` says which names are allowed."""
 
     id: int
     name: str
@@ -90,22 +90,22 @@ def create(
 
 
 def load(connection: Connection, metalake: str, name: str) -> CatalogRow:
-    """Raises NamespaceNotFoundError."""
+    """Return a catalog by its name. Raises NamespaceNotFoundError."""
     return CatalogRow.of(_row(connection, metalake, name, _BY_NAME))
 
 
 def get(connection: Connection, catalog: int) -> CatalogRow:
-    """A catalog by its id. Raises NamespaceNotFoundError."""
+    """Return a catalog by its id. Raises NamespaceNotFoundError."""
     row = connection.execute(_BY_ID, {"catalog": catalog}).one_or_none()
     if row is None:
-        raise NamespaceNotFoundError("The catalog is gone: somebody dropped it. Connect again.")
+        raise NamespaceNotFoundError("The catalog is gone: it was dropped. Connect again.")
     return CatalogRow.of(row)
 
 
 def names(
     connection: Connection, metalake: str, *, after: str | None = None, limit: int | None = None
 ) -> Sequence[str]:
-    """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+    """Return the first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     parent = metalakes.load(connection, metalake)
     statement = select(catalogs.c.name).where(catalogs.c.metalake_id == parent.id, catalogs.c.name > (after or ""))
     return connection.execute(statement.order_by(catalogs.c.name).limit(at_most(limit))).scalars().all()
@@ -131,7 +131,7 @@ def alter(
 
 
 def drop(connection: Connection, metalake: str, name: str) -> CatalogRow:
-    """Raises NamespaceNotFoundError, NamespaceNotEmptyError while anything is inside."""
+    """Drop an empty catalog. Raises NamespaceNotFoundError, NamespaceNotEmptyError."""
     row = _row(connection, metalake, name, _ALONE)
     try:
         connection.execute(delete(objects).where(objects.c.catalog_id == row.id, objects.c.physical == ""))

@@ -1,7 +1,7 @@
-"""Where tables lie: no location is given twice, nor one inside another.
+"""Locations of tables: none is given twice, and none is inside another.
 
-A new table that is given no location gets one that nobody else can ask for: a random name directly under
-the root of its catalog. A location that somebody chose is compared with all others, by one at a time.
+A new table that is given no location gets one that no user can ask for: a random name directly under
+the root of its catalog. A location that a user chose is compared with all others, under a lock.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _LOCK = select(locks.c.name).where(locks.c.name == LOCATIONS).with_for_update()
 
 
 def under(root: str) -> str:
-    """A location for a new table: by an id that stays, so that renaming the table moves nothing."""
+    """Return a new location under a root. It has a random name, so that renaming the table moves nothing."""
     return f"{root}/{uuid.uuid4().hex}"
 
 
 def is_chosen(location: str, roots: Iterable[str | None]) -> bool:
-    """Whether a location is one that `under` gives below one of the roots: all that lies there is its table's."""
+    """Return whether `under` made a location below one of the roots: then everything there is its table's."""
     root, _, name = location.rpartition("/")
     return root in roots and _CHOSEN.fullmatch(name) is not None
 
 
 def canonical(location: str) -> str:
-    """One spelling for one place, as storage reads it. Refuses what is no absolute path nor a URI.
+    """Return the one spelling of a location, as storage reads it. Refuse what is neither an absolute path nor a URI.
 
     Links in a local path are followed, so this looks at the file system: never call it in a transaction.
     """
@@ -62,7 +62,7 @@ def canonical(location: str) -> str:
 
 
 def spelled(location: str) -> str:
-    """A location as its text alone tells: `canonical` but for links in a local path."""
+    """Return the spelling of a location from its text alone: `canonical` without following links."""
     scheme, mark, tail = location.partition("://")
     if not mark:
         scheme, path = "", location
@@ -104,18 +104,18 @@ def _is_of_the_system(path: str) -> bool:
 
 
 def is_same(location: str, other: str) -> bool:
-    """Whether two spellings mean one place. It looks at the file system."""
+    """Return whether two spellings mean one location. It reads the file system."""
     return spelled(location) == spelled(other) or canonical(location) == canonical(other)
 
 
 def roots(connection: Connection) -> Sequence[str]:
-    """The locations of all catalogs."""
+    """Return the locations of all catalogs."""
     statement = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
     return connection.execute(statement).scalars().all()
 
 
 def placed(location: str, roots: Iterable[str]) -> str:
-    """The spelling in which the lake keeps a location that somebody chose; `roots` are those of its catalogs.
+    """Return the spelling in which the lake stores a location that a user chose; `roots` are its catalogs' locations.
 
     A root that was recorded with a link in its path keeps that spelling, and so does all below it. To be asked for
     before the transaction that claims the location, since it looks at the file system.
@@ -136,7 +136,7 @@ def placed(location: str, roots: Iterable[str]) -> str:
 
 
 def refuse_known(connection: Connection, location: str, placed: str) -> None:
-    """Refuse a location that meets a table's in another spelling than the one it is `placed` in.
+    """Refuse a location that overlaps a table's in another spelling than the one it is `placed` in.
 
     Rows from before there was one spelling keep theirs. None is added, so that it is enough to look before the
     transaction that claims the location.
@@ -155,9 +155,9 @@ def _earlier_spellings(location: str) -> set[str]:
 
 
 def claim(connection: Connection, location: str) -> str:
-    """A location that somebody chose for a table, as `placed` gives it, for the rest of the transaction.
+    """Reserve a location that a user chose for a table, as `placed` returns it, until the transaction ends.
 
-    Raises InvalidInputError if it is taken, lies inside a taken one, or contains one or a catalog's root.
+    Raises InvalidInputError if it is taken, is inside a taken one, or contains one or a catalog's root.
     """
     path = spelled(location)
     connection.execute(_LOCK)
@@ -168,7 +168,7 @@ def claim(connection: Connection, location: str) -> str:
 
 
 def claim_root(connection: Connection, location: str) -> str:
-    """The location of a new catalog, as `canonical` gives it.
+    """Reserve the location of a new catalog, as `canonical` returns it.
 
     Raises InvalidInputError if it is a table's or inside a table's.
     """
@@ -180,19 +180,19 @@ def claim_root(connection: Connection, location: str) -> str:
 
 
 def is_abandoned(connection: Connection, location: str) -> bool:
-    """Whether no table lies at a location, in it or around it; it stays so for the rest of the transaction."""
+    """Return whether no table is at a location, inside it or around it; that stays so until the transaction ends."""
     connection.execute(_LOCK)
     return _first(connection, objects.c.location, location, inside=True) is None
 
 
 def is_managed(connection: Connection, location: str) -> bool:
-    """Whether a managed table lies at a location."""
+    """Return whether a managed table is at a location."""
     statement = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
     return connection.execute(statement).scalar() is not None
 
 
 def _first(connection: Connection, column: Column[Any], wanted: str, *, inside: bool) -> str | None:
-    """One of the locations in a column that meets the wanted one; `inside`: also one that it lies in."""
+    """Return a location in a column that is equal to or inside of one; with `inside`, also one that contains it."""
     same = column.in_(_upwards(wanted)) if inside else column == wanted
     conflict: str | None = connection.execute(select(column).where(or_(same, _below(column, wanted))).limit(1)).scalar()
     return conflict
@@ -203,7 +203,7 @@ def _removed(connection: Connection, wanted: str) -> str | None:
 
 
 def _upwards(location: str) -> Sequence[str]:
-    """The location and everything that it lies in."""
+    """Return the location and every folder that contains it."""
     parts = location.split("/")
     return ["/".join(parts[: length + 1]) for length in range(len(parts)) if parts[length]]
 
@@ -238,11 +238,11 @@ def record(connection: Connection, locations: Sequence[str], *, by: str) -> None
 
 
 def pending(connection: Connection, *, limit: int = 1000) -> Sequence[Removal]:
-    """What is still to be removed, the oldest first."""
+    """Return the data that is still to be deleted, oldest first."""
     rows = connection.execute(_PENDING.limit(limit))
     return [Removal(row.location, row.dropped_by, row.dropped_at) for row in rows]
 
 
 def done(connection: Connection, location: str) -> None:
-    """The data is gone; the location may be used again."""
+    """Forget a removal whose data is deleted: the location may be used again."""
     connection.execute(delete(removals).where(removals.c.location == location))

@@ -63,17 +63,17 @@ class TableListEntry:
 
 
 def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
-    """Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
+    """Return a table. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
     return _found(connection, _FIND, catalog, table, kind)
 
 
 def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
-    """The same, and until the transaction ends nobody else locks, holds, changes or drops it."""
+    """Return a table, and keep others from locking, holding, changing or dropping it until the transaction ends."""
     return _found(connection, _LOCK, catalog, table, kind)
 
 
 def hold(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
-    """The same, and until the transaction ends nobody locks or drops it; others may hold it too."""
+    """Return a table, and keep others from locking or dropping it until the transaction ends; they may hold it too."""
     return _found(connection, HOLD, catalog, table, kind)
 
 
@@ -86,7 +86,7 @@ def children(
     after: str | None = None,
     limit: int | None = None,
 ) -> Sequence[str]:
-    """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+    """Return the first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     path = names.known(namespace)
     page_names = connection.execute(_NAMES, {**page_of(catalog, path, after, limit), "kind": kind}).scalars().all()
     if not page_names:
@@ -97,7 +97,7 @@ def children(
 def entries(
     connection: Connection, catalog: int, namespace: Identifier, *, after: str | None = None, limit: int | None = None
 ) -> Sequence[TableListEntry]:
-    """The same, with what tells a table that is only declared from one that has data."""
+    """Return the first `limit` tables after `after`, each with what tells a declared one from one that has data."""
     path = names.known(namespace)
     rows = connection.execute(_ENTRIES, {**page_of(catalog, path, after, limit), "kind": TABLE}).all()
     if not rows:
@@ -106,7 +106,7 @@ def entries(
 
 
 def known(table: Identifier) -> HierarchicalName:
-    """A table's identifier as it would be stored. The root can be none."""
+    """Return a table's identifier as it would be stored. Refuse the root."""
     if table.is_root:
         raise InvalidInputError("A table needs a name: its identifier is empty.")
     return names.known(table)
@@ -117,7 +117,7 @@ def asked(catalog: int, path: HierarchicalName) -> dict[str, object]:
 
 
 def missing(connection: Connection, catalog: int, path: Identifier) -> LanceNamespaceError:
-    """Why there is no such table: its namespace is missing, or only the table is."""
+    """Return why there is no such table: its namespace is missing, or only the table is."""
     parent = namespaces.find(connection, catalog, path.parent)
     return not_found(path, namespaces.kind_of(connection, parent, path.name))
 

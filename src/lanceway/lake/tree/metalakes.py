@@ -43,7 +43,7 @@ def create(
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Metalake:
-    """Raises NamespaceAlreadyExistsError."""
+    """Make a metalake. Raises NamespaceAlreadyExistsError."""
     values = {"name": checked_name("metalake", name), **described(comment, properties, owner, by)}
     row = _INSERT(connection, values)
     if row is None:
@@ -52,12 +52,12 @@ def create(
 
 
 def load(connection: Connection, name: str) -> Metalake:
-    """Raises NamespaceNotFoundError."""
+    """Return a metalake by its name. Raises NamespaceNotFoundError."""
     return Metalake.of(_row(connection, name))
 
 
 def names(connection: Connection, *, after: str | None = None, limit: int | None = None) -> Sequence[str]:
-    """The first `limit` names after `after`, in code point order."""
+    """Return the first `limit` names after `after`, in code point order."""
     statement = select(metalakes.c.name).where(metalakes.c.name > (after or "")).order_by(metalakes.c.name).limit(limit)
     return connection.execute(statement).scalars().all()
 
@@ -78,7 +78,7 @@ def alter(
 
 
 def drop(connection: Connection, name: str) -> Metalake:
-    """Raises NamespaceNotEmptyError while it has catalogs."""
+    """Drop a metalake. Raises NamespaceNotEmptyError while it has catalogs."""
     gone = delete(metalakes).where(metalakes.c.name == checked_name("metalake", name)).returning(*metalakes.c)
     try:
         row = connection.execute(gone).one_or_none()

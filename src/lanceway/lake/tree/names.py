@@ -1,4 +1,4 @@
-"""Names that the lake can keep: normalised, printable, and short enough for an index."""
+"""Names that the lake can store: normalised, printable, and short enough for an index."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import HierarchicalName, Identifier
 
 LONGEST_NAME = 255  # characters
-# A PostgreSQL index takes entries of some 2,700 bytes; this leaves room for what stands beside the text.
+# A PostgreSQL index takes entries of some 2,700 bytes; this leaves room for the other columns of the entry.
 LONGEST_INDEXED = 2000  # bytes
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def known(identifier: Identifier) -> HierarchicalName:
-    """An identifier as it would be stored. Refuses what no store could keep, nor a query carry."""
+    """Return an identifier as it would be stored. Refuse what a database could neither store nor look up."""
     name = HierarchicalName(identifier)
     for segment in name:
         if not segment.isprintable() and _CONTROL.search(segment):
@@ -28,7 +28,7 @@ def known(identifier: Identifier) -> HierarchicalName:
 
 
 def new(identifier: Identifier) -> HierarchicalName:
-    """The same for an object that is to be made, whose own name is checked more closely."""
+    """Return the identifier of a new object as it would be stored. Its own name is checked more closely."""
     name = known(identifier)
     if len(name.name) > LONGEST_NAME:
         raise InvalidInputError(
@@ -45,7 +45,7 @@ def new(identifier: Identifier) -> HierarchicalName:
 
 
 def physical(namespace: HierarchicalName) -> str:
-    """The physical name of a namespace that is to be made. Refuses one that no index could hold."""
+    """Return the physical name of a new namespace. Refuse one that is too long for an index."""
     text = namespace.physical
     if len(text.encode()) > LONGEST_INDEXED:
         raise InvalidInputError(
@@ -56,14 +56,14 @@ def physical(namespace: HierarchicalName) -> str:
 
 
 def checked_name(kind: str, name: str) -> str:
-    """The name of a metalake or a catalog, normalised. Refuses what the lake could not keep."""
+    """Return the name of a metalake, a catalog or a user, normalised. Refuse what the lake could not store."""
     if not name:
         raise InvalidInputError(f"The name of a {kind} needs at least one character.")
     return new(Identifier((name,))).name
 
 
 def checked_text(what: str, text: str | None) -> str | None:
-    """A comment or the name of a principal. Both databases must be able to keep it."""
+    """Return a comment or the name of a principal. Refuse what one of the databases could not store."""
     if text is not None and ("\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)):
         raise InvalidInputError(f"{what} is no text that a database could keep: {text[:40]!r}. Use Unicode text.")
     return text

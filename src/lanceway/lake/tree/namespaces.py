@@ -1,6 +1,6 @@
 """Namespaces: made one by one or in whole chains, listed by parent, dropped only when nothing is inside.
 
-A path of any depth is one look-up of its physical name. That no orphan is left, whoever races whom, is the
+A path of any depth is one look-up of its physical name. That no orphan is left, whichever transactions race, is the
 foreign key's doing: a child holds its parent, and a parent that has children does not go.
 """
 
@@ -32,7 +32,7 @@ _BY_PATH = select(objects).where(objects.c.catalog_id == bindparam("catalog"), o
 _ID = _BY_PATH.with_only_columns(objects.c.id)
 _NAMES = page(objects.c.name).where(objects.c.kind == NAMESPACE)
 _CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
-# Held by all who make namespaces, so that nobody enables nested mode, changes the separator or renames a
+# Held by all who make namespaces, so that no other transaction enables nested mode, changes the separator or renames a
 # parent between the check of a name and the row that has it.
 _CATALOG = (
     select(catalogs.c.name, catalogs.c.nested)
@@ -82,12 +82,12 @@ def create(
 
 
 def load(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
-    """Raises NamespaceNotFoundError. The root is a namespace too."""
+    """Return a namespace, which may be the root. Raises NamespaceNotFoundError."""
     return Namespace.of(_row(connection, catalog, namespace))
 
 
 def find(connection: Connection, catalog: int, namespace: Identifier) -> int:
-    """The id of a namespace. Raises NamespaceNotFoundError."""
+    """Return the id of a namespace. Raises NamespaceNotFoundError."""
     path = names.known(namespace)
     id_: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
     if id_ is None:
@@ -98,7 +98,7 @@ def find(connection: Connection, catalog: int, namespace: Identifier) -> int:
 def children(
     connection: Connection, catalog: int, namespace: Identifier, *, after: str | None = None, limit: int | None = None
 ) -> Sequence[str]:
-    """The first `limit` names after `after` of what lies directly inside, in code point order."""
+    """Return the first `limit` names after `after` of the namespaces directly inside, in code point order."""
     path = names.known(namespace)
     page_names = connection.execute(_NAMES, page_of(catalog, path, after, limit)).scalars().all()
     if not page_names:
@@ -123,7 +123,7 @@ def alter(
 
 
 def drop(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
-    """Raises NamespaceNotFoundError, NamespaceNotEmptyError while anything is inside."""
+    """Drop an empty namespace. Raises NamespaceNotFoundError, NamespaceNotEmptyError."""
     path = _droppable(namespace)
     gone = delete(objects).where(objects.c.catalog_id == catalog, objects.c.physical == path.physical)
     try:
@@ -144,7 +144,7 @@ def missing(namespace: Identifier) -> NamespaceNotFoundError:
 
 
 def _checked(connection: Connection, catalog: int, namespace: Identifier, *, parents: bool) -> HierarchicalName:
-    """The name of what is to be made, and of its parents if they are, allowed by the lake and by the catalog."""
+    """Return the name of a new namespace, checked, as are those of its parents if they are made too."""
     path = names.new(namespace)
     if path.is_root:
         raise NamespaceAlreadyExistsError("The root namespace always exists; give the names of the new one.")
@@ -159,7 +159,7 @@ def _checked(connection: Connection, catalog: int, namespace: Identifier, *, par
 
 
 def _chain(connection: Connection, catalog: int, path: HierarchicalName, own: Mapping[str, object]) -> int:
-    """The id of the parent, made with all that is missing above it.
+    """Return the id of the parent, made with everything that is missing above it.
 
     From the top down, as everybody does it: so two chains that meet wait for each other, and never in a circle.
     """
@@ -202,12 +202,12 @@ def _insert(
     except IntegrityError as error:
         if not errors.is_missing_parent(error):
             raise
-        # It was there a moment ago. Begun anew, a chain makes it again, and a single namespace misses it.
+        # It was there a moment ago. Started again, a chain makes it again, and a single namespace misses it.
         raise RetryError(f"The parent of the namespace {path} was dropped at the same time. Try again.") from error
 
 
 def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAlreadyExistsError | RetryError:
-    """Why a row could not be made: something has its name, or had it a moment ago."""
+    """Return why a row could not be made: its name is taken, or was a moment ago."""
     kind = kind_of(connection, parent, path.name)
     if kind is None:
         return RetryError(f"The name {path} was taken and given up at the same time. Try again.")
@@ -219,7 +219,7 @@ def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAl
 
 
 def kind_of(connection: Connection, parent: object, name: str) -> str | None:
-    """What has a name inside a namespace, None if nothing does."""
+    """Return the kind of object that has a name inside a namespace, None if the name is free."""
     statement = select(objects.c.kind).where(objects.c.parent_id == parent, objects.c.name == name)
     kind: str | None = connection.execute(statement).scalar()
     return kind

@@ -1,4 +1,4 @@
-"""Nested mode of a catalog and the separator of the lake: what stands in their way, and how to mend it."""
+"""Nested mode of a catalog and the separator of the lake: the names that conflict with them, and renaming those."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Scan:
 
 
 def enable(connection: Connection, catalog: int, *, by: str, dry_run: bool = False) -> Scan:
-    """Turn on nested mode, if no name of the catalog holds the separator; a dry run only looks.
+    """Enable nested mode, if no name of the catalog holds the separator; a dry run only looks.
 
     Raises InvalidInputError with the conflicts and the separators that would work.
     """
@@ -90,7 +90,7 @@ def _renamed(
 
 
 def _lock(connection: Connection, which: ColumnElement[bool]) -> None:
-    """Wait for those who are making namespaces, and let nobody begin; in one order, so that none waits in a circle."""
+    """Lock out the creation of namespaces. Catalogs are locked in one order, so that two callers never deadlock."""
     connection.execute(select(catalogs.c.id).where(which).order_by(catalogs.c.id).with_for_update()).all()
 
 

@@ -1,4 +1,4 @@
-"""Pages of what lies directly in a namespace: by name, beginning after a name."""
+"""Pages of the objects directly inside a namespace: by name, beginning after a name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARENT = (
 
 
 def page(*columns: Column[Any] | ColumnElement[Any]) -> Select[Any]:
-    """A query for a page, made once; `page_of` binds it. An empty page says nothing of the namespace itself."""
+    """Return a query for a page; `page_of` binds it. An empty page does not tell whether the namespace exists."""
     return (
         select(*columns)
         .where(objects.c.parent_id == _PARENT, objects.c.name > bindparam("after"))
@@ -34,5 +34,5 @@ def page_of(catalog: int, path: HierarchicalName, after: str | None, limit: int 
 
 
 def at_most(limit: int | None) -> int:
-    """A limit that both databases can count to."""
+    """Return a limit that both databases accept."""
     return _ALL if limit is None else min(limit, _ALL)

@@ -63,13 +63,13 @@ class Separator:
             )
 
     def parse(self, path: str | None, *, nested: bool) -> HierarchicalName:
-        """The namespace that a logical path means; in a flat catalog the path is one name."""
+        """Return the namespace that a logical path means; in a flat catalog the path is one name."""
         if nested or not path:
             return HierarchicalName.parse(path, self.character)
         return HierarchicalName((path,))
 
     def format(self, namespace: Identifier, *, nested: bool) -> str:
-        """The logical path of a namespace; `parse` gives the namespace back."""
+        """Return the logical path of a namespace; `parse` reverses it."""
         if not nested and namespace.depth == 1:
             return namespace.name
         return HierarchicalName(namespace).format(self.character)
@@ -95,12 +95,12 @@ class Separator:
 
 
 def alternatives(taken: Collection[str]) -> tuple[str, ...]:
-    """The separators that stand in no name, given the characters that do."""
+    """Return the allowed separators that no name holds, given the characters that names hold."""
     return tuple(character for character in ALLOWED if character not in taken)
 
 
 def _unsafe(character: str) -> str | None:
-    """Why a character can separate nothing, None if it can."""
+    """Return why a character cannot be a separator, None if it can."""
     if len(character) != 1:
         return f"it has {len(character)} characters, not one"
     if character in _REASONS:

@@ -1,4 +1,4 @@
-"""What holds for the whole lake, kept in its database."""
+"""Settings of the whole lake, stored in its database."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def load(connection: Connection) -> dict[str, str]:
 
 
 def separator(connection: Connection) -> Separator:
-    """The separator of the lake and its policy."""
+    """Return the separator of the lake and its policy."""
     values = load(connection)
     return Separator(values[SEPARATOR], values[POLICY])
 
 
 def identity(connection: Connection) -> str:
-    """The id of the lake, which a backup takes along; made when it is first asked for."""
+    """Return the id of the lake, made on first use. A backup holds it too."""
     id_ = load(connection).get(IDENTITY)
     if id_ is None:
         _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster

@@ -1,4 +1,4 @@
-"""What happens to a namespace together with all that is inside."""
+"""Changes to a namespace together with everything inside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CATALOG = select(catalogs.c.name, catalogs.c.nested).where(catalogs.c.id == bin
 
 
 def locations(connection: Connection, catalog: int, namespace: Identifier) -> Sequence[str]:
-    """Where the tables in a namespace lie, at any depth. Raises NamespaceNotFoundError."""
+    """Return the locations of the tables in a namespace, at any depth. Raises NamespaceNotFoundError."""
     tree = _tree(namespaces.find(connection, catalog, namespace))
     statement = select(objects.c.location).where(objects.c.id.in_(select(tree.c.id)), objects.c.location.is_not(None))
     return connection.execute(statement.order_by(objects.c.location)).scalars().all()
@@ -84,7 +84,7 @@ def rename(connection: Connection, catalog: int, namespace: Identifier, name: st
 
 
 def _tree(root: int) -> CTE:
-    """The ids of a namespace and all that is inside, at any depth."""
+    """Return a query for the ids of a namespace and everything inside, at any depth."""
     tree = select(objects.c.id).where(objects.c.id == root).cte("tree", recursive=True)
     return tree.union_all(select(objects.c.id).join(tree, objects.c.parent_id == tree.c.id))
 

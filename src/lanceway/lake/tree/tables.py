@@ -44,11 +44,11 @@ def create(
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> TableRow:
-    """Declare a table, or register one that lies at `location`.
+    """Declare a table, or register the one at `location`.
 
-    Without a location it gets one under the catalog's root. It is managed if the catalog says so, unless told.
+    Without a location it gets one under the catalog's root. It is `managed` as the catalog has it by default.
     Raises TableAlreadyExistsError, also where a namespace has the name, NamespaceNotFoundError, and
-    InvalidInputError for a location that meets another's.
+    InvalidInputError for a location that overlaps another one.
     """
     path = names.new(lookups.known(table))
     place = _place(connection, catalog, path)
@@ -129,7 +129,7 @@ def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, ki
 
 
 def refuse_taken(connection: Connection, parent: object, path: Identifier) -> None:
-    """Raises TableAlreadyExistsError if anything has the name."""
+    """Raise TableAlreadyExistsError if anything has the name."""
     kind = namespaces.kind_of(connection, parent, path.name)
     if kind == NAMESPACE:
         raise TableAlreadyExistsError(f"{path} cannot be made a table: a namespace has this name. Use another name.")
@@ -171,7 +171,7 @@ def _insert(connection: Connection, values: Mapping[str, object], path: Identifi
 
 
 def _raced(error: IntegrityError, path: Identifier) -> RetryError:
-    """Somebody took the name or dropped the namespace since we looked: to begin anew is to see it."""
+    """Return a RetryError for a name taken or a namespace dropped since we looked: the next attempt sees it."""
     if not errors.is_taken(error) and not errors.is_missing_parent(error):
         raise error
     return RetryError(f"The name of the table {path} or its namespace was changed at the same time. Try again.")

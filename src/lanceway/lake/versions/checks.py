@@ -1,7 +1,7 @@
-"""Whether the rows agree with each other: what the database's constraints hold, and what they cannot.
+"""Checks of the rows against each other: what the database's constraints enforce, and what they cannot.
 
-`check` is to be given one state of the database (`LakeStore.snapshot`). What is wrong was done by somebody who went
-round the lake, or by an error in it; what is only noted is work that a crash left, and that the lake finishes.
+Run `check` on one state of the database (`LakeStore.snapshot`). What is wrong was done without the lake, or by an
+error in it; what is only noted is work that a crash left, and that the lake finishes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHOSE = {_TABLE: "a table", _REMOVAL: "a dropped table", _ROOT: "a catalog"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is `wrong`, or only worth to know: its kind, where it was found, and what it means."""
+    """Something that is `wrong`, or only worth knowing: its kind, where it was found, and what it means."""
 
     kind: str
     where: str
@@ -40,7 +40,7 @@ Findings = Iterator[Finding]
 
 
 def check(connection: Connection) -> Sequence[Finding]:
-    """Everything that is found, those that are wrong first."""
+    """Return all findings, those that are wrong first."""
     findings = [finding for look in _LOOKS for finding in look(connection)]
     return sorted(findings, key=lambda finding: not finding.wrong)
 
@@ -57,7 +57,7 @@ def _catalogs(connection: Connection) -> Findings:
 
 
 def _parentless(connection: Connection) -> Findings:
-    """Each object hangs on a namespace of its own catalog, and each root on a catalog."""
+    """Each object is in a namespace of its own catalog, and each root in a catalog."""
     lost = (
         select(objects.c.id, objects.c.kind, objects.c.name, objects.c.parent_id)
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
@@ -80,7 +80,7 @@ def _paths(connection: Connection) -> Findings:
         select(*columns, _parents.c.physical.label("above"))
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
         .where(objects.c.kind == NAMESPACE, objects.c.parent_id.is_not(None))
-        # A path comes after those that it begins with, so that what is above a namespace is known when it is met.
+        # A path comes after those that it begins with, so that what is above a namespace is read before it.
         .order_by(objects.c.catalog_id, objects.c.physical)
     )
     earlier: set[tuple[int, str]] = set()
@@ -144,7 +144,7 @@ def _foreign_versions(connection: Connection) -> Findings:
 
 
 def _locations(connection: Connection) -> Findings:
-    """No location is given twice, nor lies inside another; only tables lie inside the root of a catalog."""
+    """No location is given twice or is inside another; only tables are inside the root of a catalog."""
     places = union_all(
         *(
             select(column.label("location"), literal(whose, Integer).label("whose")).where(column.is_not(None))
@@ -155,7 +155,7 @@ def _locations(connection: Connection) -> Findings:
             )
         )
     ).subquery()
-    # With a slash at its end, a location comes right before all that lies inside it.
+    # With a slash at its end, a location comes right before all that is inside it.
     ordered = select(places).order_by(places.c.location.concat("/"), places.c.whose)
     outer: Row[Any] | None = None
     for row in _rows(connection, ordered):
@@ -167,7 +167,7 @@ def _locations(connection: Connection) -> Findings:
 
 
 def _unfinished(connection: Connection) -> Findings:
-    """What a crash left to be done, and what was found beside the versions."""
+    """Work that a crash left, and orphan manifests."""
     uncopied = select(versions.c.table_id, versions.c.branch, versions.c.version).where(~versions.c.copied, ~FOLLOWED)
     for row in _rows(connection, uncopied):
         text = f"The manifest of version {row.version} is still to be copied, or to be marked as copied; whoever opens "
@@ -204,7 +204,7 @@ def _object(row: Row[Any]) -> str:
 
 
 def _table(connection: Connection, table: int, branch: str = "") -> str:
-    """A table's name for people: its catalog and its path."""
+    """Return a table's name for a message: its path and its catalog."""
     statement = (
         select(catalogs.c.name.label("catalog"), _parents.c.physical, objects.c.name)
         .select_from(objects)

@@ -1,4 +1,4 @@
-"""What storage should hold: the managed tables with the versions that they have, page by page."""
+"""The inventory that storage should hold: managed tables and their versions, page by page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CLAIMED = select(versions.c.branch, versions.c.version, versions.c.staging_path
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A managed table: who it is, and where its manifests should be."""
+    """A managed table: its name, and where its manifests should be."""
 
     id: int
     catalog: str
@@ -46,7 +46,7 @@ class InventoryVersion:
 
 
 def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Sequence[Holder]:
-    """The managed tables whose ids come after one, of all catalogs."""
+    """Return the managed tables of all catalogs whose ids come after one."""
     rows = connection.execute(_PAGE, {"after": after, "limit": limit})
     return [
         Holder(row.id, row.catalog, HierarchicalName.from_physical(row.physical).child(row.name), row.location)
@@ -55,18 +55,18 @@ def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Seq
 
 
 def claimed(connection: Connection, table: int) -> frozenset[InventoryVersion]:
-    """All versions of a table, of every branch."""
+    """Return all versions of a table, of every branch."""
     return frozenset(InventoryVersion(*row) for row in connection.execute(_CLAIMED, {"table": table}))
 
 
 def roots(connection: Connection) -> Sequence[str]:
-    """Where catalogs put new tables."""
+    """Return the locations under which catalogs put new tables."""
     statement = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
     return connection.execute(statement.order_by(catalogs.c.location)).scalars().all()
 
 
 def is_known(connection: Connection, location: str) -> bool:
-    """Whether a location is, or has inside, one of a table, of a dropped one whose data is there still, or a root."""
+    """Return whether a location is or contains one of a table, a root, or one of a dropped table not yet deleted."""
     for column in (objects.c.location, removals.c.location, catalogs.c.location):
         below = (column > f"{location}/") & (column < f"{location}0")
         if connection.execute(select(column).where((column == location) | below).limit(1)).scalar() is not None:

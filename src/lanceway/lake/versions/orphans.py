@@ -1,4 +1,4 @@
-"""Manifests that somebody wrote to a managed table's storage without the lake, moved aside and recorded."""
+"""Orphan manifests: written to a managed table's storage without the lake, moved aside and recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BASE = select(
 
 @dataclass(frozen=True, slots=True)
 class OrphanManifest:
-    """A manifest that claimed a version by itself: where it was, and where it is kept."""
+    """A manifest without a row: where it was, and where it is kept."""
 
     id: int
     table: int
@@ -44,9 +44,9 @@ class OrphanManifest:
 
 @dataclass(frozen=True, slots=True)
 class ParentVersion:
-    """What a version may have been built on: whether it is `copied`, and whether a stray had its number too.
+    """The version before a new one: whether it is `copied`, and whether an orphan had its number too (`strayed`).
 
-    Once it is copied nobody can put a stray in its place any more, and those that were there are recorded.
+    Once it is copied, no orphan can take its place any more, and those that were there are recorded.
     """
 
     copied: bool
@@ -54,23 +54,23 @@ class ParentVersion:
 
 
 def base(connection: Connection, table: int, branch: str, version: int) -> ParentVersion | None:
-    """The version before one that is to be claimed, None if there is none."""
+    """Return the version before one that is to be claimed, None if there is none."""
     row = connection.execute(_BASE, {"table": table, "of_branch": branch, "number": version - 1}).one_or_none()
     return None if row is None else ParentVersion(row.copied, row.strayed)
 
 
 def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:
-    """Recorded before it is moved, so that a crash forgets none. To record it twice does no harm."""
+    """Record an orphan before it is moved, so that a crash does not lose it. Recording it twice does no harm."""
     where = {"path": path, "kept_path": kept_path}
     _INSERT(connection, {"table_id": table, "branch": branch, "version": version, **where})
 
 
 def of_table(connection: Connection, table: int) -> Sequence[OrphanManifest]:
-    """What was found beside the versions of a table, in the order it was found."""
+    """Return the orphans of a table, in the order in which they were found."""
     statement = select(orphan_manifests).where(orphan_manifests.c.table_id == table).order_by(orphan_manifests.c.id)
     return [OrphanManifest.of(row) for row in connection.execute(statement)]
 
 
 def forget(connection: Connection, stray: OrphanManifest) -> None:
-    """It was adopted or removed."""
+    """Delete the record of an orphan that was adopted or deleted."""
     connection.execute(delete(orphan_manifests).where(orphan_manifests.c.id == stray.id))

@@ -1,7 +1,7 @@
 """Versions of managed tables: claimed one after the other, by one claimant each.
 
 A claim is one row, and with it the version is the table's. What follows, copying the manifest from its
-staging path to its final one, can be done by anybody and any number of times, so no crash loses a version.
+staging path to its final one, can be done by any process and any number of times, so no crash loses a version.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _FALLING: Select[Any] = (
     .order_by(versions.c.version.desc())
     .limit(_LIMIT)
 )
-# A number may come again, once its branch is deleted: the row is known by who claimed it, and when.
+# A number may be used again once its branch is deleted: staging path and time tell the rows apart.
 _COPIED = (
     update(versions)
     .where(_BRANCH, versions.c.version == bindparam("number"), ~versions.c.copied)
@@ -78,7 +78,7 @@ _COPIED = (
     .values(copied=True)
 )
 _later = versions.alias("later")
-# Whether a version has a successor. A version is claimed only when the one before is in its place: so it was, once.
+# Whether a version has a successor. A version is claimed only when the one before is published: so it was, once.
 FOLLOWED = exists().where(
     _later.c.table_id == versions.c.table_id,
     _later.c.branch == versions.c.branch,
@@ -89,7 +89,7 @@ _HIGHEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class VersionClaim:
-    """What a writer asks for: a version of a branch, with the manifest it has written for it."""
+    """A writer's request: a version of a branch, with the manifest it has written for it."""
 
     version: int
     staging_path: str
@@ -101,7 +101,7 @@ class VersionClaim:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     def made(self, table: int, by: str, at: int) -> Version:
-        """The version that it has become."""
+        """Return the version that a successful claim has become."""
         return Version(
             table,
             self.branch,
@@ -122,7 +122,7 @@ class VersionClaim:
 class Version:
     """A version that a table has. Until its manifest is copied, it is at the staging path only.
 
-    `copied` is a mark, which may come late: without it, storage tells.
+    `copied` is a flag that may be set late: without it, look at storage.
     """
 
     table: int
@@ -144,47 +144,49 @@ class Version:
         return cls(*columns)
 
 
-def claim(connection: Connection, table: TableRow, asked: VersionClaim, *, by: str) -> Version:
+def claim(connection: Connection, table: TableRow, requested: VersionClaim, *, by: str) -> Version:
     """Take the next version of a branch. The table must be held (`lookups.hold`) in the same transaction.
 
-    The same claim, known by its staging path, may be asked for again. Raises ConcurrentModificationError if
-    somebody else has the version, or if it is not the one after the latest. A branch other than the main one
+    The same claim, known by its staging path, may be made again. Raises ConcurrentModificationError if
+    another claim has the version, or if it is not the one after the latest. A branch other than the main one
     begins with whatever version it left its parent at.
     """
-    check(asked)
+    check(requested)
     if not table.managed:
         raise InvalidTableStateError(
             f"The table {table.identifier} keeps its versions in storage alone: commit there, or make it managed."
         )
     # A branch begins anywhere: then the version that is asked for is the next one.
-    start = 0 if asked.branch == MAIN else asked.version - 1
-    row = _NEXT(connection, values(table.id, asked, by, copied=False), start=start)
-    return Version.of(row) if row is not None else _again(connection, table, asked)
+    start = 0 if requested.branch == MAIN else requested.version - 1
+    row = _NEXT(connection, values(table.id, requested, by, copied=False), start=start)
+    return Version.of(row) if row is not None else _again(connection, table, requested)
 
 
-def claim_all(connection: Connection, asked: Sequence[tuple[TableRow, VersionClaim]], *, by: str) -> Sequence[Version]:
+def claim_all(
+    connection: Connection, requested: Sequence[tuple[TableRow, VersionClaim]], *, by: str
+) -> Sequence[Version]:
     """Claim versions of several tables: all of them, or the first refusal is raised and none is claimed."""
-    # Everybody in the same order: two batches that meet wait for each other, and never in a circle.
-    ordered = sorted(asked, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
+    # All callers in the same order, so that two batches never deadlock.
+    ordered = sorted(requested, key=lambda pair: (pair[0].id, pair[1].branch, pair[1].version))
     claimed = {(table.id, each.branch, each.version): claim(connection, table, each, by=by) for table, each in ordered}
-    return [claimed[table.id, each.branch, each.version] for table, each in asked]
+    return [claimed[table.id, each.branch, each.version] for table, each in requested]
 
 
 def adopt(connection: Connection, table: int, found: Sequence[VersionClaim], *, by: str) -> None:
-    """Record versions that lie in storage already, such as those of a table that becomes managed."""
+    """Record versions that are in storage already, such as those of a table that becomes managed."""
     for each in found:
         check(each)
     _INSERT.many(connection, [values(table, each, by, copied=True) for each in found])
 
 
 def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
-    """The highest version of a branch, None if there is none."""
+    """Return the highest version of a branch, None if there is none."""
     number: int | None = connection.execute(_LATEST, {"table": table, "of_branch": branch}).scalar()
     return number
 
 
 def describe(connection: Connection, table: TableRow, version: int | None = None, *, branch: str = MAIN) -> Version:
-    """A version, the latest unless told. Raises TableVersionNotFoundError, TableBranchNotFoundError."""
+    """Return a version, by default the latest. Raises TableVersionNotFoundError, TableBranchNotFoundError."""
     number = version if version is not None else latest(connection, table.id, branch)
     row = _row(connection, table.id, branch, number) if number is not None and number <= _HIGHEST else None
     if row is None:
@@ -201,7 +203,7 @@ def page(
     limit: int | None = None,
     descending: bool = False,
 ) -> Sequence[Version]:
-    """The first `limit` versions after `after`. Raises TableBranchNotFoundError for a branch without any."""
+    """Return the first `limit` versions after `after`. Raises TableBranchNotFoundError for a branch without any."""
     start = after if after is not None else (_HIGHEST if descending else -1)
     parameters = {"table": table.id, "of_branch": branch, "after": min(start, _HIGHEST), "limit": at_most(limit)}
     rows = connection.execute(_FALLING if descending else _RISING, parameters).all()
@@ -211,7 +213,7 @@ def page(
 
 
 def branches(connection: Connection, table: int) -> Sequence[str]:
-    """The branches that have versions, in code point order; the main one is empty."""
+    """Return the branches that have versions, in code point order; the main one is empty."""
     statement = select(versions.c.branch).where(versions.c.table_id == table).distinct().order_by(versions.c.branch)
     return connection.execute(statement).scalars().all()
 
@@ -219,7 +221,7 @@ def branches(connection: Connection, table: int) -> Sequence[str]:
 def remove(
     connection: Connection, table: TableRow, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
 ) -> Sequence[Version]:
-    """Forget versions from each start up to its end, which is not included; None is the end of all.
+    """Delete versions from each start up to its end, which is not included; None means all that follow.
 
     The table must be locked (`lookups.lock`) in the same transaction, or a claim could follow on what is gone.
     """
@@ -234,8 +236,8 @@ def remove(
 
 
 def mark_copied(connection: Connection, *copied: Version) -> None:
-    """Their manifests are at their final paths. To say so twice does no harm."""
-    # Everybody in the same order, so that two who say it at once never wait in a circle.
+    """Flag versions whose manifests are at their final paths. Doing so twice does no harm."""
+    # All callers in the same order, so that two of them never deadlock.
     keys = [
         {
             "table": version.table,
@@ -251,13 +253,13 @@ def mark_copied(connection: Connection, *copied: Version) -> None:
 
 
 def doubtful(connection: Connection, table: int) -> Sequence[Version]:
-    """Versions of a table whose manifests may not be in their places: of each branch the latest, if it is unmarked."""
+    """Return the versions whose manifests may not be published: the latest of each branch, if it is not flagged."""
     statement = select(versions).where(~versions.c.copied, versions.c.table_id == table, ~FOLLOWED)
     return [Version.of(row) for row in connection.execute(statement)]
 
 
 def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1000) -> Sequence[Version]:
-    """Versions of a table, or of all, that are not marked as copied, in the order of their versions."""
+    """Return the versions of a table, or of all, that are not flagged as copied, in order."""
     statement: Select[Any] = select(versions).where(~versions.c.copied)
     if table is not None:
         statement = statement.where(versions.c.table_id == table)
@@ -266,9 +268,9 @@ def uncopied(connection: Connection, table: int | None = None, *, limit: int = 1
 
 
 def is_from_first(connection: Connection, table: int) -> bool:
-    """Whether every version that a table ever had was claimed here, as far as the rows tell.
+    """Return whether every version that a table ever had was claimed here, as far as the rows tell.
 
-    One that was adopted has never been staged. Where the first one is deleted, nobody can tell any more.
+    One that was adopted has never been staged. Where the first one is deleted, there is no telling.
     """
     first = _row(connection, table, MAIN, 1)
     if first is not None:
@@ -276,24 +278,25 @@ def is_from_first(connection: Connection, table: int) -> bool:
     return not branches(connection, table)
 
 
-def made_before(connection: Connection, table: TableRow, asked: VersionClaim) -> Version | None:
-    """The version that the same claim, known by its staging path, made before."""
-    row = _row(connection, table.id, asked.branch, asked.version) if asked.version < _HIGHEST else None
-    return Version.of(row) if row is not None and row.staging_path == asked.staging_path else None
+def made_before(connection: Connection, table: TableRow, requested: VersionClaim) -> Version | None:
+    """Return the version that the same claim, known by its staging path, made before; None if it made none."""
+    row = _row(connection, table.id, requested.branch, requested.version) if requested.version < _HIGHEST else None
+    return Version.of(row) if row is not None and row.staging_path == requested.staging_path else None
 
 
-def _again(connection: Connection, table: TableRow, asked: VersionClaim) -> Version:
-    """What the same claim made before. Anybody else's, or none, is a conflict."""
-    earlier = made_before(connection, table, asked)
+def _again(connection: Connection, table: TableRow, requested: VersionClaim) -> Version:
+    """Return the version that the same claim made before. Raise ConcurrentModificationError if it made none."""
+    earlier = made_before(connection, table, requested)
     if earlier is not None:
         return earlier
-    newest = latest(connection, table.id, asked.branch) or 0
-    if asked.version <= newest:
-        reason = "was claimed by somebody else"
+    newest = latest(connection, table.id, requested.branch) or 0
+    if requested.version <= newest:
+        reason = "was claimed by another writer"
     else:
         reason = f"cannot be claimed: the latest is {newest}, and {newest + 1} comes next"
     raise ConcurrentModificationError(
-        f"Version {asked.version} of {_named(table, asked.branch)} {reason}. Load the latest version and commit again."
+        f"Version {requested.version} of {_named(table, requested.branch)} {reason}. Load the latest version and "
+        "commit again."
     )
 
 
@@ -301,27 +304,27 @@ def _row(connection: Connection, table: int, branch: str, number: int) -> Row[An
     return connection.execute(_ONE, {"table": table, "of_branch": branch, "number": number}).one_or_none()
 
 
-def values(table: int, asked: VersionClaim, by: str, *, copied: bool) -> dict[str, object]:
-    """The row of a claim, but for the time."""
+def values(table: int, requested: VersionClaim, by: str, *, copied: bool) -> dict[str, object]:
+    """Return the row of a claim without its time."""
     return {
         "table_id": table,
-        "branch": asked.branch,
-        "version": asked.version,
-        "staging_path": asked.staging_path,
-        "final_path": asked.final_path,
-        "size": asked.size,
-        "e_tag": asked.e_tag,
-        "naming_scheme": asked.naming_scheme,
-        "metadata": dict(asked.metadata),
+        "branch": requested.branch,
+        "version": requested.version,
+        "staging_path": requested.staging_path,
+        "final_path": requested.final_path,
+        "size": requested.size,
+        "e_tag": requested.e_tag,
+        "naming_scheme": requested.naming_scheme,
+        "metadata": dict(requested.metadata),
         "copied": copied,
         "created_by": by,
     }
 
 
-def check(asked: VersionClaim) -> None:
+def check(requested: VersionClaim) -> None:
     """Refuse what is no version's number."""
-    if not 1 <= asked.version < _HIGHEST:
-        raise InvalidInputError(f"{asked.version} is no version of a table: versions are counted from 1.")
+    if not 1 <= requested.version < _HIGHEST:
+        raise InvalidInputError(f"{requested.version} is no version of a table: versions are counted from 1.")
 
 
 def _missing(
@@ -341,16 +344,16 @@ def _named(table: TableRow, branch: str) -> str:
     return f"the table {table.identifier}" + (f", branch {branch!r}" if branch != MAIN else "")
 
 
-# The claimant knows of this very row that its manifest is in its place.
+# The claimant knows that the manifest of this very row is published.
 _KNOWN = (versions.c.staging_path == bindparam("base_staged")) & (versions.c.created_at == bindparam("base_since"))
 
 
 def _clear(given: Mapping[str, Any]) -> ColumnElement[bool]:
-    """The table is the one that is meant and stays so, and the version follows on one that is beyond doubt.
+    """Return the condition of the fast claim: the table is still the same, and the version before is beyond doubt.
 
     All of it is seen at one moment, and what may change until the row is there changes nothing: a version that is
-    in its place stays there, and with that is known what strays there were before; and the latest version of a
-    table is not deleted. What somebody else has claimed in the meantime the unique key refuses.
+    published stays so, and all orphans of its number are recorded by then; and the latest version of a table is
+    not deleted. What others have claimed in the meantime, the unique key refuses.
     """
     table = (objects.c.id == given["table_id"]) & (objects.c.location == bindparam("location"))
     meant = lookups.HOLD.where(table, objects.c.kind == TABLE, objects.c.managed).with_only_columns(objects.c.id)
@@ -369,16 +372,22 @@ _CLAIM = FastConditionalInsert(versions, _clear, returning=[versions.c.created_a
 
 
 def claim_in_one_statement(
-    connection: Connection, catalog: int, table: TableRow, asked: VersionClaim, *, by: str, base: Version | None = None
+    connection: Connection,
+    catalog: int,
+    table: TableRow,
+    requested: VersionClaim,
+    *,
+    by: str,
+    base: Version | None = None,
 ) -> Version | None:
-    """The version, if it could be claimed just so. `table` may be out of date: then it is not claimed.
+    """Claim a version in one statement; None if anything was in the way. `table` may be out of date: then it is None.
 
     `base` is a version that is known to be in its place, whether its row says so or not; if it is not the one before,
     it does not matter. To ask again does no harm: the version is there by then, and is not claimed a second time.
     """
-    check(asked)
-    new = values(table.id, asked, by, copied=False)
+    check(requested)
+    new = values(table.id, requested, by, copied=False)
     place = lookups.asked(catalog, lookups.known(table.identifier))
-    published = (base.staging_path, base.created_at) if base and base.version == asked.version - 1 else (None, None)
+    published = (base.staging_path, base.created_at) if base and base.version == requested.version - 1 else (None, None)
     row = _CLAIM(connection, new, location=table.location, base_staged=published[0], base_since=published[1], **place)
-    return None if row is None else asked.made(table.id, by, row.created_at)
+    return None if row is None else requested.made(table.id, by, row.created_at)
