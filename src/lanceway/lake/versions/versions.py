@@ -45,14 +45,14 @@ _BRANCH = (versions.c.table_id == bindparam("table")) & (versions.c.branch == bi
 _LATEST = select(func.max(versions.c.version)).where(_BRANCH)
 _NEXT = ConditionalInsert(
     versions,
-    lambda given: (
+    lambda new: (
         func.coalesce(
             select(func.max(versions.c.version))
-            .where(versions.c.table_id == given["table_id"], versions.c.branch == given["branch"])
+            .where(versions.c.table_id == new["table_id"], versions.c.branch == new["branch"])
             .scalar_subquery(),
             bindparam("start", type_=BigInteger),
         )
-        == given["version"] - 1
+        == new["version"] - 1
     ),
     created_at=now(),
 )
@@ -172,11 +172,11 @@ def claim_all(
     return [claimed[table.id, each.branch, each.version] for table, each in requested]
 
 
-def adopt(connection: Connection, table: int, found: Sequence[VersionClaim], *, by: str) -> None:
+def adopt(connection: Connection, table: int, claims: Sequence[VersionClaim], *, by: str) -> None:
     """Record versions that are in storage already, such as those of a table that becomes managed."""
-    for each in found:
+    for each in claims:
         check(each)
-    _INSERT.many(connection, [values(table, each, by, copied=True) for each in found])
+    _INSERT.many(connection, [values(table, each, by, copied=True) for each in claims])
 
 
 def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
@@ -348,27 +348,30 @@ def _named(table: TableRow, branch: str) -> str:
 _KNOWN = (versions.c.staging_path == bindparam("base_staged")) & (versions.c.created_at == bindparam("base_since"))
 
 
-def _clear(given: Mapping[str, Any]) -> ColumnElement[bool]:
+def _claimable(new: Mapping[str, Any]) -> ColumnElement[bool]:
     """Return the condition of the fast claim: the table is still the same, and the version before is beyond doubt.
 
     All of it is seen at one moment, and what may change until the row is there changes nothing: a version that is
     published stays so, and all orphans of its number are recorded by then; and the latest version of a table is
     not deleted. What others have claimed in the meantime, the unique key refuses.
     """
-    table = (objects.c.id == given["table_id"]) & (objects.c.location == bindparam("location"))
-    meant = lookups.HOLD.where(table, objects.c.kind == TABLE, objects.c.managed).with_only_columns(objects.c.id)
-    before, same = given["version"] - 1, (given["table_id"], given["branch"])
-    base = exists().where(versions.c.version == before, versions.c.copied | _KNOWN, *_of(versions, *same))
-    later = exists().where(versions.c.version > before, *_of(versions, *same))
-    doubt = exists().where(orphan_manifests.c.version == before, *_of(orphan_manifests, *same))
-    return meant.exists() & base & ~later & ~doubt
+    same_row = (objects.c.id == new["table_id"]) & (objects.c.location == bindparam("location"))
+    # Found by its name and held, as for a claim in a transaction: a table that was renamed or dropped is not claimed.
+    table = lookups.HOLD.where(same_row, objects.c.kind == TABLE, objects.c.managed).with_only_columns(objects.c.id)
+    before, branch = new["version"] - 1, (new["table_id"], new["branch"])
+    # The first version of a branch has no version before: it is always claimed in a transaction.
+    base = exists().where(versions.c.version == before, versions.c.copied | _KNOWN, *_of(versions, *branch))
+    later = exists().where(versions.c.version > before, *_of(versions, *branch))
+    # An orphan had the number before: the manifest may have been built on it.
+    doubt = exists().where(orphan_manifests.c.version == before, *_of(orphan_manifests, *branch))
+    return table.exists() & base & ~later & ~doubt
 
 
 def _of(table: Any, number: Any, branch: Any) -> tuple[ColumnElement[bool], ...]:
     return table.c.table_id == number, table.c.branch == branch
 
 
-_CLAIM = FastConditionalInsert(versions, _clear, returning=[versions.c.created_at], created_at=now())
+_CLAIM = FastConditionalInsert(versions, _claimable, returning=[versions.c.created_at], created_at=now())
 
 
 def claim_in_one_statement(
