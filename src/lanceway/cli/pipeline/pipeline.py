@@ -15,7 +15,7 @@ from lanceway.cli.pipeline.progress import notes, watched
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.drawing import Node
+    from lanceway.lake.runs.drawing import Node
     from lanceway.pipelines.runs.http import Server
 
 _STEPS = {
@@ -219,7 +219,7 @@ def history(
 @command(app, "graph")
 def graph(session: Session, file: File, svg: Svg = None) -> None:
     """Show the steps and what each of them reads, as a list or as a drawing."""
-    from lanceway.drawing import Node
+    from lanceway.lake.runs.drawing import Node
     from lanceway.pipelines import load
     from lanceway.pipelines import model as graphs
 
@@ -271,8 +271,8 @@ def lineage(
 
 
 def _draw(session: Session, file: Path, found: Iterable[Node], title: str) -> None:
-    from lanceway.drawing import svg
     from lanceway.errors import InvalidInputError
+    from lanceway.lake.runs.drawing import svg
 
     try:
         file.write_text(svg(found, title), encoding="utf-8")

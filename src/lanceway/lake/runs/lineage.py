@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, func, select
 
-from lanceway.drawing import Node
 from lanceway.errors import InvalidInputError
+from lanceway.lake.runs.drawing import Node
 from lanceway.lake.runs.listing import seen_by
 from lanceway.lake.store.schema import pipelines, run_reads, run_steps, runs
 

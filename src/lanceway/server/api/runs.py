@@ -24,10 +24,9 @@ from msgspec import Meta, Struct
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from lanceway import drawing
 from lanceway.catalogs.contract.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
-from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
+from lanceway.lake.runs import drawing, leases, lineage, listing, recorder, runs, source_files
 from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.listing import Listed
 from lanceway.lake.runs.runs import Read, Run, StepRow
