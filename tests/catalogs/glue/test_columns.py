@@ -10,7 +10,6 @@ import pytest
 
 from lanceway.catalogs import GlueCatalog
 from lanceway.catalogs.glue import columns as glue_columns
-from lanceway.catalogs.glue import types as glue_types
 from lanceway.tables.schema import arrow_json
 from tests.catalogs.glue.glue_helpers import connect, create, database, describe, put, row, stored
 from tests.servers.moto import ACCOUNT, Glue
@@ -53,13 +52,13 @@ WITHOUT_WORD = [
 
 @pytest.mark.parametrize(("type_", "word"), WORDS, ids=str)
 def test_an_arrow_type_has_hives_word(type_: pa.DataType, word: str) -> None:
-    assert glue_types.word(type_) == word
-    assert glue_types.word(glue_types.read(word)) == word
+    assert glue_columns.hive_type(type_) == word
+    assert glue_columns.hive_type(glue_columns.arrow_type(word)) == word
 
 
 @pytest.mark.parametrize("type_", WITHOUT_WORD, ids=str)
 def test_a_type_without_a_word_is_no_column(type_: pa.DataType) -> None:
-    assert glue_types.word(type_) is None
+    assert glue_columns.hive_type(type_) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_a_type_without_a_word_is_no_column(type_: pa.DataType) -> None:
     ],
 )
 def test_what_others_write_is_read(text: str, type_: pa.DataType | None) -> None:
-    assert glue_types.read(text) == type_
+    assert glue_columns.arrow_type(text) == type_
 
 
 def everything() -> pa.Schema:
@@ -89,47 +88,47 @@ def everything() -> pa.Schema:
 
 def test_a_schema_comes_back_whole() -> None:
     schema = everything()
-    columns, parameter = glue_columns.written(schema)
+    columns, parameter = glue_columns.to_columns(schema)
     assert len(columns) == len(WORDS) + 1
-    assert glue_columns.read(columns, parameter) == arrow_json.schema(schema)
+    assert glue_columns.to_schema(columns, parameter) == arrow_json.schema(schema)
 
 
 def test_what_columns_tell_needs_no_parameter() -> None:
     schema = pa.schema([("id", pa.int64()), ("name", pa.string()), ("at", pa.timestamp("us"))])
-    columns, parameter = glue_columns.written(schema)
+    columns, parameter = glue_columns.to_columns(schema)
     assert ([column["Type"] for column in columns], parameter) == (["bigint", "string", "timestamp"], {})
-    assert glue_columns.read(columns, parameter) == arrow_json.schema(schema)
+    assert glue_columns.to_schema(columns, parameter) == arrow_json.schema(schema)
 
 
 def test_names_that_glue_takes_for_the_same_are_one_column() -> None:
     schema = pa.schema([("id", pa.int64()), ("ID", pa.string()), ("x" * 300, pa.int8())])
-    columns, parameter = glue_columns.written(schema)
+    columns, parameter = glue_columns.to_columns(schema)
     assert columns == [{"Name": "id", "Type": "bigint"}]
-    assert glue_columns.read(columns, parameter) == arrow_json.schema(schema)
+    assert glue_columns.to_schema(columns, parameter) == arrow_json.schema(schema)
 
 
 def test_a_column_that_somebody_changed_wins() -> None:
-    columns, parameter = glue_columns.written(pa.schema([("v", VECTOR), ("n", pa.uint8())]))
+    columns, parameter = glue_columns.to_columns(pa.schema([("v", VECTOR), ("n", pa.uint8())]))
     columns[0]["Type"] = "string"
-    assert glue_columns.read(columns, parameter) == arrow_json.schema(
+    assert glue_columns.to_schema(columns, parameter) == arrow_json.schema(
         pa.schema([("v", pa.string()), ("n", pa.uint8())])
     )
 
 
 @pytest.mark.parametrize("broken", ["", "{}", "[[1]]", '[[0,"int",{}]]', "nonsense"])
 def test_a_parameter_that_somebody_broke_says_nothing(broken: str) -> None:
-    found = glue_columns.read([{"Name": "a", "Type": "int"}], {glue_columns.PARAMETER: broken})
+    found = glue_columns.to_schema([{"Name": "a", "Type": "int"}], {glue_columns.PARAMETER: broken})
     assert found == arrow_json.schema(pa.schema([("a", pa.int32())]))
 
 
 def test_a_type_that_cannot_be_read_leaves_no_schema() -> None:
-    assert glue_columns.read([{"Name": "a", "Type": "uniontype<int>"}], {}) is None
-    assert glue_columns.read([], {}) is None
+    assert glue_columns.to_schema([{"Name": "a", "Type": "uniontype<int>"}], {}) is None
+    assert glue_columns.to_schema([], {}) is None
 
 
 def test_too_much_for_a_parameter_is_left_out() -> None:
     schema = pa.schema([pa.field("v", VECTOR, metadata={"note": "x" * 600_000})])
-    columns, parameter = glue_columns.written(schema)
+    columns, parameter = glue_columns.to_columns(schema)
     assert (columns, parameter) == ([{"Name": "v", "Type": "array<float>"}], {})
 
 

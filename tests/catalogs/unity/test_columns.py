@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from lanceway.catalogs.unity import columns as unity_columns
-from lanceway.catalogs.unity import types
 from lanceway.tables.schema import arrow_json
 from tests.catalogs.unity.unity_helpers import Home, create, describe
 
@@ -70,13 +69,13 @@ NESTED: list[tuple[pa.DataType, str, str, Any]] = [
      "struct<`a b`:tinyint,v:array<float>>",
      {"type": "struct", "fields": [
          {"name": "a b", "type": "byte", "nullable": False, "metadata": {}},
-         {"name": "v", "type": FLOATS, "nullable": True, "metadata": {types.VECTOR_SIZE: 2}},
+         {"name": "v", "type": FLOATS, "nullable": True, "metadata": {unity_columns.VECTOR_SIZE: 2}},
      ]}),
 ]  # fmt: skip
 
 
 def column(field: pa.Field) -> dict[str, Any]:
-    (found,) = unity_columns.written(pa.schema([field]))
+    (found,) = unity_columns.to_columns(pa.schema([field]))
     return found
 
 
@@ -86,7 +85,7 @@ def test_every_type_has_unitys_words_and_comes_back(type_: pa.DataType, name: st
     told = json.loads(found["type_json"])
     assert (found["type_name"], found["type_text"], told["type"]) == (name, text, spark)
     assert set(told) == {"name", "type", "nullable", "metadata"}
-    back = unity_columns.read([found])
+    back = unity_columns.to_schema([found])
     assert back is not None
     # The contract's own form of the field, whichever way it came.
     assert back.fields[0].type == arrow_json.data_type(type_)
@@ -94,7 +93,7 @@ def test_every_type_has_unitys_words_and_comes_back(type_: pa.DataType, name: st
 
 def test_position_nullability_precision_and_scale_are_told() -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("price", pa.decimal128(9, 2))])
-    first, second = unity_columns.written(schema)
+    first, second = unity_columns.to_columns(schema)
     assert (first["position"], first["nullable"], json.loads(first["type_json"])["nullable"]) == (0, False, False)
     assert "type_precision" not in first
     assert (second["position"], second["nullable"]) == (1, True)
@@ -112,7 +111,7 @@ def test_a_blob_is_binary_and_says_so() -> None:
     for field in (old, new):
         assert column(field)["type_name"] == "BINARY"
     assert json.loads(column(old)["type_json"])["metadata"]["lance-encoding:blob"] == "true"
-    back = unity_columns.read([column(old), column(new)])
+    back = unity_columns.to_schema([column(old), column(new)])
     assert back is not None
     assert back.fields[0].metadata == {"lance-encoding:blob": "true"}
     assert back.fields[1].metadata == {"ARROW:extension:name": "lance.blob.v2"}
@@ -120,7 +119,7 @@ def test_a_blob_is_binary_and_says_so() -> None:
 
 def test_metadata_comes_back() -> None:
     field = pa.field("c", pa.uint64(), metadata={"unit": "m", b"raw": b"\xff"})
-    back = unity_columns.read([column(field)])
+    back = unity_columns.to_schema([column(field)])
     assert back is not None
     assert back.fields[0].metadata == {"unit": "m", "raw": "\ufffd"}
 
@@ -132,8 +131,8 @@ def test_a_type_that_unity_has_a_word_for_needs_no_note() -> None:
 
 
 def test_columns_are_read_by_their_positions() -> None:
-    columns = unity_columns.written(pa.schema({"a": pa.int8(), "b": pa.int16()}))
-    back = unity_columns.read(columns[::-1])
+    columns = unity_columns.to_columns(pa.schema({"a": pa.int8(), "b": pa.int16()}))
+    back = unity_columns.to_schema(columns[::-1])
     assert back is not None
     assert [field.name for field in back.fields] == ["a", "b"]
 
@@ -154,13 +153,13 @@ def test_columns_are_read_by_their_positions() -> None:
 )
 def test_columns_that_cannot_be_read_give_no_schema(type_json: str | None) -> None:
     good = column(pa.field("a", pa.int8()))
-    assert unity_columns.read([good, {"name": "c", "position": 1, "type_json": type_json}]) is None
-    assert unity_columns.read([]) is None
+    assert unity_columns.to_schema([good, {"name": "c", "position": 1, "type_json": type_json}]) is None
+    assert unity_columns.to_schema([]) is None
 
 
 @pytest.mark.parametrize("word", ["char(5)", "varchar(9)"])
 def test_columns_of_others_are_read(word: str) -> None:
-    back = unity_columns.read([{"name": "c", "position": 0, "type_json": json.dumps({"name": "c", "type": word})}])
+    back = unity_columns.to_schema([{"name": "c", "position": 0, "type_json": json.dumps({"name": "c", "type": word})}])
     assert back is not None
     assert back.fields[0].type.type == "utf8"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lanceway.catalogs import UnityCatalog
-from lanceway.catalogs.unity.storage import options_of
+from lanceway.catalogs.unity.tables import vended_options
 from lanceway.errors import PermissionDeniedError
 from lanceway.wire.unity import read_vended
 from tests.catalogs.unity.unity_helpers import count, create, declare, describe, home, tables
@@ -120,4 +120,4 @@ def test_a_failed_question_is_asked_again(catalog: UnityCatalog, space: list[str
     ids=["nothing", "a local folder", "aws", "azure", "gcp"],
 )
 def test_what_is_vended_is_translated(body: Mapping[str, Any], options: Mapping[str, str]) -> None:
-    assert options_of(read_vended(body)) == options
+    assert vended_options(read_vended(body)) == options

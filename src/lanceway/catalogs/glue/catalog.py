@@ -127,7 +127,7 @@ class GlueCatalog(Catalog):
         return self._tables.reach(self._tables.load(names.folded(table)))
 
     def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
-        return columns.read(entry.columns, entry.parameters) if isinstance(entry, GlueEntry) else None
+        return columns.to_schema(entry.columns, entry.parameters) if isinstance(entry, GlueEntry) else None
 
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool

@@ -142,8 +142,10 @@ class GlueTables:
     reach = entry
 
     def _storage_options(self, location: str, parameters: Mapping[str, str]) -> dict[str, str]:
-        own = {name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)}
-        return options.for_table(location, self._settings.storage, own)
+        table_options = {
+            name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)
+        }
+        return options.for_table(location, self._settings.storage, table_options)
 
     # -- new tables ------------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class GlueTables:
     def show_schema(self, table: Identifier, schema: Callable[[], pa.Schema]) -> None:
         """Write a schema to Glue. The request itself has succeeded by now, so a failure is only logged."""
         try:
-            shown, parameter = columns.written(schema())
+            shown, parameter = columns.to_columns(schema())
             self._update(table, lambda row: self._with_columns(row, shown, parameter))
         except LanceNamespaceError as error:
             _LOG.warning("Glue does not show the new columns of %s: %s", table, error)
@@ -268,7 +270,7 @@ def is_lance(row: GlueRow) -> bool:
 
 
 def _new_row(table: Identifier, new: NewTable) -> dict[str, Any]:
-    shown, parameter = ([], {}) if new.schema is None else columns.written(new.schema)
+    shown, parameter = ([], {}) if new.schema is None else columns.to_columns(new.schema)
     return {
         "Name": table.name,
         "TableType": EXTERNAL,

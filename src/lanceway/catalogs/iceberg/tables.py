@@ -148,9 +148,9 @@ class IcebergTables:
 
     def entry(self, loaded: LoadedTable) -> TableEntry:
         """Return the entry of a table. Raises InvalidInputError for storage options that properties must not set."""
-        own = self._settings.storage
-        vended = self._settings.vended_credentials
-        return replace(self.describe(loaded), storage_options=storage.options_of(loaded, own, vended=vended))
+        settings = self._settings
+        combined = storage.options_of(loaded, settings.storage, vended=settings.vended_credentials)
+        return replace(self.describe(loaded), storage_options=combined)
 
     reach = entry
 
@@ -199,8 +199,9 @@ class IcebergTables:
                 "Another client may have dropped it at that moment; try again."
             ) from error
         except (TableAlreadyExistsError, ServiceUnavailableError) as error:
-            find_created(self, table, new.claim, error)
-            loaded = self._load(table, with_credentials=True)
+            loaded = find_created(self, table, new.claim, error)
+            if self._delegation:
+                loaded = self._load(table, with_credentials=True)
         if self.claim_of(loaded) != new.claim:
             raise TableAlreadyExistsError(f"{table} cannot be created: a table has this name already.")
         if new.registered and not _is_at(loaded, new.location):

@@ -85,7 +85,7 @@ class UnityCatalog(Catalog):
         return self._tables.reach(self._tables.load(table))
 
     def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
-        return columns.read(entry.columns) if isinstance(entry, UnityEntry) else None
+        return columns.to_schema(entry.columns) if isinstance(entry, UnityEntry) else None
 
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool

@@ -10,12 +10,12 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.metastore.tables import CLAIM, NewTable, find_created, require_data
 from lanceway.catalogs.unity import columns as unity_columns
-from lanceway.catalogs.unity import storage
 from lanceway.catalogs.unity.client import UnityClient
 from lanceway.catalogs.unity.names import TABLE_LEVEL, absolute, check_new, check_table, default_location
 from lanceway.catalogs.unity.namespaces import UnityNamespaces, check_properties, missing_schema
@@ -32,9 +32,10 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
+from lanceway.tables.storage.store import EXPIRES
 from lanceway.wire import unity
 from lanceway.wire.retries import Repeat
-from lanceway.wire.unity import TableInfo
+from lanceway.wire.unity import TableInfo, Vended
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +43,19 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 Columns = Sequence[Mapping[str, Any]]
+
+# By what Unity calls each kind of credentials: its fields, and what pylance calls them.
+_NAMES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "aws_temp_credentials": {
+            "access_key_id": "aws_access_key_id",
+            "secret_access_key": "aws_secret_access_key",
+            "session_token": "aws_session_token",
+        },
+        "azure_user_delegation_sas": {"sas_token": "azure_storage_sas_token"},
+        "gcp_oauth_token": {"oauth_token": "google_bearer_token"},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +145,7 @@ class UnityTables:
         what = f"Asking for credentials to the table {info.name}"
         # Safe to send again: it changes nothing.
         response = self._client.ask("vend_credentials", what, body=body, repeat=Repeat.SAFE)
-        return storage.options_of(unity.read_vended(response))
+        return vended_options(unity.read_vended(response))
 
     # -- new tables ------------------------------------------------------------------------------
 
@@ -152,7 +166,7 @@ class UnityTables:
         return dataset.open_at(require_data(table, location, self._settings.storage)).schema
 
     def create(self, table: Identifier, new: NewTable) -> TableInfo:
-        columns = () if new.schema is None else unity_columns.written(new.schema)
+        columns = () if new.schema is None else unity_columns.to_columns(new.schema)
         return self._create_row(table, new.location, {**new.properties, CLAIM: new.claim}, columns)
 
     def _create_row(
@@ -210,3 +224,16 @@ class UnityTables:
         except (InvalidInputError, NamespaceNotFoundError, TableNotFoundError):
             return False
         return (self.claim_of(current), current.location) == (self.claim_of(info), info.location)
+
+
+def vended_options(vended: Vended) -> dict[str, str]:
+    """Return storage options; none for a location that needs no credentials, such as a local folder."""
+    options = {
+        name: vended.credentials[kind][field]
+        for kind, names in _NAMES.items()
+        for field, name in names.items()
+        if vended.credentials.get(kind, {}).get(field)
+    }
+    if options and vended.expires_at_millis is not None:
+        options[EXPIRES] = str(vended.expires_at_millis)
+    return options
