@@ -49,7 +49,7 @@ def test_a_class_by_its_import_path(tmp_path: Path):
         ({}, "connect needs a type"),
         ({"type": "dri"}, r"There is no catalog of type 'dri'\. Did you mean 'dir'\? Known types: dir"),
         ({"type": "no.such.Catalog"}, "cannot be loaded"),
-        ({"type": "lanceway.identifiers.Identifier"}, "is no subclass of lance_namespace.LanceNamespace"),
+        ({"type": "lanceway.identifiers.Identifier"}, "is not a subclass of lance_namespace.LanceNamespace"),
         ({"type": "dir", "name": "x"}, "not both"),
         ({"type": "dir"}, "needs the setting 'path'"),
         ({"type": "dir", "path": ".", "pth": "."}, "has no setting 'pth'. Did you mean 'path'?"),

@@ -1,4 +1,4 @@
-"""Catalogs: the Lance Namespace contract over one metadata service each, one file each."""
+"""Catalogs: the Lance Namespace contract over one metadata service each, one package each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which class stands behind which type. A class is imported when it is first asked for."""
+"""The class of each type of catalog, imported when it is first used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CATALOGS: Mapping[str, CatalogType] = MappingProxyType(_CATALOGS)
 
 
 def catalog_class(type_: str) -> type[LanceNamespace]:
-    """The class of a type: one of ours, one of an installed package's, or one given by its import path."""
+    """Return the class of a type: one of Lanceway's, of an installed package's, or one named by its import path."""
     if type_ in CATALOGS:
         return _load(type_, CATALOGS[type_])
     installed = _installed()
@@ -44,9 +44,9 @@ def catalog_class(type_: str) -> type[LanceNamespace]:
         return _load(type_, CatalogType(installed[type_], None))
     if "." in type_ or ":" in type_:
         return _load(type_, CatalogType(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
-    known = sorted({*CATALOGS, *installed})
+    types = sorted({*CATALOGS, *installed})
     raise InvalidInputError(
-        f"There is no catalog of type {type_!r}.{nearest(type_, known)} Known types: {', '.join(known)}; or give a "
+        f"There is no catalog of type {type_!r}.{nearest(type_, types)} Known types: {', '.join(types)}; or give a "
         "class by its import path."
     )
 
@@ -60,10 +60,10 @@ def _load(type_: str, row: CatalogType) -> type[LanceNamespace]:
 
     module, _, name = row.path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        cls = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         hint = f" Install it with: pip install 'lanceway[{row.extra}]'." if row.extra else ""
         raise InvalidInputError(f"The catalog type {type_!r} cannot be loaded: {error}.{hint}") from error
-    if not (isinstance(found, type) and issubclass(found, LanceNamespace)):
-        raise InvalidInputError(f"{row.path} is no subclass of lance_namespace.LanceNamespace.")
-    return found
+    if not (isinstance(cls, type) and issubclass(cls, LanceNamespace)):
+        raise InvalidInputError(f"{row.path} is not a subclass of lance_namespace.LanceNamespace.")
+    return cls

@@ -1,4 +1,4 @@
-"""What each catalog supports, drawn up from the code: `python -m lanceway.catalogs.support`."""
+"""The page of what each catalog supports, made from the code: `python -m lanceway.catalogs.support`."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ This page is made from the code: `python -m lanceway.catalogs.support > docs/ref
 
 
 def support() -> Mapping[str, frozenset[str]]:
-    """The operations of every catalog in the registry, for each way in which it may be set up."""
-    found: dict[str, frozenset[str]] = {}
+    """Return the operations of every catalog in the registry, for each way in which it may be set up."""
+    operations: dict[str, frozenset[str]] = {}
     for type_ in CATALOGS:
         cls = catalog_class(type_)
         assert issubclass(cls, Catalog), f"the catalog of type {type_!r} cannot say what it supports"
-        found.update(cls.support())
-    return found
+        operations.update(cls.support())
+    return operations
 
 
 def page() -> str:
-    """The whole page, ending in a newline."""
+    """Return the page in Markdown, ending in a newline."""
     return "\n".join((_HEADING, *table(support()), ""))
 
 
-def table(found: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    yield _row("operation", *found)
-    yield _row(":---", *(":---:" for _ in found))
+def table(operations: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """Yield the rows of the table: an operation each, a column for each catalog."""
+    yield _row("operation", *operations)
+    yield _row(":---", *(":---:" for _ in operations))
     for operation in OPERATIONS:
-        yield _row(f"`{operation}`", *("✓" if operation in supported else "" for supported in found.values()))
+        yield _row(f"`{operation}`", *("✓" if operation in supported else "" for supported in operations.values()))
 
 
 def _row(*cells: str) -> str:

@@ -10,9 +10,8 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.authenticator import Authenticator
-from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
-from lanceway.catalogs.federated.tree import canonical
 from lanceway.config import ServerSettings
 from lanceway.server.api import openapi as openapi_lanceway
 from lanceway.server.api.routes import LancewayApi

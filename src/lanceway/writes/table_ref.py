@@ -14,7 +14,7 @@ from lance_namespace import DeclareTableRequest, DescribeTableRequest
 
 from lanceway import config
 from lanceway.catalogs.connect import connect
-from lanceway.catalogs.contract import withdrawal
+from lanceway.catalogs.contract import create
 from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.config.settings import as_text
 from lanceway.errors import (
@@ -164,7 +164,7 @@ class TableRef:
         request = DeclareTableRequest(id=list(self.id), properties={}, vend_credentials=True)
         try:
             destination = self._destination(self.catalog().declare_table(request))
-            return replace(destination, declared=True, claim=withdrawal.claim_of(self.catalog(), self.id))
+            return replace(destination, declared=True, claim=create.claim_of(self.catalog(), self.id))
         except TableAlreadyExistsError:
             existing = self.destination()
             if existing is None:
@@ -247,7 +247,7 @@ class Destination:
         """Undo the declaration, unless another writer has filled the name meanwhile."""
         self.table.store().remove_empty_folders(unless=RESERVED)
         if self.declared:
-            withdrawal.withdraw(self.ref.catalog(), self.ref.id, self.location, self.claim)
+            create.undeclare(self.ref.catalog(), self.ref.id, self.location, self.claim)
 
 
 TableName = str | os.PathLike[str] | Mapping[str, str] | TableRef
@@ -313,9 +313,7 @@ def _portable(type_: str, settings: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(catalog, CatalogHooks):
         return dict(settings)
     with catalog:
-        # What a catalog is pickled with are its settings, made absolute.
-        _, (_, pickled) = catalog.__reduce__()
-    return {**{key: as_text(value) for key, value in pickled.items()}, **at}
+        return {**{key: as_text(value) for key, value in catalog.portable_settings().items()}, **at}
 
 
 @lru_cache(maxsize=32)

@@ -22,26 +22,26 @@ Id = list[str]
 @pytest.fixture(params=["dir", "storage-managed", "managed"])
 def catalog(request: pytest.FixtureRequest, tmp_path: Path, sqlite_uri: str) -> Iterator[Catalog]:
     """A catalog with the tables `own`, which has a branch, and `victim`, which has versions to lose."""
-    made: Any
+    connected: Any
     if request.param == "dir":
-        made = lanceway.connect("dir", path=str(tmp_path / "warehouse"))
+        connected = lanceway.connect("dir", path=str(tmp_path / "warehouse"))
     else:
-        made = lakes.connect(sqlite_uri, tmp_path)
-    with made:
+        connected = lakes.connect(sqlite_uri, tmp_path)
+    with connected:
         for name in ("own", "victim"):
-            made.create_table_stream({"id": [name]}, lakes.rows(1).to_reader())
+            connected.create_table_stream({"id": [name]}, lakes.rows(1).to_reader())
             for number in (2, 3):
-                made.insert_into_table_stream({"id": [name]}, lakes.rows(number).to_reader())
-            if isinstance(made, LakeCatalog) and request.param == "storage-managed":
-                made.set_versioning([name], managed=False)
-        made.create_table_branch({"id": ["own"], "name": "side"})
-        yield made
+                connected.insert_into_table_stream({"id": [name]}, lakes.rows(number).to_reader())
+            if isinstance(connected, LakeCatalog) and request.param == "storage-managed":
+                connected.set_versioning([name], managed=False)
+        connected.create_table_branch({"id": ["own"], "name": "side"})
+        yield connected
 
 
 def locations(catalog: LanceNamespace) -> tuple[Path, Path]:
-    told = [catalog.describe_table({"id": [name]}).location for name in ("own", "victim")]  # type: ignore[arg-type]
-    own, victim = (Path(str(location).removeprefix("file://")) for location in told)
-    return own, victim
+    locations = [catalog.describe_table({"id": [name]}).location for name in ("own", "victim")]  # type: ignore[arg-type]
+    attacker, victim = (Path(str(location).removeprefix("file://")) for location in locations)
+    return attacker, victim
 
 
 def test_no_branch_leads_to_another_table(catalog: Any) -> None:
@@ -57,21 +57,21 @@ def test_no_branch_leads_to_another_table(catalog: Any) -> None:
             "batch_delete_table_versions": {**about, "ranges": ranges},
             "create_table_version": {**about, **staged},
         }
-        for operation, asked in asks.items():
+        for operation, fields in asks.items():
             with pytest.raises(InvalidInputError, match="is no name of a branch"):
-                getattr(catalog, operation)(asked)
+                getattr(catalog, operation)(fields)
         if isinstance(catalog, LakeCatalog):
             entries: list[tuple[str, dict[str, Any]]] = [
                 ("batch_create_table_versions", {"entries": [{**about, **staged}]}),
                 ("batch_commit_tables", {"operations": [{"delete_table_versions": {**about, "ranges": ranges}}]}),
                 ("batch_commit_tables", {"operations": [{"create_table_version": {**about, **staged}}]}),
             ]
-            for operation, asked in entries:
+            for operation, fields in entries:
                 with pytest.raises(LanceNamespaceError):
-                    getattr(catalog, operation)(asked)
+                    getattr(catalog, operation)(fields)
     assert files(victim) == before
     assert catalog.count_table_rows({"id": ["victim"]}).count == 3
-    assert [one.version for one in catalog.list_table_versions({"id": ["victim"]}).versions] == [1, 2, 3]
+    assert [version.version for version in catalog.list_table_versions({"id": ["victim"]}).versions] == [1, 2, 3]
 
 
 WAYS = ("../../victim", "..", "../victim/_versions", "/etc/hostname", "a/../../victim")
@@ -82,7 +82,7 @@ def test_no_other_name_is_a_path(catalog: Any, way: str, tmp_path: Path) -> None
     """Tags, indices, columns, transactions and staged manifests: what looks like a path is refused or just a name."""
     _, victim = locations(catalog)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and victim in path.parents}
-    own: dict[str, Any] = {"id": ["own"]}
+    target: dict[str, Any] = {"id": ["own"]}
     asks: list[tuple[str, dict[str, Any]]] = [
         ("create_table_tag", {"tag": way, "version": 1}),
         ("get_table_tag_version", {"tag": way}),
@@ -105,14 +105,14 @@ def test_no_other_name_is_a_path(catalog: Any, way: str, tmp_path: Path) -> None
         ("create_table_version", {"version": 4, "manifest_path": way}),
         ("create_table_version", {"version": 4, "manifest_path": "_versions/x", "naming_scheme": way}),
     ]
-    for operation, asked in asks:
+    for operation, fields in asks:
         with pytest.raises(LanceNamespaceError):
-            getattr(catalog, operation)({**own, **asked})
+            getattr(catalog, operation)({**target, **fields})
     with pytest.raises(LanceNamespaceError):
         catalog.describe_transaction({"id": ["own", way]})
     # These are names alone: of an index, in the manifest, and of a column, in the schema.
-    catalog.create_table_scalar_index({**own, "column": "id", "index_type": "BTREE", "name": way})
-    catalog.alter_table_add_columns({**own, "new_columns": [{"name": "extra", "expression": "id"}]})
+    catalog.create_table_scalar_index({**target, "column": "id", "index_type": "BTREE", "name": way})
+    catalog.alter_table_add_columns({**target, "new_columns": [{"name": "extra", "expression": "id"}]})
     assert before
     now = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and victim in path.parents}
     assert now == before

@@ -19,8 +19,8 @@ MINE = {"aws_access_key_id": "MYKEYID", "aws_secret_access_key": "my-secret"}
 
 @pytest.fixture
 def listener() -> Iterator[Listener]:
-    with listen() as made:
-        yield made
+    with listen() as listener:
+        yield listener
 
 
 @pytest.fixture(params=["dir", "storage", "managed"])
@@ -28,12 +28,12 @@ def catalog(request: pytest.FixtureRequest, s3: S3, tmp_path: Path) -> Iterator[
     """A catalog in a bucket, with keys of its own."""
     options = {f"storage.{name}": value for name, value in s3.storage_options.items()}
     if request.param == "dir":
-        made: Any = lanceway.connect("dir", path=s3.prefix(), **options)
+        connected: Any = lanceway.connect("dir", path=s3.prefix(), **options)
     else:
         uri = f"sqlite:///{tmp_path}/lake.db"
-        made = lanceway.connect("lake", uri=uri, root=s3.prefix(), versioning=request.param, **options)
-    with made:
-        yield made
+        connected = lanceway.connect("lake", uri=uri, root=s3.prefix(), versioning=request.param, **options)
+    with connected:
+        yield connected
 
 
 def create(catalog: Any, options: dict[str, str], **asked: Any) -> Any:

@@ -46,8 +46,8 @@ def write(path: str | Path, count: int = 3) -> None:
 
 
 def create(catalog: LanceNamespace, *names: str, count: int = 3, mode: str | None = None) -> str:
-    made = catalog.create_table(CreateTableRequest(id=list(names), mode=mode), rows(count))
-    return str(made.location)
+    response = catalog.create_table(CreateTableRequest(id=list(names), mode=mode), rows(count))
+    return str(response.location)
 
 
 def declare(catalog: LanceNamespace, *names: str, properties: dict[str, str] | None = None) -> str:
@@ -63,8 +63,8 @@ def location(catalog: LanceNamespace, *names: str) -> str:
 
 
 def tables(catalog: LanceNamespace, *namespace: str, include_declared: bool | None = None) -> list[str]:
-    found = catalog.list_tables(ListTablesRequest(id=list(namespace), include_declared=include_declared))
-    return list(found.tables)
+    response = catalog.list_tables(ListTablesRequest(id=list(namespace), include_declared=include_declared))
+    return list(response.tables)
 
 
 def namespaces(catalog: LanceNamespace, *namespace: str) -> list[str]:
@@ -73,10 +73,10 @@ def namespaces(catalog: LanceNamespace, *namespace: str) -> list[str]:
 
 def count(catalog: LanceNamespace, *names: str) -> int:
     """The rows that pylance finds where the catalog says that the table lies."""
-    found = catalog.describe_table(DescribeTableRequest(id=list(names)))
-    return lance.dataset(str(found.location), storage_options=found.storage_options).count_rows()
+    response = catalog.describe_table(DescribeTableRequest(id=list(names)))
+    return lance.dataset(str(response.location), storage_options=response.storage_options).count_rows()
 
 
 def is_declared(catalog: LanceNamespace, *names: str) -> bool | None:
-    found = catalog.describe_table(DescribeTableRequest(id=list(names), check_declared=True))
-    return found.is_only_declared
+    response = catalog.describe_table(DescribeTableRequest(id=list(names), check_declared=True))
+    return response.is_only_declared

@@ -378,13 +378,13 @@ def test_a_thousand_folders_page_completely_and_in_order(tmp_path: Path, layout:
 
 
 def pages(catalog: DirectoryCatalog, limit: int, include_declared: bool) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     token: str | None = None
     while True:
         request = ListTablesRequest(limit=limit, page_token=token, include_declared=include_declared)
         page = catalog.list_tables(request)
         assert len(page.tables) == limit or page.page_token is None
-        found += page.tables
+        names += page.tables
         token = page.page_token
         if token is None:
-            return found
+            return names

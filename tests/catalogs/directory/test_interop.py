@@ -154,9 +154,9 @@ def test_what_pylance_sees_of_a_renamed_table(tmp_path: Path) -> None:
         create(catalog, name)
     catalog.rename_table(RenameTableRequest(id=["a"], new_table_name="x"))
     catalog.rename_table(RenameTableRequest(id=["b"], new_table_name="y", new_namespace_id=["n"]))
-    seen = {mode: tables(pylance(tmp_path, mode)) for mode in PYLANCE_MODES}
+    by_mode = {mode: tables(pylance(tmp_path, mode)) for mode in PYLANCE_MODES}
     # At the root pylance lists folders by their names, so it shows neither the old name nor the new one.
-    assert seen == {"default": [], "manifest-only": ["x"], "listing-only": []}
+    assert by_mode == {"default": [], "manifest-only": ["x"], "listing-only": []}
     assert [tables(pylance(tmp_path, mode), "n") for mode in ("default", "manifest-only")] == [["y"], ["y"]]
     assert count(pylance(tmp_path), "n", "y") == 3
     assert (tables(catalog), tables(catalog, "n")) == (["x"], ["y"])

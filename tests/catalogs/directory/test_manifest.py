@@ -46,10 +46,10 @@ from tests.catalogs.directory.folder_helpers import (
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> DirectoryCatalog:
-    made = DirectoryCatalog(path=str(tmp_path), layout="manifest")
-    make_namespace(made, "n")
-    make_namespace(made, "n", "m")
-    return made
+    connected = DirectoryCatalog(path=str(tmp_path), layout="manifest")
+    make_namespace(connected, "n")
+    make_namespace(connected, "n", "m")
+    return connected
 
 
 def rename(catalog: DirectoryCatalog, source: list[str], target: list[str]) -> None:
@@ -150,8 +150,8 @@ def test_lists_in_a_namespace_page_in_order(catalog: DirectoryCatalog) -> None:
     assert tables(catalog, "n") == sorted([*names, "filled"])
     assert tables(catalog, "n", include_declared=False) == ["filled"]
     first = catalog.list_tables(ListTablesRequest(id=["n"], limit=5))
-    rest = catalog.list_tables(ListTablesRequest(id=["n"], page_token=first.page_token))
-    assert first.tables + rest.tables == sorted([*names, "filled"])
+    second = catalog.list_tables(ListTablesRequest(id=["n"], page_token=first.page_token))
+    assert first.tables + second.tables == sorted([*names, "filled"])
 
 
 # -- tables below the root ---------------------------------------------------------------------------

@@ -234,8 +234,8 @@ def test_a_namespace_is_not_dropped_from_under_a_new_table(tmp_path: Path, round
         )
         losses = (NamespaceNotEmptyError, NamespaceNotFoundError)
         assert set(outcomes) <= {"won", *(error.__name__ for error in losses)}
-        kept = tables(catalog, space) if space in namespaces(catalog) else []
-        assert len([folder for folder in folders(tmp_path) if f"_{space}$" in folder]) == len(kept)
+        remaining = tables(catalog, space) if space in namespaces(catalog) else []
+        assert len([folder for folder in folders(tmp_path) if f"_{space}$" in folder]) == len(remaining)
 
 
 def test_many_changes_of_the_manifest_at_once_all_succeed(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def connect(s3: S3, root: str, layout: str | None = None) -> DirectoryCatalog:
 
 def keys(s3: S3, root: str) -> list[str]:
     """Every object below a location, without Lanceway in between; the manifest's are left out."""
-    found = [meta["path"] for page in s3.store(root).list() for meta in page]
-    return [path for path in found if not path.startswith("__manifest")]
+    keys = [meta["path"] for page in s3.store(root).list() for meta in page]
+    return [path for path in keys if not path.startswith("__manifest")]
 
 
 @ANY
@@ -182,9 +182,9 @@ def test_a_list_pages_in_a_bucket(s3: S3) -> None:
     catalog = connect(s3, root)
     shown = [name for position, name in enumerate(names) if position % 3]
     first = catalog.list_tables(ListTablesRequest(limit=60))
-    rest = catalog.list_tables(ListTablesRequest(page_token=first.page_token))
+    second = catalog.list_tables(ListTablesRequest(page_token=first.page_token))
     assert first.tables == shown[:60]
-    assert first.tables + rest.tables == shown
+    assert first.tables + second.tables == shown
     assert tables(catalog, include_declared=False) == []
 
 
@@ -205,13 +205,13 @@ def test_create_and_drop_racing_in_a_bucket_leave_a_whole_table_or_none(s3: S3, 
     catalog = connect(s3, root, layout)
     works: list[Callable[[], object]] = [lambda: create(catalog, "t")] * 2
     works += [lambda: catalog.drop_table(DropTableRequest(id=["t"]))] * 2
-    seen: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for _ in range(rounds):
         random.shuffle(works)
-        seen += at_once(works)
+        outcomes += at_once(works)
         for name in tables(catalog):
             assert is_declared(catalog, name) or count(catalog, name) == 3
-    assert set(seen) <= {"won", *(error.__name__ for error in LOSSES)}
+    assert set(outcomes) <= {"won", *(error.__name__ for error in LOSSES)}
     if tables(catalog):
         catalog.drop_table(DropTableRequest(id=["t"]))
     assert keys(s3, root) == []

@@ -27,20 +27,20 @@ _TRIES = 200
 @pytest.fixture
 def closed_port() -> int:
     """A port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
     return port
 
 
 @contextmanager
 def silence() -> Iterator[int]:
     """The port of a server that takes every connection and never says a word."""
-    held: list[socket.socket] = []
+    sockets: list[socket.socket] = []
 
     def take(server: socket.socket) -> None:
         while True:
             try:
-                held.append(server.accept()[0])
+                sockets.append(server.accept()[0])
             except OSError:  # closed
                 return
 
@@ -50,7 +50,7 @@ def silence() -> Iterator[int]:
             yield server.getsockname()[1]
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            for connection in held:
+            for connection in sockets:
                 connection.close()
 
 
@@ -88,32 +88,32 @@ def assert_only_its_branch_is_dead(made: Any, dead: str) -> None:
 
 
 def with_dead(folder: Path, name: str, dead: CatalogSettings) -> Any:
-    made = tree(folder, {"archive": folder_of(folder / "archive"), name: dead})
-    create(made, "archive", "a")
-    create(made, "lake", "b")
-    return made
+    root = tree(folder, {"archive": folder_of(folder / "archive"), name: dead})
+    create(root, "archive", "a")
+    create(root, "lake", "b")
+    return root
 
 
 def test_a_database_that_refuses(tmp_path: Path, closed_port: int) -> None:
     uri = f"postgresql://me:{SECRET}@127.0.0.1:{closed_port}/lake"
-    with with_dead(tmp_path, "away", CatalogSettings("lake", {"uri": uri, "root": str(tmp_path / "w")})) as made:
-        assert_only_its_branch_is_dead(made, "away")
+    with with_dead(tmp_path, "away", CatalogSettings("lake", {"uri": uri, "root": str(tmp_path / "w")})) as root:
+        assert_only_its_branch_is_dead(root, "away")
 
 
 def test_a_server_that_is_gone(tmp_path: Path) -> None:
     with adapters() as running:
         uri = running.serve(tmp_path / "served")
-        made = with_dead(tmp_path, "theirs", CatalogSettings("rest", {"uri": uri, "retries": "0"}))
-        create(made, "theirs", "t")
-        assert made.list_all_tables({"id": []}).tables == ["archive$a", "lake$b", "theirs$t"]
-    with made:
-        assert_only_its_branch_is_dead(made, "theirs")
+        root = with_dead(tmp_path, "theirs", CatalogSettings("rest", {"uri": uri, "retries": "0"}))
+        create(root, "theirs", "t")
+        assert root.list_all_tables({"id": []}).tables == ["archive$a", "lake$b", "theirs$t"]
+    with root:
+        assert_only_its_branch_is_dead(root, "theirs")
 
 
 def test_a_bucket_that_never_answers_and_is_told_how_long_to_wait(tmp_path: Path, silent_port: int) -> None:
     impatient = bucket(silent_port, timeout="1s", client_max_retries="0", retry_timeout="1s")
-    with with_dead(tmp_path, "away", impatient) as made, pytest.raises(ServiceUnavailableError):
-        made.list_tables({"id": ["away"]})
+    with with_dead(tmp_path, "away", impatient) as root, pytest.raises(ServiceUnavailableError):
+        root.list_tables({"id": ["away"]})
 
 
 def test_a_server_answers_within_the_deadline_of_a_bucket_that_never_does(tmp_path: Path, silent_port: int) -> None:
@@ -126,21 +126,21 @@ def test_a_server_answers_within_the_deadline_of_a_bucket_that_never_does(tmp_pa
         alive = await work.run("archive", made.list_tables, {"id": ["archive"]})
         assert alive.tables == ["a"]
         assert (await work.run(None, made.list_namespaces, {"id": []})).namespaces == ["archive", "away", "lake"]
-        for found in await asyncio.gather(*dead, return_exceptions=True):
-            assert isinstance(found, ServiceUnavailableError)
+        for outcome in await asyncio.gather(*dead, return_exceptions=True):
+            assert isinstance(outcome, ServiceUnavailableError)
         with pytest.raises(ServiceUnavailableError, match="away"):
             await listed(work, made)
         assert (await work.run(None, made.list_tables, {"id": ["lake"]})).tables == ["b"]
 
     async def listed(work: CatalogThreads, made: FederatedCatalog) -> Any:
         """ListAllTables as a server has it: each step on the threads of its catalog."""
-        steps, answer = made.listing(ListTablesRequest(id=[])), None
+        steps, result = made.listing(ListTablesRequest(id=[])), None
         while True:
             try:
-                step = steps.send(answer)
+                step = steps.send(result)
             except StopIteration as done:
                 return done.value
-            answer = await work.run(step.mount, step.call)
+            result = await work.run(step.mount, step.call)
 
     asyncio.run(ask())
 
@@ -161,14 +161,14 @@ def eventually(ask: Callable[[], Any]) -> Any:
 def test_a_catalog_that_could_not_be_opened_is_tried_again(tmp_path: Path) -> None:
     folder = tmp_path / "later"
     away = CatalogSettings("lake", {"uri": uri_in(folder), "root": str(tmp_path / "w"), "create": "false"})
-    made: Any = FederatedCatalog({"away": away})
+    root: Any = FederatedCatalog({"away": away})
     with pytest.raises(ServiceUnavailableError, match=r"'away' cannot be opened.*there is no folder"):
-        made.list_tables({"id": ["away"]})
+        root.list_tables({"id": ["away"]})
     folder.mkdir()
     with LakeCatalog(uri=uri_in(folder), root=str(tmp_path / "w")) as lake:
         create(lake, "t")
-    assert eventually(lambda: made.list_tables({"id": ["away"]}).tables) == ["t"]
-    made.close()
+    assert eventually(lambda: root.list_tables({"id": ["away"]}).tables) == ["t"]
+    root.close()
 
 
 class Broken(LanceNamespace):
@@ -187,10 +187,10 @@ class Broken(LanceNamespace):
 def test_one_that_cannot_be_opened_is_not_tried_by_everybody_at_once() -> None:
     from tests.catalogs.federated.test_dead import Broken as Mounted  # as the tree imports it
 
-    made: Any = FederatedCatalog({"broken": CatalogSettings("tests.catalogs.federated.test_dead.Broken")})
+    root: Any = FederatedCatalog({"broken": CatalogSettings("tests.catalogs.federated.test_dead.Broken")})
     began = time.monotonic()
     for _ in range(50):
         with pytest.raises(ServiceUnavailableError, match="it fails with ConnectionError") as refused:
-            made.list_tables({"id": ["broken"]})
+            root.list_tables({"id": ["broken"]})
         assert SECRET not in str(refused.value)
     assert 1 <= len(Mounted.opened) <= 1 + (time.monotonic() - began)

@@ -46,8 +46,8 @@ from tests.catalogs.lake.lake_helpers import connect
 @pytest.fixture
 def both(tmp_path: Path) -> Iterator[Any]:
     """A tree with the catalog `lake` and the folder `archive`."""
-    with tree(tmp_path, {"archive": folder_of(tmp_path / "archive")}) as made:
-        yield made
+    with tree(tmp_path, {"archive": folder_of(tmp_path / "archive")}) as root:
+        yield root
 
 
 # -- the root ------------------------------------------------------------------------------------
@@ -94,8 +94,8 @@ def test_a_missing_catalog_is_a_missing_namespace(both: Any) -> None:
 
 
 def test_a_catalog_is_described_by_type_and_properties_without_secrets(both: Any, tmp_path: Path) -> None:
-    found = both.describe_namespace({"id": ["archive"]}).properties
-    assert found == {"lanceway.type": "dir", "path": str(tmp_path / "archive"), "layout": "manifest"}
+    properties = both.describe_namespace({"id": ["archive"]}).properties
+    assert properties == {"lanceway.type": "dir", "path": str(tmp_path / "archive"), "layout": "manifest"}
     both.create_namespace({"id": ["x"], "properties": {"team": "sales"}})
     expected = {"lanceway.type": "lake", "lanceway.versioning": "managed", "team": "sales"}
     assert both.describe_namespace({"id": ["x"]}).properties == expected
@@ -103,9 +103,9 @@ def test_a_catalog_is_described_by_type_and_properties_without_secrets(both: Any
 
 def test_a_password_in_an_address_is_not_shown(tmp_path: Path) -> None:
     mounted = {"away": CatalogSettings("dir", {"path": f"s3://me:{SECRET}@host/bucket"})}
-    with tree(tmp_path, mounted) as made:
-        assert made.describe_namespace({"id": ["away"]}).properties == {"lanceway.type": "dir"}  # type: ignore[arg-type]
-        assert SECRET not in repr(made) + made.namespace_id()
+    with tree(tmp_path, mounted) as root:
+        assert root.describe_namespace({"id": ["away"]}).properties == {"lanceway.type": "dir"}  # type: ignore[arg-type]
+        assert SECRET not in repr(root) + root.namespace_id()
 
 
 # -- catalogs of the lake ------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def test_the_modes_of_creation(both: Any) -> None:
     both.create_namespace({"id": ["x"], "properties": {"a": "1"}})
     with pytest.raises(NamespaceAlreadyExistsError):
         both.create_namespace({"id": ["x"]})
-    kept = both.create_namespace({"id": ["x"], "mode": "EXIST_OK", "properties": {"a": "2"}})
-    assert kept.properties["a"] == "1"
+    existing = both.create_namespace({"id": ["x"], "mode": "EXIST_OK", "properties": {"a": "2"}})
+    assert existing.properties["a"] == "1"
     replaced = both.create_namespace({"id": ["x"], "mode": "overwrite", "properties": {"a": "3"}})
     assert replaced.properties["a"] == "3"
     create(both, "x", "t")
@@ -172,17 +172,17 @@ def test_a_catalog_is_dropped_when_it_is_empty_or_with_all_that_is_in_it(both: A
 def test_a_catalog_comes_and_goes_in_either_database(uri: str, tmp_path: Path) -> None:
     with connect(uri, tmp_path) as beside, OwnLake(open_store(uri), warehouse=str(tmp_path / "w")) as lake:
         beside.create_namespace({"id": ["stays"]})
-        made: Any = FederatedCatalog({}, lake)
+        root: Any = FederatedCatalog({}, lake)
         name = f"x{uuid.uuid4().hex}"
-        made.create_namespace({"id": [name]})
-        made.create_namespace({"id": [name], "mode": "overwrite"})
-        made.create_namespace({"id": [name, "a"]})
+        root.create_namespace({"id": [name]})
+        root.create_namespace({"id": [name], "mode": "overwrite"})
+        root.create_namespace({"id": [name, "a"]})
         for table in ([name, "t"], [name, "a", "t"]):
-            create(made, *table)
+            create(root, *table)
         with pytest.raises(NamespaceNotEmptyError):
-            made.drop_namespace({"id": [name]})
-        made.drop_namespace({"id": [name], "behavior": "cascade"})
-        assert name not in names(made)
+            root.drop_namespace({"id": [name]})
+        root.drop_namespace({"id": [name], "behavior": "cascade"})
+        assert name not in names(root)
         assert [path for path in (tmp_path / "w").rglob("*") if path.is_file()] == []
         assert names(beside) == ["stays"]
 
@@ -195,20 +195,20 @@ def test_the_root_itself_stays(both: Any) -> None:
 
 
 def test_a_catalog_that_another_process_dropped_and_made_anew_is_found(tmp_path: Path) -> None:
-    with tree(tmp_path) as one, tree(tmp_path) as other:
-        asked: Any = one
+    with tree(tmp_path) as first, tree(tmp_path) as other:
+        catalog: Any = first
         changed: Any = other
         changed.create_namespace({"id": ["x"]})
-        asked.create_namespace({"id": ["x", "old"]})
+        catalog.create_namespace({"id": ["x", "old"]})
         changed.drop_namespace({"id": ["x"], "behavior": "cascade"})
         with pytest.raises(NamespaceNotFoundError, match="no catalog 'x'"):
-            asked.list_namespaces({"id": ["x"]})
+            catalog.list_namespaces({"id": ["x"]})
         changed.create_namespace({"id": ["x"]})
         changed.create_namespace({"id": ["x", "new"]})
-        assert names(asked, "x") == ["new"]
+        assert names(catalog, "x") == ["new"]
         changed.drop_namespace({"id": ["x"], "behavior": "cascade"})
         changed.create_namespace({"id": ["x"]})
-        assert names(asked, "x") == []  # at the first asking
+        assert names(catalog, "x") == []  # at the first asking
 
 
 # -- catalogs of the configuration ---------------------------------------------------------------
@@ -240,9 +240,9 @@ def test_a_wrong_setting_is_refused_at_the_start_with_its_section() -> None:
 
 
 def test_a_class_is_mounted_by_its_import_path(tmp_path: Path) -> None:
-    given = CatalogSettings("lance.namespace.DirectoryNamespace", {"root": str(tmp_path / "w")})
-    with FederatedCatalog({"theirs": given}) as made:
-        foreign: Any = made
+    section = CatalogSettings("lance.namespace.DirectoryNamespace", {"root": str(tmp_path / "w")})
+    with FederatedCatalog({"theirs": section}) as root:
+        foreign: Any = root
         table = create(foreign, "theirs", "t", ids=(1, 2, 3))
         reader = foreign.query_table_stream({"id": table, "k": 10, "vector": {}})
         assert reader.read_all()["id"].to_pylist() == [1, 2, 3]
@@ -254,13 +254,13 @@ def test_a_class_is_mounted_by_its_import_path(tmp_path: Path) -> None:
 def test_a_namespace_inside_may_be_the_root_of_a_branch(both: Any, tmp_path: Path) -> None:
     both.create_namespace({"id": ["archive", "team"]})
     create(both, "archive", "team", "t")
-    with FederatedCatalog({"sales": folder_of(tmp_path / "archive", at="team")}) as made:
-        assert made.list_all_tables({"id": []}).tables == ["sales$t"]  # type: ignore[arg-type]
+    with FederatedCatalog({"sales": folder_of(tmp_path / "archive", at="team")}) as root:
+        assert root.list_all_tables({"id": []}).tables == ["sales$t"]  # type: ignore[arg-type]
 
 
 def test_without_a_lake_only_what_is_configured_is_there(tmp_path: Path) -> None:
-    with FederatedCatalog.from_settings(settings(catalogs={"a": folder_of(tmp_path)})) as made:
-        alone: Any = made
+    with FederatedCatalog.from_settings(settings(catalogs={"a": folder_of(tmp_path)})) as root:
+        alone: Any = root
         assert names(alone) == ["a"]
         with pytest.raises(UnsupportedOperationError):
             alone.create_namespace({"id": ["x"]})
@@ -330,8 +330,8 @@ def test_background_jobs_are_recorded_in_the_trees_own_lake(both: Any, catalog: 
     both.alter_table_add_columns({"id": table, "new_columns": new})
     view = both.acting_as("alice")
     job = view.alter_table_backfill_columns({"id": table, "column": "twice"}).job_id
-    found = both.describe_job(job)
-    assert (found.table, found.requested_by, found.state) == (table, "alice", "queued")
+    described = both.describe_job(job)
+    assert (described.table, described.requested_by, described.state) == (table, "alice", "queued")
     assert [each.id for each in both.list_jobs(table=table)[0]] == [job]
     assert both.list_jobs(table=[catalog, "other"]) == ([], None)
     assert both.cancel_job(job).state == "cancelled"
@@ -349,21 +349,21 @@ def test_all_tables_are_listed_catalog_by_catalog_in_pages(both: Any) -> None:
     both.create_namespace({"id": ["zoo"]})
     both.create_namespace({"id": ["empty"]})
     both.create_namespace({"id": ["lake", "team"]})
-    made = [("archive", "a"), ("archive", "b"), ("lake", "c"), ("lake", "team", "d"), ("zoo", "e")]
-    for table in made:
+    tables = [("archive", "a"), ("archive", "b"), ("lake", "c"), ("lake", "team", "d"), ("zoo", "e")]
+    for table in tables:
         both.declare_table({"id": list(table)})
-    whole = ["$".join(table) for table in made]
-    assert both.list_all_tables({"id": []}).tables == whole
+    expected = ["$".join(table) for table in tables]
+    assert both.list_all_tables({"id": []}).tables == expected
     for limit in (1, 2, 3, 4, 5, 6):
-        found, token = [], None
+        listed, token = [], None
         for _ in range(20):
             page = both.list_all_tables({"id": [], "limit": limit, "page_token": token})
             assert len(page.tables) <= limit
-            found += page.tables
+            listed += page.tables
             token = page.page_token
             if token is None:
                 break
-        assert found == whole
+        assert listed == expected
     with pytest.raises(InvalidInputError, match="page token"):
         both.list_all_tables({"id": [], "page_token": "nonsense"})
 
@@ -377,8 +377,8 @@ def test_a_page_continues_after_its_catalog_is_gone(both: Any) -> None:
     page = both.list_all_tables({"id": [], "limit": 2})
     assert page.tables == ["archive$a", "kite$c"]
     both.drop_namespace({"id": ["kite"], "behavior": "cascade"})
-    rest = both.list_all_tables({"id": [], "limit": 2, "page_token": page.page_token})
-    assert rest.tables == ["lake$b"]
+    remainder = both.list_all_tables({"id": [], "limit": 2, "page_token": page.page_token})
+    assert remainder.tables == ["lake$b"]
 
 
 # -- who acts, and what a tree is ----------------------------------------------------------------
@@ -407,17 +407,17 @@ def test_a_view_of_a_lake_outlives_what_it_was_made_from(tmp_path: Path) -> None
 
 
 def test_whoever_asks_is_not_told_to_a_foreign_catalog(tmp_path: Path) -> None:
-    given = CatalogSettings("tests.catalogs.federated.tree_helpers.Listening", {"root": str(tmp_path)})
-    with FederatedCatalog({"theirs": given}) as made:
-        made.list_tables({"id": ["theirs"], "identity": {"auth_token": SECRET}})  # type: ignore[arg-type]
+    section = CatalogSettings("tests.catalogs.federated.tree_helpers.Listening", {"root": str(tmp_path)})
+    with FederatedCatalog({"theirs": section}) as root:
+        root.list_tables({"id": ["theirs"], "identity": {"auth_token": SECRET}})  # type: ignore[arg-type]
     assert [request.identity for request in Listening.heard] == [None]
 
 
 def test_two_trees_differ_by_what_they_mount(tmp_path: Path) -> None:
-    one = FederatedCatalog({"a": folder_of(tmp_path)})
+    first = FederatedCatalog({"a": folder_of(tmp_path)})
     other = FederatedCatalog({"a": folder_of(tmp_path / "b")})
-    assert one.namespace_id() != other.namespace_id()
-    assert pickle.loads(pickle.dumps(one)).namespace_id() == one.namespace_id()
+    assert first.namespace_id() != other.namespace_id()
+    assert pickle.loads(pickle.dumps(first)).namespace_id() == first.namespace_id()
 
 
 def test_pylance_commits_to_a_managed_table_through_the_tree(both: Any) -> None:
@@ -430,11 +430,11 @@ def test_pylance_commits_to_a_managed_table_through_the_tree(both: Any) -> None:
 
 
 def test_the_mounts_are_known_without_asking_any(tmp_path: Path) -> None:
-    with tree(tmp_path, {"archive": folder_of(tmp_path, threads=3, deadline=0.5)}) as made:
-        found = made.mounts()["archive"]
-        assert (found.name, found.type, found.threads, found.deadline) == ("archive", "dir", 3, 0.5)
-        assert list(made.mounts()) == ["archive"]
-        own = made.mount("no such catalog")
-        assert (own.type, own.configured) == ("lake", False)
+    with tree(tmp_path, {"archive": folder_of(tmp_path, threads=3, deadline=0.5)}) as root:
+        configured = root.mounts()["archive"]
+        assert (configured.name, configured.type, configured.threads, configured.deadline) == ("archive", "dir", 3, 0.5)
+        assert list(root.mounts()) == ["archive"]
+        in_lake = root.mount("no such catalog")
+        assert (in_lake.type, in_lake.configured) == ("lake", False)
         with pytest.raises(NamespaceNotFoundError):
-            _ = own.catalog
+            _ = in_lake.catalog

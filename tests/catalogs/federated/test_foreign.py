@@ -55,9 +55,9 @@ root = "s3://"
     secrets = {f"LANCEWAY_CATALOGS__{name}__STORAGE__AWS_SECRET_ACCESS_KEY": seaweedfs.SECRET for name in NAMES}
     secrets["LANCEWAY_CATALOGS__AWS__SECRET_ACCESS_KEY"] = moto.SECRET
     secrets["LANCEWAY_CATALOGS__ICE__CREDENTIAL"] = f"{KEY}:{seaweedfs.SECRET}"
-    made = lanceway.start(whole_run, name="foreign", settings=settings, environment=secrets)
-    yield made
-    made.stop()
+    server = lanceway.start(whole_run, name="foreign", settings=settings, environment=secrets)
+    yield server
+    server.stop()
 
 
 NAMES = ("AWS", "UNITY", "ICE")
@@ -67,8 +67,8 @@ NAMES = ("AWS", "UNITY", "ICE")
 def main(unity_process: Unity) -> Iterator[Home]:
     """The catalog `main` of the Unity server, which the server cannot make."""
     unity_process.clear()
-    with home(unity_process.endpoint, "main") as made:
-        yield made
+    with home(unity_process.endpoint, "main") as server:
+        yield server
 
 
 @pytest.mark.parametrize("branch", [("aws",), ("unity", "main"), ("ice", TABLE_BUCKET)], ids=lambda path: path[0])
@@ -89,10 +89,10 @@ def test_a_foreign_catalog_is_a_branch(tree: Lanceway, main: Home, branch: tuple
         assert name in http.get(f"/namespace/{'$'.join(branch)}/list").json()["namespaces"]
         write(f"/table/{table}/create", 1, 2)
         write(f"/table/{table}/insert?mode=append", 3)
-        answer = post(
+        response = post(
             f"/table/{table}/query", {"k": 10, "vector": {}, "filter": "id > 1", "columns": {"column_names": ["id"]}}
         )
-        assert pa.ipc.open_file(answer.content).read_all().to_pydict() == {"id": [2, 3]}
+        assert pa.ipc.open_file(response.content).read_all().to_pydict() == {"id": [2, 3]}
         assert http.get(f"/namespace/{space}/table/list").json()["tables"] == ["t"]
         described = post(f"/table/{table}/describe")
         assert described.json()["location"].startswith("s3://")

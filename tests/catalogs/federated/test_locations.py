@@ -26,8 +26,8 @@ Tree = Any
 
 @pytest.fixture
 def tree() -> Tree:
-    with FederatedCatalog(MOUNTED) as made:
-        yield made.confined_to(ALLOWED)
+    with FederatedCatalog(MOUNTED) as root:
+        yield root.confined_to(ALLOWED)
 
 
 @pytest.mark.parametrize("mount", MOUNTED)
@@ -64,8 +64,8 @@ def test_the_root_of_a_mount_is_its_own(tree: Tree) -> None:
 
 
 def test_in_process_any_place_may_be_asked_for() -> None:
-    with FederatedCatalog(MOUNTED) as made, pytest.raises(ServiceUnavailableError):
-        made.declare_table({"id": ["unity", "c", "s", "t"], "location": "s3://other/x"})  # type: ignore[arg-type]
+    with FederatedCatalog(MOUNTED) as root, pytest.raises(ServiceUnavailableError):
+        root.declare_table({"id": ["unity", "c", "s", "t"], "location": "s3://other/x"})  # type: ignore[arg-type]
 
 
 def test_the_warehouse_is_allowed_unless_other_places_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

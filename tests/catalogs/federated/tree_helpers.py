@@ -40,15 +40,15 @@ def folder_of(path: Path, **options: Any) -> CatalogSettings:
 
 def tree(folder: Path, catalogs: Mapping[str, CatalogSettings] | None = None) -> FederatedCatalog:
     """A tree over a lake in `folder`, and what else is to be mounted."""
-    own = OwnLake(store_in(folder), warehouse=str(folder / "warehouse"), storage={"secret_access_key": SECRET})
-    return FederatedCatalog(catalogs or {}, own)
+    lake = OwnLake(store_in(folder), warehouse=str(folder / "warehouse"), storage={"secret_access_key": SECRET})
+    return FederatedCatalog(catalogs or {}, lake)
 
 
 def settings(**values: Any) -> ServerSettings:
     """A server's settings without any file."""
     catalogs = values.pop("catalogs", {})
-    made = config.server("/dev/null", values)
-    return ServerSettings(**{**{name: getattr(made, name) for name in made.__slots__}, "catalogs": catalogs})
+    read = config.server("/dev/null", values)
+    return ServerSettings(**{**{name: getattr(read, name) for name in read.__slots__}, "catalogs": catalogs})
 
 
 def rows(*ids: int) -> Any:

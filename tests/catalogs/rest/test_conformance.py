@@ -39,13 +39,13 @@ REFUSED_HERE = "test_an_operation_on_a_table_needs_an_identifier"
 
 
 def deviations() -> dict[str, str]:
-    found = {
+    reasons = {
         test: reason
         for reason, tests in BY_REASON.items()
         for test in tests
         if reason not in OF_ITS_CLIENT and test not in ALSO_OF_ITS_CLIENT and not test.startswith(REFUSED_HERE)
     }
-    return {**found, "test_the_latest_version_is_never_deleted": "it is deleted like any other"}
+    return {**reasons, "test_the_latest_version_is_never_deleted": "it is deleted like any other"}
 
 
 @pytest.fixture(scope="module")

@@ -19,5 +19,5 @@ class TestServer(CatalogTests):
 
     @pytest.fixture
     def scratch(self, catalog: RestCatalog) -> Iterator[Sequence[str]]:
-        with temporary_namespace(catalog, ["lake"]) as made:
-            yield made
+        with temporary_namespace(catalog, ["lake"]) as namespace:
+            yield namespace

@@ -61,8 +61,8 @@ def faults() -> Iterator[Faults]:
 @pytest.fixture
 def catalog(faults: Faults) -> Iterator[Any]:
     """Untyped: requests are given as dictionaries."""
-    with RestCatalog(uri=f"{faults.uri}/lance/", token=TOKEN, retries=0) as made:
-        yield made
+    with RestCatalog(uri=f"{faults.uri}/lance/", token=TOKEN, retries=0) as client:
+        yield client
 
 
 # -- what is sent --------------------------------------------------------------------------------
@@ -73,20 +73,20 @@ def test_every_operation_goes_its_route(catalog: Any, faults: Faults, operation:
     faults.will(answer(404, {"error": "gone", "code": 10}))
     with pytest.raises(LanceNamespaceError, match="gone"):
         ask(catalog, operation, ["a", "b"])
-    seen, route = faults.seen[0], BY_OPERATION[operation]
-    assert seen.method == route.method
-    assert protocol.match(seen.path.removeprefix("/lance")).methods[seen.method] is route
-    assert ("delimiter", "$") in seen.query
-    assert seen.headers["authorization"] == f"Bearer {TOKEN}"
+    sent, route = faults.seen[0], BY_OPERATION[operation]
+    assert sent.method == route.method
+    assert protocol.match(sent.path.removeprefix("/lance")).methods[sent.method] is route
+    assert ("delimiter", "$") in sent.query
+    assert sent.headers["authorization"] == f"Bearer {TOKEN}"
     if route.has_id:
-        assert "/a%24b/" in seen.path
-    if route.body is Body.MODEL and "id" in seen.json:
-        assert seen.json["id"] == ["a", "b"]
+        assert "/a%24b/" in sent.path
+    if route.body is Body.MODEL and "id" in sent.json:
+        assert sent.json["id"] == ["a", "b"]
     if route.body is Body.NONE:
-        assert seen.body == b""
+        assert sent.body == b""
     if operation in WITH_DATA:
-        assert seen.body == stream(rows(1))
-        assert seen.headers["content-type"] == "application/vnd.apache.arrow.stream"
+        assert sent.body == stream(rows(1))
+        assert sent.headers["content-type"] == "application/vnd.apache.arrow.stream"
 
 
 def test_an_empty_table_is_a_declared_one(catalog: Any, faults: Faults) -> None:
@@ -120,12 +120,12 @@ def test_who_asks_may_be_said_by_the_request(catalog: Any, faults: Faults) -> No
 
 def test_context_becomes_headers_and_headers_become_context(catalog: Any, faults: Faults) -> None:
     faults.will(answer(200, {"context": {"own": "1"}}, {"X-Request-Id": "abc", "Set-Cookie": "a=b"}))
-    found = catalog.describe_table({"id": ["t"], "context": {"header.X-Trace": "1", "other": "2"}})
+    described = catalog.describe_table({"id": ["t"], "context": {"header.X-Trace": "1", "other": "2"}})
     assert faults.seen[0].headers["x-trace"] == "1"
     assert faults.seen[0].json["context"] == {"other": "2"}
-    assert found.context["own"] == "1"
-    assert found.context["header.x-request-id"] == "abc"
-    assert "header.set-cookie" not in found.context
+    assert described.context["own"] == "1"
+    assert described.context["header.x-request-id"] == "abc"
+    assert "header.set-cookie" not in described.context
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,9 @@ def test_what_cannot_be_read_is_not_repeated(catalog: Any, faults: Faults) -> No
 
 
 def refused(status: int, content: bytes | object, *, path: str = "/v1/table/t/describe", **headers: str) -> Any:
-    given = {name.replace("_", "-").lower(): value for name, value in headers.items()}
+    settings = {name.replace("_", "-").lower(): value for name, value in headers.items()}
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return refuse(Request("describe_table of t", "POST", path), HttpAnswer(status, given, body))
+    return refuse(Request("describe_table of t", "POST", path), HttpAnswer(status, settings, body))
 
 
 @pytest.mark.parametrize("code", sorted(protocol.STATUS))
@@ -310,15 +310,15 @@ def test_errors_can_be_pickled_with_their_request_id() -> None:
 def test_whole_identifiers_in_a_list_become_names(catalog: Any, faults: Faults) -> None:
     for listed in (["a$b$x", "a$b$y"], ["x", "y"], ["a$b$x", "y"], []):
         faults.will(answer(200, {"tables": listed}))
-    found = [catalog.list_tables({"id": ["a", "b"]}).tables for _ in range(4)]
-    assert found == [["x", "y"], ["x", "y"], ["a$b$x", "y"], []]
+    pages = [catalog.list_tables({"id": ["a", "b"]}).tables for _ in range(4)]
+    assert pages == [["x", "y"], ["x", "y"], ["a$b$x", "y"], []]
 
 
 def test_tables_below_a_namespace_are_chosen_from_all(catalog: Any, faults: Faults) -> None:
     there = answer(200)
     faults.will(answer(200, {"tables": ["b$x"], "page_token": "1"}), there, answer(200, {"tables": ["a$x", "ab"]}))
-    found = catalog.list_all_tables({"id": ["a"]})
-    assert (found.tables, found.page_token) == (["a$x"], None)
+    response = catalog.list_all_tables({"id": ["a"]})
+    assert (response.tables, response.page_token) == (["a$x"], None)
     assert ("page_token", "1") in faults.seen[2].query
 
 
@@ -406,8 +406,8 @@ def test_rows_stream_in(catalog: Any, faults: Faults) -> None:
     assert faults.seen[0].headers["transfer-encoding"] == "chunked"
     # A file is turned into the stream that servers expect.
     catalog.insert_into_table({"id": ["t"]}, file_of(TABLE))
-    for seen in faults.seen:
-        assert pa.ipc.open_stream(seen.body).read_all() == TABLE
+    for request in faults.seen:
+        assert pa.ipc.open_stream(request.body).read_all() == TABLE
 
 
 def test_rows_that_cannot_be_read_are_never_ended(catalog: Any, faults: Faults) -> None:
@@ -444,10 +444,10 @@ def test_secrets_are_shown_nowhere_and_make_another_identity() -> None:
         "header.X-Team": "hush-3",
         "storage.secret_access_key": "hush-4",
     }
-    found = [RestCatalog(uri="http://host", **{name: secret}) for name, secret in secrets.items()]
-    found += [RestCatalog(uri="http://host"), RestCatalog(uri="http://host", credential="me:hush-5")]
-    assert "hush" not in repr(found) + "".join(catalog.namespace_id() for catalog in found)
-    assert len({catalog.namespace_id() for catalog in found}) == len(found)
+    catalogs = [RestCatalog(uri="http://host", **{name: secret}) for name, secret in secrets.items()]
+    catalogs += [RestCatalog(uri="http://host"), RestCatalog(uri="http://host", credential="me:hush-5")]
+    assert "hush" not in repr(catalogs) + "".join(catalog.namespace_id() for catalog in catalogs)
+    assert len({catalog.namespace_id() for catalog in catalogs}) == len(catalogs)
     assert RestCatalog(uri="http://host/").namespace_id() == RestCatalog(uri="http://host").namespace_id()
 
 
@@ -511,8 +511,8 @@ def test_a_token_file_means_the_same_file_elsewhere(tmp_path: Path, monkeypatch:
 
 
 def test_the_ecosystems_own_way_in() -> None:
-    found = lance_namespace.connect("lanceway.catalogs.RestCatalog", {"uri": "http://host", "token": "x"})
-    assert found == lanceway.connect("rest", uri="http://host", token="x")
+    connected = lance_namespace.connect("lanceway.catalogs.RestCatalog", {"uri": "http://host", "token": "x"})
+    assert connected == lanceway.connect("rest", uri="http://host", token="x")
 
 
 # -- a server of ours ----------------------------------------------------------------------------
@@ -615,9 +615,9 @@ def whole(seaweed: SeaweedLance) -> Iterator[Any]:
 
 @pytest.fixture
 def home(names: Any, seaweed: SeaweedLance) -> list[str]:
-    made = [seaweed.bucket, fresh("n")]
-    names.create_namespace({"id": made})
-    return made
+    namespace = [seaweed.bucket, fresh("n")]
+    names.create_namespace({"id": namespace})
+    return namespace
 
 
 @pytest.mark.s3
@@ -670,8 +670,8 @@ def test_writers_at_once_on_seaweedfs_lose_nothing(whole: Any, home: list[str]) 
 
     with ThreadPoolExecutor(4) as writers:
         list(writers.map(append, range(1, 9)))
-    found = whole.query_table_stream({"id": table, "k": 0, "vector": {}}).read_all()
-    assert sorted(found["id"].to_pylist()) == list(range(9))
+    result = whole.query_table_stream({"id": table, "k": 0, "vector": {}}).read_all()
+    assert sorted(result["id"].to_pylist()) == list(range(9))
     assert [version.version for version in whole.list_table_versions({"id": table}).versions] == list(range(1, 10))
 
 
@@ -693,9 +693,9 @@ def test_every_kind_of_work_is_done_on_the_storage_of_seaweedfs(whole: Any, home
     whole.delete_from_table({"id": table, "predicate": "id = 1"})
     whole.create_table_scalar_index({"id": table, "column": "id", "index_type": "BTREE"})
     whole.create_table_tag({"id": table, "tag": "first", "version": 1})
-    found = whole.query_table_stream({"id": table, "k": 10, "vector": {}, "filter": "id > 2"}).read_all()
-    assert sorted(found["id"].to_pylist()) == [3, 4]
-    assert [found.version for found in whole.list_table_versions({"id": table}).versions] == [1, 2, 3, 4]
+    result = whole.query_table_stream({"id": table, "k": 10, "vector": {}, "filter": "id > 2"}).read_all()
+    assert sorted(result["id"].to_pylist()) == [3, 4]
+    assert [result.version for result in whole.list_table_versions({"id": table}).versions] == [1, 2, 3, 4]
     assert whole.describe_table({"id": table, "load_detailed_metadata": True, "tag": "first"}).version == 1
     assert [index.index_name for index in whole.list_table_indices({"id": table}).indexes]
     with pytest.raises(InvalidInputError):

@@ -166,7 +166,7 @@ def test_two_runs_between_the_same_catalogs_do_not_meet(source: DirectoryCatalog
     from lanceway.catalogs.contract import limits
 
     with (
-        Journal(limits.place(source), limits.place(target)).locked(),
+        Journal(limits.address(source), limits.address(target)).locked(),
         pytest.raises(ConcurrentModificationError, match=f"by process {os.getpid()} since"),
     ):
         jobs.migrate(source, target)

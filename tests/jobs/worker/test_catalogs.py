@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.contract.job_queue import JobQueue
+from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
@@ -19,7 +19,7 @@ def test_a_catalog_that_is_mounted_from_a_namespace_on(bench: Bench, tmp_path: P
     folder: Any = DirectoryCatalog(**settings)
     folder.create_namespace({"id": ["team"]})
     desk = JobQueue(bench.lake._lake, "lanceway", "archive", "alice")
-    mounted: Any = Subtree(folder, Identifier(("team",))).with_desk(desk)
+    mounted: Any = Subtree(folder, Identifier(("team",))).with_job_queue(desk)
     mounted.create_table_stream({"id": ["people"]}, people(1, 2).to_reader())
     mounted.alter_table_add_columns({"id": ["people"], "new_columns": [{"name": "x", "computed": "id * 2"}]})
     job = mounted.alter_table_backfill_columns({"id": ["people"], "column": "x"}).job_id

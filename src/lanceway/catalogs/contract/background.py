@@ -1,6 +1,6 @@
-"""The operations that take long: each is checked, recorded as a job, and carried out by a worker.
+"""Operations that take long: each is checked, recorded as a job, and run later by a worker.
 
-A job that waits already to do the same is answered instead of a second one.
+A job that already waits to do the same is returned instead of a second one.
 """
 
 from __future__ import annotations
@@ -8,27 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace import (
-    AlterTableAddColumnsRequest,
-    AlterTableAddColumnsResponse,
-    AlterTableBackfillColumnsRequest,
-    AlterTableBackfillColumnsResponse,
-    CreateMaterializedViewRequest,
-    CreateMaterializedViewResponse,
-    CreateTableRequest,
-    DropTableRequest,
-    RefreshMaterializedViewRequest,
-    RefreshMaterializedViewResponse,
-)
+import lance_namespace as ln
 
-from lanceway.catalogs.contract.job_queue import DeskMethods, JobQueue
-from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
+from lanceway.catalogs.contract.hooks import CatalogHooks
+from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH, JobMethods, JobQueue
 from lanceway.catalogs.contract.requests import accept, table_id
-from lanceway.catalogs.contract.tables import TableOperations
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake.runs.job_states import QUEUED, RUNNING
 from lanceway.tables import dataset
 from lanceway.tables.dataset import VIEW, is_main
+from lanceway.tables.read import ipc
 from lanceway.tables.schema import columns, computed, views
 from lanceway.tables.schema.views import CHUNKER, View
 
@@ -41,93 +30,94 @@ _NO_ENGINE = (
     "here and now with lanceway.jobs."
 )
 _COUNTS = ("concurrency", "max_rows_per_fragment", "output_limit", "source_task_size")
-# What an answer without a field for it says in its context: the jobs that were recorded at once.
+# The key in the context of a response that has no field for the jobs recorded with it.
 JOBS = "lanceway.jobs"
 
 
-class BackgroundOperations(DeskMethods, TableOperations):
-    """Backfills and materialized views, where the catalog has a desk for jobs."""
+class BackgroundOperations(JobMethods, CatalogHooks):
+    """Backfills and materialized views, where the catalog has a queue for jobs."""
 
     # -- columns ---------------------------------------------------------------------------------
 
-    def alter_table_add_columns(self, request: AlterTableAddColumnsRequest) -> AlterTableAddColumnsResponse:
-        request = accept(AlterTableAddColumnsRequest, request)
-        table, desk = self._table(request.id, "alter_table_add_columns"), self._desk()
-        answer = columns.add(table, request, backfills=desk is not None)
+    def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
+        request = accept(ln.AlterTableAddColumnsRequest, request)
+        table, queue = self._table(request.id, "alter_table_add_columns"), self._desk()
+        response = columns.add(table, request, backfills=queue is not None)
         at_once = [
             output.column
             for entry in request.new_columns
             if entry.virtual_column is not None and entry.virtual_column.auto_backfill
             for output in entry.virtual_column.outputs
         ]
-        if desk is not None and at_once:
+        if queue is not None and at_once:
             branch = None if is_main(request.branch) else request.branch
-            wanted = [{"column": column, "branch": branch} for column in at_once]
-            made = [desk.record(BACKFILL, request.id or (), one).id for one in wanted]
-            answer.context = {JOBS: ",".join(made)}
-        return answer
+            backfills = [{"column": column, "branch": branch} for column in at_once]
+            response.context = {JOBS: ",".join(queue.record(BACKFILL, request.id or (), job).id for job in backfills)}
+        return response
 
     def alter_table_backfill_columns(
-        self, request: AlterTableBackfillColumnsRequest
-    ) -> AlterTableBackfillColumnsResponse:
-        request = accept(AlterTableBackfillColumnsRequest, request)
-        desk = self._require_desk("alter_table_backfill_columns")
+        self, request: ln.AlterTableBackfillColumnsRequest
+    ) -> ln.AlterTableBackfillColumnsResponse:
+        request = accept(ln.AlterTableBackfillColumnsRequest, request)
+        queue = self._require_queue("alter_table_backfill_columns")
         table = table_id(request.id, "alter_table_backfill_columns")
-        wanted = computed.check_backfill(self._table(request.id, "alter_table_backfill_columns"), request)
-        return AlterTableBackfillColumnsResponse(job_id=desk.record(BACKFILL, table, wanted).id)
+        options = computed.check_backfill(self._table(request.id, "alter_table_backfill_columns"), request)
+        return ln.AlterTableBackfillColumnsResponse(job_id=queue.record(BACKFILL, table, options).id)
 
     # -- materialized views ----------------------------------------------------------------------
 
-    def create_materialized_view(self, request: CreateMaterializedViewRequest) -> CreateMaterializedViewResponse:
-        request = accept(CreateMaterializedViewRequest, request)
-        desk = self._require_desk("create_materialized_view")
+    def create_materialized_view(self, request: ln.CreateMaterializedViewRequest) -> ln.CreateMaterializedViewResponse:
+        request = accept(ln.CreateMaterializedViewRequest, request)
+        queue = self._require_queue("create_materialized_view")
         table = table_id(request.id, "create_materialized_view")
         view, schema = views.read_view_request(request), views.output_schema(request)
         if view.sql is None:
             views.check(view, schema, self._table(list(view.source), "create_materialized_view"))
         empty = _empty(schema.with_metadata({**(schema.metadata or {}), VIEW: view.written()}))
-        made = self.create_table_stream(CreateTableRequest(id=list(table), mode="create"), empty)
+        created = self.create_table(ln.CreateTableRequest(id=list(table), mode="create"), empty)
         try:
-            job = _first_jobs(desk, table, view, filled=request.with_no_data is False)
+            job = _first_jobs(queue, table, view, filled=request.with_no_data is False)
         except LanceNamespaceError:
-            self.drop_table(DropTableRequest(id=list(table)))
+            self.drop_table(ln.DropTableRequest(id=list(table)))
             raise
-        return CreateMaterializedViewResponse(version=made.version or 1, job_id=job)
+        return ln.CreateMaterializedViewResponse(version=created.version or 1, job_id=job)
 
-    def refresh_materialized_view(self, request: RefreshMaterializedViewRequest) -> RefreshMaterializedViewResponse:
-        request = accept(RefreshMaterializedViewRequest, request)
-        desk = self._require_desk("refresh_materialized_view")
+    def refresh_materialized_view(
+        self, request: ln.RefreshMaterializedViewRequest
+    ) -> ln.RefreshMaterializedViewResponse:
+        request = accept(ln.RefreshMaterializedViewRequest, request)
+        queue = self._require_queue("refresh_materialized_view")
         table = table_id(request.id, "refresh_materialized_view")
         handle = self._table(request.id, "refresh_materialized_view")
         view = View.of(handle, dataset.open_at(handle).schema)
-        wanted = _checked_refresh(view, request)
+        options = _checked_refresh(view, request)
         if view.sql is None:
             source = self._table(list(view.source), "refresh_materialized_view")
             dataset.open_at(source, version=request.src_version)
-        return RefreshMaterializedViewResponse(job_id=desk.record(REFRESH, table, wanted).id)
+        return ln.RefreshMaterializedViewResponse(job_id=queue.record(REFRESH, table, options).id)
 
-    def _require_desk(self, operation: str) -> JobQueue:
-        found = self._desk()
-        if found is None:
+    def _require_queue(self, operation: str) -> JobQueue:
+        queue = self._desk()
+        if queue is None:
             self._refuse(operation, _NO_ENGINE)
-        return found
+        return queue
 
 
-def _first_jobs(desk: JobQueue, table: Sequence[str], view: View, *, filled: bool) -> str | None:
-    job = desk.record(REFRESH, table, {}) if filled else None
-    if view.auto_refresh and not _is_kept_fresh(desk, table):
-        desk.record(AUTO_REFRESH, table, {})
+def _first_jobs(queue: JobQueue, table: Sequence[str], view: View, *, filled: bool) -> str | None:
+    job = queue.record(REFRESH, table, {}) if filled else None
+    if view.auto_refresh and not _has_auto_refresh(queue, table):
+        queue.record(AUTO_REFRESH, table, {})
     return None if job is None else job.id
 
 
-def _is_kept_fresh(desk: JobQueue, table: Sequence[str]) -> bool:
-    """Whether a view that had this name before has left its job, which will do for the new one."""
+def _has_auto_refresh(queue: JobQueue, table: Sequence[str]) -> bool:
+    """Whether a dropped view of the same name has left its job, which serves the new one."""
     return any(
-        job.kind == AUTO_REFRESH for state in (QUEUED, RUNNING) for job in desk.page(state=state, table=table)[0]
+        job.kind == AUTO_REFRESH for state in (QUEUED, RUNNING) for job in queue.page(state=state, table=table)[0]
     )
 
 
-def _checked_refresh(view: View, request: RefreshMaterializedViewRequest) -> dict[str, Any]:
+def _checked_refresh(view: View, request: ln.RefreshMaterializedViewRequest) -> dict[str, Any]:
     operation = "refresh_materialized_view"
     if request.output_limit is not None and view.kind != CHUNKER:
         raise InvalidInputError(f"{operation}: output_limit is for views of the kind chunker, and this is {view.kind}.")
@@ -140,7 +130,7 @@ def _checked_refresh(view: View, request: RefreshMaterializedViewRequest) -> dic
     return {"src_version": request.src_version, **counts}
 
 
-def _empty(schema: pa.Schema) -> pa.RecordBatchReader:
+def _empty(schema: pa.Schema) -> bytes:
     import pyarrow as pa
 
-    return pa.RecordBatchReader.from_batches(schema, [])
+    return b"".join(ipc.stream_chunks(pa.RecordBatchReader.from_batches(schema, []), file_format=False))

@@ -1,4 +1,4 @@
-"""The questions that a catalog answers, and what makes two catalogs the same."""
+"""The hooks that a catalog implements for its metadata service, and what makes two catalogs the same."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from lance_namespace import LanceNamespace
 
+from lanceway.catalogs.contract import limits
+from lanceway.catalogs.contract.limits import IdentifierLimits
+from lanceway.catalogs.contract.requests import table_id
 from lanceway.config import Setting, read_settings, redacted
 from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
@@ -23,13 +26,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance_namespace_urllib3_client.models.json_arrow_schema import JsonArrowSchema
 
-    from lanceway.catalogs.contract.job_queue import JobQueue
-    from lanceway.catalogs.contract.lazy_job_queue import LazyJobQueue
+    from lanceway.catalogs.contract.jobs import JobQueue, LazyJobQueue
+
+# The settings that say where metadata lives, rather than who asks and how.
+_ADDRESS = ("path", "uri", "endpoint", "region", "catalog_id", "metalake", "catalog", "warehouse")
+# The settings that `__init__` completes: paths made absolute, the user named.
+_COMPLETED = ("root", "token_file", "uri", "user")
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """What a catalog knows of one table."""
+    """What a catalog knows of one table.
+
+    `claim` tells a declaration of the name from every other one, `managed` whether the catalog keeps the versions.
+    """
 
     location: str
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
@@ -39,10 +49,10 @@ class TableEntry:
 
 
 class CatalogHooks(LanceNamespace):
-    """What a metadata service is asked. A method that is not overridden is an operation not supported.
+    """The hooks of a metadata service. One that is not overridden makes the operations that need it unsupported.
 
-    A catalog does not change after it is made: it may be shared by threads, pickled (it opens its
-    connections anew), used after a fork, and closed, as a context manager too.
+    A catalog does not change after it is made: it may be shared by threads, pickled (its connections are opened
+    again), used after a fork, and closed, as a context manager too.
     """
 
     TYPE: ClassVar[str]
@@ -50,37 +60,37 @@ class CatalogHooks(LanceNamespace):
     # Whether a namespace and a table beside it may have the same name.
     SHARES_NAMES: ClassVar[bool] = False
 
-    _lent_desk: JobQueue | LazyJobQueue | None = None
-    _lender: CatalogHooks | None = None
+    _attached_queue: JobQueue | LazyJobQueue | None = None
+    _original: CatalogHooks | None = None
 
     def __init__(self, **properties: object) -> None:
         self._given: Mapping[str, object] = MappingProxyType(properties)
         self._settings: Mapping[str, Any] = read_settings(self._owner(), self.SETTINGS, properties)
 
-    # -- what a catalog answers ------------------------------------------------------------------
+    # -- hooks: what a service does --------------------------------------------------------------
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
-        """The properties of a namespace below the root, None where the service keeps none.
+        """Return the properties of a namespace below the root, None where the service keeps none.
 
         Raises NamespaceNotFoundError.
         """
         raise NamespaceNotFoundError(f"There is no namespace {namespace}: {self} has no namespaces below its root.")
 
     def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+        """Return the first `limit` namespaces after `after`, in code point order. Raises NamespaceNotFoundError."""
         if not namespace.is_root:
             self._namespace_properties(namespace)
         return []
 
     def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Make a namespace in an existing parent and answer its properties.
+        """Create a namespace in an existing parent and return its properties.
 
         Raises NamespaceAlreadyExistsError, also when a table has the name, and NamespaceNotFoundError.
         """
         self._unsupported("create_namespace")
 
     def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
-        """Remove a namespace, with all that is inside if `cascade`; answer the properties it had.
+        """Remove a namespace, with everything in it if `cascade`; return the properties it had.
 
         Raises NamespaceNotFoundError and NamespaceNotEmptyError.
         """
@@ -89,15 +99,15 @@ class CatalogHooks(LanceNamespace):
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
     ) -> Sequence[str]:
-        """The first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
+        """Return the first `limit` tables after `after`, in code point order. Raises NamespaceNotFoundError."""
         self._unsupported("list_tables")
 
     def _find_table(self, table: Identifier) -> TableEntry:
-        """Where a table lies. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
+        """Return where a table is. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
         self._unsupported("describe_table")
 
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
-        """Claim a name for a table whose data is yet to be written; one claimant wins.
+        """Claim a name for a table whose data is yet to be written; of several claimants one wins.
 
         Raises TableAlreadyExistsError, also when a namespace has the name, and NamespaceNotFoundError.
         """
@@ -106,22 +116,22 @@ class CatalogHooks(LanceNamespace):
     def _register_table(
         self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool
     ) -> TableEntry:
-        """Give a name to a table that lies at `location`; `replace` an existing registration."""
+        """Give a name to the table at `location`; `replace` an existing registration."""
         self._unsupported("register_table")
 
     def _deregister_table(self, table: Identifier) -> TableEntry:
-        """Forget a table and keep its data. Raises TableNotFoundError."""
+        """Remove a table from the catalog and keep its data. Raises TableNotFoundError."""
         self._unsupported("deregister_table")
 
     def _drop_table(self, table: Identifier) -> TableEntry:
-        """Forget a table and delete its data. Raises TableNotFoundError."""
+        """Remove a table from the catalog and delete its data. Raises TableNotFoundError."""
         self._unsupported("drop_table")
 
     def _rename_table(self, table: Identifier, target: Identifier) -> None:
-        """Raises TableNotFoundError, TableAlreadyExistsError, NamespaceNotFoundError."""
+        """Rename a table. Raises TableNotFoundError, TableAlreadyExistsError, NamespaceNotFoundError."""
         self._unsupported("rename_table")
 
-    # -- what a catalog may refine ---------------------------------------------------------------
+    # -- hooks with a default --------------------------------------------------------------------
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         """Whether the name is claimed and no data has been written."""
@@ -135,7 +145,7 @@ class CatalogHooks(LanceNamespace):
         limit: int | None,
         include_declared: bool,
     ) -> Sequence[str]:
-        """Of all the tables in a namespace, in no order, the names that `_child_tables` answers."""
+        """Return the names for `_child_tables`, from all the tables in a namespace, in any order."""
         names = sorted(name for name in found if after is None or name > after)
         if not include_declared:
             written = (name for name in names if not self._is_declared_only(namespace.child(name), found[name]()))
@@ -147,11 +157,11 @@ class CatalogHooks(LanceNamespace):
         return self._declare_table(table, None, properties)
 
     def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
-        """The schema that the service itself shows, for a description that opens no dataset."""
+        """Return the schema that the service itself has, for a description that opens no dataset."""
         return None
 
     def _withdraw(self, table: Identifier, entry: TableEntry) -> None:
-        """Take back a claim whose first write failed."""
+        """Undo a claim whose first write failed."""
         self._deregister_table(table)
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
@@ -159,28 +169,58 @@ class CatalogHooks(LanceNamespace):
         return True
 
     def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
-        """Remove what a failed first write leaves where a table was that somebody has dropped meanwhile."""
+        """Remove what a failed first write leaves of a table that was dropped at the same time."""
 
     def _desk(self) -> JobQueue | None:
-        """Where background jobs are recorded; None where nobody would carry them out."""
-        return None if self._lent_desk is None else self._lent_desk.opened()
+        """Return the queue in which background jobs are recorded, None where no worker would run them."""
+        return None if self._attached_queue is None else self._attached_queue.opened()
 
-    def with_desk(self, desk: JobQueue | LazyJobQueue) -> Self:
-        """The same catalog, whose background jobs are recorded elsewhere. It costs next to nothing."""
+    def with_job_queue(self, queue: JobQueue | LazyJobQueue) -> Self:
+        """Return this catalog with its background jobs recorded in another queue. Connections are shared."""
+        view = self._copy()
+        view._attached_queue = queue
+        view._original = self  # what closes at the end of its life must not end before ours
+        return view
+
+    def _copy(self) -> Self:
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
-        view._lent_desk = desk
-        view._lender = self  # what closes at the end of its life must not end before ours
         return view
 
     def _missing(self, operation: str) -> str:
-        """Why an operation is not there, and what has it. Appended to the error."""
+        """Return why an operation is unsupported, and what supports it. Appended to the error."""
         return ""
 
     def close(self) -> None:
-        """Give connections back. A closed catalog opens them again when it is used."""
-        if self._lent_desk is not None:
-            self._lent_desk.close()
+        """Close connections. A closed catalog opens them again when it is used."""
+        if self._attached_queue is not None:
+            self._attached_queue.close()
+
+    # -- limits, known without asking the service ------------------------------------------------
+
+    def identifier_limits(self) -> IdentifierLimits:
+        """Return how many names the identifier of a table has."""
+        return IdentifierLimits()
+
+    def check_new_table(self, table: Identifier) -> None:
+        """Raises InvalidInputError, with names to use instead, where no table could have this identifier."""
+
+    def check_new_namespace(self, namespace: Identifier) -> None:
+        """Raises InvalidInputError where creating this namespace would not make room for a table."""
+
+    def check_location(self, table: Identifier, location: str) -> None:
+        """Raises InvalidInputError where a table at this location could not be registered."""
+
+    def single_writer(self) -> bool:
+        """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
+        return False
+
+    def address(self) -> str:
+        """Return where the metadata lives, as text without a secret: the same for every user."""
+        values = {name: self._settings.get(name) for name in _ADDRESS}
+        return " ".join(
+            [self.TYPE, *(f"{name}={limits.bare_address(str(value))}" for name, value in values.items() if value)]
+        )
 
     # -- identity --------------------------------------------------------------------------------
 
@@ -189,11 +229,11 @@ class CatalogHooks(LanceNamespace):
         return f"{cls.__name__} (type {cls.TYPE!r})"
 
     def _identity(self) -> Mapping[str, str]:
-        """What makes two catalogs the same one: their settings, secrets included."""
+        """Return what makes two catalogs the same one: their settings, secrets included."""
         return {key: str(value) for key, value in self._settings.items() if value is not None}
 
     def namespace_id(self) -> str:
-        """Differs whenever service or identity do, so that nothing cached crosses between two users.
+        """Return an id that differs whenever service or identity do, so that no cache is shared by two users.
 
         Identity enters as a hash; no secret can be read from it.
         """
@@ -210,9 +250,17 @@ class CatalogHooks(LanceNamespace):
     def __hash__(self) -> int:
         return hash(self.namespace_id())
 
+    def portable_settings(self) -> dict[str, object]:
+        """Return the settings by which another process connects to the same catalog, wherever it runs.
+
+        Paths are absolute, and the user is named.
+        """
+        completed = {name: self._settings.get(name) for name in _COMPLETED}
+        return {**self._given, **{name: value for name, value in completed.items() if value is not None}}
+
     def __reduce__(self) -> tuple[Any, ...]:
-        rebuild = _rebuild if self._lent_desk is None else partial(_rebuild, desk=self._lent_desk)
-        return rebuild, (type(self), dict(self._given))
+        rebuild = _rebuild if self._attached_queue is None else partial(_rebuild, queue=self._attached_queue)
+        return rebuild, (type(self), self.portable_settings())
 
     def __enter__(self) -> Self:
         return self
@@ -224,6 +272,15 @@ class CatalogHooks(LanceNamespace):
         reason = self._missing(operation)
         raise UnsupportedOperationError(f"{self._owner()} does not support {operation}.{' ' if reason else ''}{reason}")
 
+    def _refuse(self, operation: str, reason: str) -> NoReturn:
+        raise UnsupportedOperationError(f"{self._owner()} does not support {operation}. {reason}")
+
+    # -- tables, for the inherited operations ----------------------------------------------------
+
+    def _table(self, id_: list[str] | None, operation: str) -> Table:
+        table = table_id(id_, operation)
+        return self._handle(table, self._find_table(table))
+
     def _handle(self, table: Identifier, entry: TableEntry) -> Table:
         if not entry.managed:
             return Table(str(table), entry.location, entry.storage_options)
@@ -231,7 +288,7 @@ class CatalogHooks(LanceNamespace):
 
 
 def _rebuild(
-    cls: type[CatalogHooks], given: dict[str, object], desk: JobQueue | LazyJobQueue | None = None
+    cls: type[CatalogHooks], settings: dict[str, object], queue: JobQueue | LazyJobQueue | None = None
 ) -> CatalogHooks:
-    made = cls(**given)
-    return made if desk is None else made.with_desk(desk)
+    catalog = cls(**settings)
+    return catalog if queue is None else catalog.with_job_queue(queue)

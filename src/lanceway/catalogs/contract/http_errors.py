@@ -1,4 +1,4 @@
-"""What the refusals of all foreign services have in common: how they are told, and what to do about them."""
+"""Errors of foreign HTTP services as errors of the contract, with what a user can do about them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 def refusal(
     request: Request, answer: HttpAnswer, code: int, said: str | None, what_to_do: Mapping[int, str]
 ) -> LanceNamespaceError:
-    """The error of a code, with the server's own words and what a user of this service can do about it."""
-    told = f"{request.what} failed with {answer.status}: {(said or 'no reason was given').rstrip('.')}."
+    """Return the error of a code, with the server's own message and what a user can do about it."""
+    failure = f"{request.what} failed with {answer.status}: {(said or 'no reason was given').rstrip('.')}."
     error: LanceNamespaceError = from_error_code(
-        code, " ".join(filter(None, (told, what_to_do.get(code, _WHAT_TO_DO.get(code)))))
+        code, " ".join(filter(None, (failure, what_to_do.get(code, _WHAT_TO_DO.get(code)))))
     )
     return error

@@ -1,4 +1,4 @@
-"""The operations on a catalog's own knowledge: namespaces, and where tables lie."""
+"""Operations on a catalog's metadata: namespaces, and where tables are."""
 
 from __future__ import annotations
 
@@ -7,34 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from lance_namespace import (
-    CreateNamespaceRequest,
-    CreateNamespaceResponse,
-    DeclareTableRequest,
-    DeclareTableResponse,
-    DeregisterTableRequest,
-    DeregisterTableResponse,
-    DescribeNamespaceRequest,
-    DescribeNamespaceResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
-    DropNamespaceRequest,
-    DropNamespaceResponse,
-    DropTableRequest,
-    DropTableResponse,
-    ListNamespacesRequest,
-    ListNamespacesResponse,
-    ListTablesRequest,
-    ListTablesResponse,
-    NamespaceExistsRequest,
-    NamespaceExistsResponse,
-    RegisterTableRequest,
-    RegisterTableResponse,
-    RenameTableRequest,
-    RenameTableResponse,
-    TableExistsRequest,
-    TableExistsResponse,
-)
+import lance_namespace as ln
 
 from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token, table_id
@@ -54,78 +27,78 @@ WIRE_DELIMITER = "$"
 
 
 class MetadataOperations(CatalogHooks):
-    """Modes, paging, existence and lists, the same for every catalog."""
+    """Modes, paging, existence and lists, equal in every catalog."""
 
     # -- namespaces ------------------------------------------------------------------------------
 
-    def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
-        request = accept(ListNamespacesRequest, request)
+    def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:
+        request = accept(ln.ListNamespacesRequest, request)
         namespace = Identifier(request.id or ())
         limit, scope = page_limit(request.limit), _scope("namespaces", namespace)
         names = self._child_namespaces(namespace, page_start(scope, request.page_token), limit and limit + 1)
         names, token = page_of(names, limit, scope, str)
-        return ListNamespacesResponse(namespaces=names, page_token=token)
+        return ln.ListNamespacesResponse(namespaces=names, page_token=token)
 
-    def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
-        request = accept(DescribeNamespaceRequest, request)
-        return DescribeNamespaceResponse(properties=_plain(self._properties_of(Identifier(request.id or ()))))
+    def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
+        request = accept(ln.DescribeNamespaceRequest, request)
+        return ln.DescribeNamespaceResponse(properties=_plain(self._properties_of(Identifier(request.id or ()))))
 
-    def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
-        request = accept(NamespaceExistsRequest, request)
+    def namespace_exists(self, request: ln.NamespaceExistsRequest) -> ln.NamespaceExistsResponse:
+        request = accept(ln.NamespaceExistsRequest, request)
         self._properties_of(Identifier(request.id or ()))
-        return NamespaceExistsResponse()
+        return ln.NamespaceExistsResponse()
 
-    def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
-        request = accept(CreateNamespaceRequest, request)
+    def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
+        request = accept(ln.CreateNamespaceRequest, request)
         namespace, properties = Identifier(request.id or ()), request.properties or {}
         if namespace.is_root:
             return create_root(request.mode)
         chosen = _create_mode(request.mode)
         try:
-            made = self._create_namespace(namespace, properties)
+            created = self._create_namespace(namespace, properties)
         except NamespaceAlreadyExistsError:
             if chosen == "create":
                 raise
-            made = self._keep_or_replace(namespace, properties, replace=chosen == "overwrite")
-        return CreateNamespaceResponse(properties=_plain(made))
+            created = self._keep_or_replace(namespace, properties, replace=chosen == "overwrite")
+        return ln.CreateNamespaceResponse(properties=_plain(created))
 
     def _keep_or_replace(
         self, namespace: Identifier, properties: Mapping[str, str], *, replace: bool
     ) -> Mapping[str, str] | None:
         try:
-            kept = self._namespace_properties(namespace)
+            current = self._namespace_properties(namespace)
         except NamespaceNotFoundError as error:
             raise NamespaceAlreadyExistsError(
                 f"{namespace} cannot be made a namespace: a table has this name. Rename or drop the table first."
             ) from error
         if not replace:
-            return kept
+            return current
         self._drop_namespace(namespace, cascade=True)
         return self._create_namespace(namespace, properties)
 
-    def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
-        request = accept(DropNamespaceRequest, request)
+    def drop_namespace(self, request: ln.DropNamespaceRequest) -> ln.DropNamespaceResponse:
+        request = accept(ln.DropNamespaceRequest, request)
         namespace = Identifier(request.id or ())
         missing = mode("The mode of drop_namespace", request.mode, "fail", "skip")
         behavior = mode("The behavior of drop_namespace", request.behavior, "restrict", "cascade")
         if namespace.is_root:
             refuse_drop_of_root()
         try:
-            return DropNamespaceResponse(
+            return ln.DropNamespaceResponse(
                 properties=_plain(self._drop_namespace(namespace, cascade=behavior == "cascade"))
             )
         except NamespaceNotFoundError:
             if missing == "skip":
-                return DropNamespaceResponse()
+                return ln.DropNamespaceResponse()
             raise
 
     def _properties_of(self, namespace: Identifier) -> Mapping[str, str] | None:
         return {} if namespace.is_root else self._namespace_properties(namespace)
 
-    # -- tables: what the catalog itself knows ---------------------------------------------------
+    # -- tables ----------------------------------------------------------------------------------
 
-    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        request = accept(ListTablesRequest, request)
+    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        request = accept(ln.ListTablesRequest, request)
         namespace = Identifier(request.id or ())
         limit, scope = page_limit(request.limit), list_scope(namespace)
         names = self._child_tables(
@@ -135,11 +108,11 @@ class MetadataOperations(CatalogHooks):
             request.include_declared is not False,
         )
         names, token = page_of(names, limit, scope, str)
-        return ListTablesResponse(tables=names, page_token=token)
+        return ln.ListTablesResponse(tables=names, page_token=token)
 
-    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        """Every table below a namespace (below the root, if none is given), in order of its identifier."""
-        request = accept(ListTablesRequest, request)
+    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        """List every table below a namespace, or below the root, in order of its identifier."""
+        request = accept(ln.ListTablesRequest, request)
         namespace, limit = Identifier(request.id or ()), page_limit(request.limit)
         scope = _scope("all", namespace)
         after = page_start(scope, request.page_token)
@@ -148,12 +121,12 @@ class MetadataOperations(CatalogHooks):
         tables: list[str] = []
         for table in self._walk(namespace, start, request.include_declared is not False):
             if limit is not None and len(tables) == limit:
-                return ListTablesResponse(tables=tables, page_token=page_token(scope, tables[-1]))
+                return ln.ListTablesResponse(tables=tables, page_token=page_token(scope, tables[-1]))
             tables.append(table.format(WIRE_DELIMITER))
-        return ListTablesResponse(tables=tables)
+        return ln.ListTablesResponse(tables=tables)
 
     def _walk(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
-        """The tables after `after`, depth first; where a name is a table's and a namespace's, the table comes first."""
+        """Yield the tables after `after`, depth first; a table comes before a namespace of the same name."""
         depth = namespace.depth
         resumed = after[depth] if after.startswith(namespace) and after.depth > depth else None
         if resumed is not None and after.depth > depth + 1:
@@ -168,13 +141,13 @@ class MetadataOperations(CatalogHooks):
                 yield namespace.child(name)
 
     def _children_from(self, namespace: Identifier, first: str | None, *, with_first: bool) -> Iterator[str]:
-        """The namespaces after `first`, or from it on, if that was a table and a namespace may have its name too."""
+        """Yield the namespaces after `first`, or from it on, if that was a table and a namespace may share its name."""
         before = first[:-1] if first and with_first else first
-        found = self._paged(lambda start: self._child_namespaces(namespace, start, _WALK_PAGE), before)
-        return (name for name in found if not first or name > first or (with_first and name == first))
+        names = self._paged(lambda start: self._child_namespaces(namespace, start, _WALK_PAGE), before)
+        return (name for name in names if not first or name > first or (with_first and name == first))
 
     def _walk_below(self, namespace: Identifier, after: Identifier, include_declared: bool) -> Iterator[Identifier]:
-        """The same for a namespace met on the way: one that somebody drops meanwhile holds nothing any more."""
+        """Yield the tables of a namespace inside a walk; none if it was dropped since it was listed."""
         with suppress(NamespaceNotFoundError):
             yield from self._walk(namespace, after, include_declared)
 
@@ -186,11 +159,11 @@ class MetadataOperations(CatalogHooks):
                 return
             after = names[-1]
 
-    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        request = accept(DescribeTableRequest, request)
+    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+        request = accept(ln.DescribeTableRequest, request)
         table = table_id(request.id, "describe_table")
         entry = self._find_table(table)
-        response = DescribeTableResponse(
+        response = ln.DescribeTableResponse(
             location=entry.location,
             storage_options=_plain(entry.storage_options),
             properties=_plain(entry.properties),
@@ -206,77 +179,78 @@ class MetadataOperations(CatalogHooks):
         dataset.describe(self._handle(table, entry), request, response)
         return response
 
-    def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
-        request = accept(TableExistsRequest, request)
+    def table_exists(self, request: ln.TableExistsRequest) -> ln.TableExistsResponse:
+        request = accept(ln.TableExistsRequest, request)
         table = table_id(request.id, "table_exists")
         entry = self._find_table(table)
         if request.version is not None:
             dataset.open_at(self._handle(table, entry), version=request.version)
-        return TableExistsResponse()
+        return ln.TableExistsResponse()
 
-    def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
-        request = accept(DeclareTableRequest, request)
+    def declare_table(self, request: ln.DeclareTableRequest) -> ln.DeclareTableResponse:
+        request = accept(ln.DeclareTableRequest, request)
         table = table_id(request.id, "declare_table")
         entry = self._declare_table(table, request.location, request.properties or {})
-        return DeclareTableResponse(
+        return ln.DeclareTableResponse(
             location=entry.location,
             storage_options=_plain(entry.storage_options),
             properties=_plain(entry.properties),
             managed_versioning=entry.managed,
         )
 
-    def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
-        request = accept(RegisterTableRequest, request)
+    def register_table(self, request: ln.RegisterTableRequest) -> ln.RegisterTableResponse:
+        request = accept(ln.RegisterTableRequest, request)
         table = table_id(request.id, "register_table")
         chosen = mode("The mode of register_table", request.mode, "create", "overwrite")
         if not request.location:
             raise InvalidInputError(f"register_table needs the location of {table}, but it is empty.")
         entry = self._register_table(table, request.location, request.properties or {}, chosen == "overwrite")
-        return RegisterTableResponse(location=entry.location, properties=_plain(entry.properties))
+        return ln.RegisterTableResponse(location=entry.location, properties=_plain(entry.properties))
 
-    def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
-        request = accept(DeregisterTableRequest, request)
+    def deregister_table(self, request: ln.DeregisterTableRequest) -> ln.DeregisterTableResponse:
+        request = accept(ln.DeregisterTableRequest, request)
         table = table_id(request.id, "deregister_table")
         entry = self._deregister_table(table)
-        return DeregisterTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
+        return ln.DeregisterTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
 
-    def drop_table(self, request: DropTableRequest) -> DropTableResponse:
-        request = accept(DropTableRequest, request)
+    def drop_table(self, request: ln.DropTableRequest) -> ln.DropTableResponse:
+        request = accept(ln.DropTableRequest, request)
         table = table_id(request.id, "drop_table")
         entry = self._drop_table(table)
-        return DropTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
+        return ln.DropTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
 
-    def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
-        request = accept(RenameTableRequest, request)
+    def rename_table(self, request: ln.RenameTableRequest) -> ln.RenameTableResponse:
+        request = accept(ln.RenameTableRequest, request)
         table = table_id(request.id, "rename_table")
         parent = table.parent if request.new_namespace_id is None else Identifier(request.new_namespace_id)
         target = parent.child(request.new_table_name)
         if target == table:
             raise TableAlreadyExistsError(f"{table} already has this name; nothing was renamed.")
         self._rename_table(table, target)
-        return RenameTableResponse()
+        return ln.RenameTableResponse()
 
 
-def create_root(given: str | None) -> CreateNamespaceResponse:
-    """The root always exists: creating it is refused unless that is fine with the caller."""
-    chosen = _create_mode(given)
+def create_root(requested: str | None) -> ln.CreateNamespaceResponse:
+    """Answer the creation of the root, which always exists: refused unless the mode is exist_ok."""
+    chosen = _create_mode(requested)
     if chosen == "exist_ok":
-        return CreateNamespaceResponse(properties={})
+        return ln.CreateNamespaceResponse(properties={})
     if chosen == "overwrite":
         raise InvalidInputError("The root namespace cannot be overwritten: it always exists.")
     raise NamespaceAlreadyExistsError("The root namespace always exists; give id the names of the new one.")
 
 
 def refuse_drop_of_root() -> NoReturn:
+    """Refuse to drop the root."""
     raise InvalidInputError("The root namespace cannot be dropped; drop the namespaces and tables in it.")
 
 
-def _create_mode(given: str | None) -> str:
-    return mode("The mode of create_namespace", given, "create", "exist_ok", "overwrite")
+def _create_mode(requested: str | None) -> str:
+    return mode("The mode of create_namespace", requested, "create", "exist_ok", "overwrite")
 
 
 def list_scope(namespace: Identifier) -> str:
-    """What the page tokens of a namespace's tables are made for."""
+    """Return the scope of the page tokens of a namespace's tables."""
     return _scope("tables", namespace)
 
 

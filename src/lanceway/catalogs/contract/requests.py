@@ -1,4 +1,4 @@
-"""What arrives at a catalog: models or dictionaries, modes in any spelling, limits, page tokens."""
+"""Reading requests: models or dictionaries, modes in any spelling, limits, page tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_ID = 18  # digits
 
 
 def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> Model:
-    """The request as its model. Rust clients pass dictionaries, and no body at all means an empty one."""
+    """Return the request as its model. Rust clients pass dictionaries, and None means an empty one."""
     if isinstance(request, model):
         return request
     if request is None:
@@ -38,23 +38,23 @@ def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> 
 
 def _reasons(error: ValidationError) -> str:
     # The inputs themselves stay out: they may hold credentials.
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(f"{'.'.join(str(part) for part in item['loc']) or 'request'}: {item['msg']}" for item in found)
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    return "; ".join(f"{'.'.join(str(part) for part in item['loc']) or 'request'}: {item['msg']}" for item in problems)
 
 
-def mode(what: str, given: str | None, *choices: str) -> str:
-    """One of `choices` whatever its case and underscores; the first is the default."""
-    if given is None:
+def mode(what: str, requested: str | None, *choices: str) -> str:
+    """Return one of `choices` whatever its case and underscores; the first is the default."""
+    if requested is None:
         return choices[0]
     spelling = {choice.replace("_", ""): choice for choice in choices}
-    chosen = spelling.get(given.replace("_", "").lower())
+    chosen = spelling.get(requested.replace("_", "").lower())
     if chosen is None:
-        raise InvalidInputError(f"{what} is {given!r}, but must be one of {', '.join(choices)} (in any case).")
+        raise InvalidInputError(f"{what} is {requested!r}, but must be one of {', '.join(choices)} (in any case).")
     return chosen
 
 
 def table_id(names: list[str] | None, operation: str) -> Identifier:
-    """A table's identifier; the root is none."""
+    """Return the identifier of a table. Raises InvalidInputError for the root."""
     identifier = Identifier(names or ())
     if identifier.is_root:
         raise InvalidInputError(f"{operation} needs a table's identifier, but none was given (id is empty).")
@@ -62,24 +62,25 @@ def table_id(names: list[str] | None, operation: str) -> Identifier:
 
 
 def page_limit(limit: int | None) -> int | None:
+    """Return the size of a page, None for all. Raises InvalidInputError for one below 1."""
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit is {limit}, but a page holds at least 1. Leave limit out for all.")
     return limit
 
 
 def page_token(scope: str, after: str) -> str:
-    """An opaque token for the page that follows `after` in the list that `scope` names."""
+    """Return an opaque token for the page that follows `after` in the list that `scope` names."""
     return base64.urlsafe_b64encode(_digest(scope, after) + after.encode()).decode().rstrip("=")
 
 
 def page_start(scope: str, token: str | None) -> str | None:
-    """What the page begins after, or None for the first page. A token of another list is refused."""
+    """Return what the page begins after, or None for the first page. A token of another list is refused."""
     if not token:
         return None
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         digest, after = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:].decode()
-    except (binascii.Error, ValueError):  # ValueError: the token or the name in it is no text of ours
+    except (binascii.Error, ValueError):  # ValueError: the token, or the name in it, is not valid text
         digest, after = b"", ""
     if not after or digest != _digest(scope, after):
         raise _foreign(token)
@@ -88,13 +89,13 @@ def page_start(scope: str, token: str | None) -> str | None:
 
 def _foreign(token: str) -> InvalidInputError:
     return InvalidInputError(
-        f"The page token {token!r} does not belong to this list. Leave page_token out to begin anew, "
-        "or pass the page_token of the answer before."
+        f"The page token {token!r} does not belong to this list. Leave page_token out to begin again, "
+        "or pass the page_token of the previous response."
     )
 
 
 def page_start_id(scope: str, token: str | None) -> int | None:
-    """The same of a list whose items are told apart by numbers, such as the ids of rows."""
+    """Return the number that a page begins after, for a list ordered by numbers such as the ids of rows."""
     start = page_start(scope, token)
     if start is None:
         return None
@@ -106,7 +107,7 @@ def page_start_id(scope: str, token: str | None) -> int | None:
 def page_of(
     items: Sequence[Item], limit: int | None, scope: str, key: Callable[[Item], str]
 ) -> tuple[list[Item], str | None]:
-    """The first `limit` of `items` and the token of what follows, if anything does."""
+    """Return the first `limit` of `items`, and the token of the next page, if there is one."""
     if limit is None or len(items) <= limit:
         return list(items), None
     return list(items[:limit]), page_token(scope, key(items[limit - 1]))

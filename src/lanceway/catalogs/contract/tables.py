@@ -1,92 +1,19 @@
-"""The operations on a table's data: inherited by every catalog, run on the table's location.
+"""Operations on a table's data, inherited by every catalog: each runs on the table's location.
 
 Where the contract hands Arrow over as bytes, a twin ending in `_stream` takes or gives a reader,
 and the contract's own method wraps it. Servers, clients and wrappers use the twins, so that
-nothing large is ever held whole.
+large data is never held in memory.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from lance_namespace import (
-    AlterTableAddColumnsRequest,
-    AlterTableAddColumnsResponse,
-    AlterTableAlterColumnsRequest,
-    AlterTableAlterColumnsResponse,
-    AlterTableDropColumnsRequest,
-    AlterTableDropColumnsResponse,
-    AlterTransactionRequest,
-    AlterTransactionResponse,
-    AnalyzeTableQueryPlanRequest,
-    BatchCommitTablesRequest,
-    BatchCommitTablesResponse,
-    BatchCreateTableVersionsRequest,
-    BatchCreateTableVersionsResponse,
-    BatchDeleteTableVersionsRequest,
-    BatchDeleteTableVersionsResponse,
-    CountTableRowsRequest,
-    CountTableRowsResponse,
-    CreateTableBranchRequest,
-    CreateTableBranchResponse,
-    CreateTableIndexRequest,
-    CreateTableIndexResponse,
-    CreateTableScalarIndexResponse,
-    CreateTableTagRequest,
-    CreateTableTagResponse,
-    CreateTableVersionRequest,
-    CreateTableVersionResponse,
-    DeleteFromTableRequest,
-    DeleteFromTableResponse,
-    DeleteTableBranchRequest,
-    DeleteTableBranchResponse,
-    DeleteTableTagRequest,
-    DeleteTableTagResponse,
-    DescribeTableIndexStatsRequest,
-    DescribeTableIndexStatsResponse,
-    DescribeTableVersionRequest,
-    DescribeTableVersionResponse,
-    DescribeTransactionRequest,
-    DescribeTransactionResponse,
-    DropTableIndexRequest,
-    DropTableIndexResponse,
-    ExplainTableQueryPlanRequest,
-    GetTableStatsRequest,
-    GetTableStatsResponse,
-    GetTableTagVersionRequest,
-    GetTableTagVersionResponse,
-    InsertIntoTableRequest,
-    InsertIntoTableResponse,
-    ListTableBranchesRequest,
-    ListTableBranchesResponse,
-    ListTableIndicesRequest,
-    ListTableIndicesResponse,
-    ListTableTagsRequest,
-    ListTableTagsResponse,
-    ListTableVersionsRequest,
-    ListTableVersionsResponse,
-    MergeInsertIntoTableRequest,
-    MergeInsertIntoTableResponse,
-    QueryTableRequest,
-    QueryTableResponse,
-    RestoreTableRequest,
-    RestoreTableResponse,
-    UpdateFieldMetadataRequest,
-    UpdateFieldMetadataResponse,
-    UpdateTableRequest,
-    UpdateTableResponse,
-    UpdateTableSchemaMetadataRequest,
-    UpdateTableSchemaMetadataResponse,
-    UpdateTableTagRequest,
-    UpdateTableTagResponse,
-)
+import lance_namespace as ln
 
-from lanceway.catalogs.contract.creation import TableCreation
-from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, table_id
-from lanceway.errors import (
-    InvalidInputError,
-    UnsupportedOperationError,
-)
+from lanceway.catalogs.contract.hooks import CatalogHooks
+from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start
+from lanceway.errors import InvalidInputError
 from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table
 from lanceway.tables.read import ipc, query
@@ -103,206 +30,202 @@ _NOT_ATOMIC = (
 )
 
 
-class TableOperations(TableCreation):
-    """Some forty operations on `tables/`, by location and storage options."""
-
-    def _table(self, id_: list[str] | None, operation: str) -> Table:
-        table = table_id(id_, operation)
-        return self._handle(table, self._find_table(table))
+class TableOperations(CatalogHooks):
+    """Some forty operations on the data of tables, by location and storage options."""
 
     # -- rows ------------------------------------------------------------------------------------
 
-    def insert_into_table(self, request: InsertIntoTableRequest, request_data: bytes) -> InsertIntoTableResponse:
+    def insert_into_table(self, request: ln.InsertIntoTableRequest, request_data: bytes) -> ln.InsertIntoTableResponse:
         return self.insert_into_table_stream(request, ipc.read(request_data))
 
     def insert_into_table_stream(
-        self, request: InsertIntoTableRequest, data: pa.RecordBatchReader
-    ) -> InsertIntoTableResponse:
-        """Insert from a reader: `insert_into_table` without holding the data whole."""
-        request = accept(InsertIntoTableRequest, request)
+        self, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> ln.InsertIntoTableResponse:
+        """Insert rows from a reader, batch by batch: `insert_into_table` for data of any size."""
+        request = accept(ln.InsertIntoTableRequest, request)
         chosen = mode("The mode of insert_into_table", request.mode, "append", "overwrite")
         return rows.insert(self._table(request.id, "insert_into_table"), request, data, overwrite=chosen == "overwrite")
 
     def merge_insert_into_table(
-        self, request: MergeInsertIntoTableRequest, request_data: bytes
-    ) -> MergeInsertIntoTableResponse:
+        self, request: ln.MergeInsertIntoTableRequest, request_data: bytes
+    ) -> ln.MergeInsertIntoTableResponse:
         return self.merge_insert_into_table_stream(request, ipc.read(request_data))
 
     def merge_insert_into_table_stream(
-        self, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
-    ) -> MergeInsertIntoTableResponse:
-        """Merge from a reader: `merge_insert_into_table` without holding the data whole."""
-        request = accept(MergeInsertIntoTableRequest, request)
+        self, request: ln.MergeInsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> ln.MergeInsertIntoTableResponse:
+        """Merge rows from a reader, batch by batch: `merge_insert_into_table` for data of any size."""
+        request = accept(ln.MergeInsertIntoTableRequest, request)
         return rows.merge_insert(self._table(request.id, "merge_insert_into_table"), request, data)
 
-    def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
-        request = accept(UpdateTableRequest, request)
+    def update_table(self, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:
+        request = accept(ln.UpdateTableRequest, request)
         return rows.update(self._table(request.id, "update_table"), request)
 
-    def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
-        request = accept(DeleteFromTableRequest, request)
+    def delete_from_table(self, request: ln.DeleteFromTableRequest) -> ln.DeleteFromTableResponse:
+        request = accept(ln.DeleteFromTableRequest, request)
         return rows.delete(self._table(request.id, "delete_from_table"), request)
 
-    def query_table(self, request: QueryTableRequest) -> QueryTableResponse:
-        return QueryTableResponse(data=ipc.write_file(self.query_table_stream(request)))
+    def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
+        return ln.QueryTableResponse(data=ipc.write_file(self.query_table_stream(request)))
 
-    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
-        """The answer of `query_table` as a reader, one batch at a time."""
-        request = accept(QueryTableRequest, request)
+    def query_table_stream(self, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
+        """Run a query and return its rows as a reader, one batch at a time: `query_table` for results of any size."""
+        request = accept(ln.QueryTableRequest, request)
         return query.run(self._table(request.id, "query_table"), request)
 
-    def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
-        request = accept(CountTableRowsRequest, request)
-        return CountTableRowsResponse(count=query.count(self._table(request.id, "count_table_rows"), request))
+    def count_table_rows(self, request: ln.CountTableRowsRequest) -> ln.CountTableRowsResponse:
+        request = accept(ln.CountTableRowsRequest, request)
+        return ln.CountTableRowsResponse(count=query.count(self._table(request.id, "count_table_rows"), request))
 
-    def explain_table_query_plan(self, request: ExplainTableQueryPlanRequest) -> str:
-        request = accept(ExplainTableQueryPlanRequest, request)
+    def explain_table_query_plan(self, request: ln.ExplainTableQueryPlanRequest) -> str:
+        request = accept(ln.ExplainTableQueryPlanRequest, request)
         return query.explain(self._table(request.id, "explain_table_query_plan"), request)
 
-    def analyze_table_query_plan(self, request: AnalyzeTableQueryPlanRequest) -> str:
-        request = accept(AnalyzeTableQueryPlanRequest, request)
+    def analyze_table_query_plan(self, request: ln.AnalyzeTableQueryPlanRequest) -> str:
+        request = accept(ln.AnalyzeTableQueryPlanRequest, request)
         return query.analyze(self._table(request.id, "analyze_table_query_plan"), request)
 
     # -- indices and statistics ------------------------------------------------------------------
 
-    def create_table_index(self, request: CreateTableIndexRequest) -> CreateTableIndexResponse:
-        request = accept(CreateTableIndexRequest, request)
+    def create_table_index(self, request: ln.CreateTableIndexRequest) -> ln.CreateTableIndexResponse:
+        request = accept(ln.CreateTableIndexRequest, request)
         indices.create(self._table(request.id, "create_table_index"), request)
-        return CreateTableIndexResponse()
+        return ln.CreateTableIndexResponse()
 
-    def create_table_scalar_index(self, request: CreateTableIndexRequest) -> CreateTableScalarIndexResponse:
-        request = accept(CreateTableIndexRequest, request)
+    def create_table_scalar_index(self, request: ln.CreateTableIndexRequest) -> ln.CreateTableScalarIndexResponse:
+        request = accept(ln.CreateTableIndexRequest, request)
         indices.create_scalar(self._table(request.id, "create_table_scalar_index"), request)
-        return CreateTableScalarIndexResponse()
+        return ln.CreateTableScalarIndexResponse()
 
-    def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
-        request = accept(ListTableIndicesRequest, request)
+    def list_table_indices(self, request: ln.ListTableIndicesRequest) -> ln.ListTableIndicesResponse:
+        request = accept(ln.ListTableIndicesRequest, request)
         table = self._table(request.id, "list_table_indices")
         limit, scope = page_limit(request.limit), f"indices\x00{table.name}"
-        found = indices.list_(table, request, page_start(scope, request.page_token))
-        page, token = page_of(found, limit, scope, lambda index: index.index_name)
-        return ListTableIndicesResponse(indexes=page, page_token=token)
+        entries = indices.list_(table, request, page_start(scope, request.page_token))
+        page, token = page_of(entries, limit, scope, lambda index: index.index_name)
+        return ln.ListTableIndicesResponse(indexes=page, page_token=token)
 
-    def describe_table_index_stats(self, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
-        request = accept(DescribeTableIndexStatsRequest, request)
+    def describe_table_index_stats(
+        self, request: ln.DescribeTableIndexStatsRequest
+    ) -> ln.DescribeTableIndexStatsResponse:
+        request = accept(ln.DescribeTableIndexStatsRequest, request)
         return indices.describe(self._table(request.id, "describe_table_index_stats"), request)
 
-    def drop_table_index(self, request: DropTableIndexRequest) -> DropTableIndexResponse:
-        request = accept(DropTableIndexRequest, request)
+    def drop_table_index(self, request: ln.DropTableIndexRequest) -> ln.DropTableIndexResponse:
+        request = accept(ln.DropTableIndexRequest, request)
         indices.drop(self._table(request.id, "drop_table_index"), request)
-        return DropTableIndexResponse()
+        return ln.DropTableIndexResponse()
 
-    def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
-        request = accept(GetTableStatsRequest, request)
+    def get_table_stats(self, request: ln.GetTableStatsRequest) -> ln.GetTableStatsResponse:
+        request = accept(ln.GetTableStatsRequest, request)
         return statistics.describe(self._table(request.id, "get_table_stats"), request)
 
     # -- columns and metadata --------------------------------------------------------------------
 
-    def alter_table_add_columns(self, request: AlterTableAddColumnsRequest) -> AlterTableAddColumnsResponse:
-        request = accept(AlterTableAddColumnsRequest, request)
-        return columns.add(self._table(request.id, "alter_table_add_columns"), request)
-
-    def alter_table_alter_columns(self, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
-        request = accept(AlterTableAlterColumnsRequest, request)
+    def alter_table_alter_columns(self, request: ln.AlterTableAlterColumnsRequest) -> ln.AlterTableAlterColumnsResponse:
+        request = accept(ln.AlterTableAlterColumnsRequest, request)
         return columns.alter(self._table(request.id, "alter_table_alter_columns"), request)
 
-    def alter_table_drop_columns(self, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
-        request = accept(AlterTableDropColumnsRequest, request)
+    def alter_table_drop_columns(self, request: ln.AlterTableDropColumnsRequest) -> ln.AlterTableDropColumnsResponse:
+        request = accept(ln.AlterTableDropColumnsRequest, request)
         return columns.drop(self._table(request.id, "alter_table_drop_columns"), request)
 
     def update_table_schema_metadata(
-        self, request: UpdateTableSchemaMetadataRequest
-    ) -> UpdateTableSchemaMetadataResponse:
-        request = accept(UpdateTableSchemaMetadataRequest, request)
+        self, request: ln.UpdateTableSchemaMetadataRequest
+    ) -> ln.UpdateTableSchemaMetadataResponse:
+        request = accept(ln.UpdateTableSchemaMetadataRequest, request)
         return metadata.update_schema(self._table(request.id, "update_table_schema_metadata"), request)
 
-    def update_field_metadata(self, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
-        request = accept(UpdateFieldMetadataRequest, request)
+    def update_field_metadata(self, request: ln.UpdateFieldMetadataRequest) -> ln.UpdateFieldMetadataResponse:
+        request = accept(ln.UpdateFieldMetadataRequest, request)
         return metadata.update_fields(self._table(request.id, "update_field_metadata"), request)
 
     # -- tags and branches -----------------------------------------------------------------------
 
-    def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
-        request = accept(ListTableTagsRequest, request)
+    def list_table_tags(self, request: ln.ListTableTagsRequest) -> ln.ListTableTagsResponse:
+        request = accept(ln.ListTableTagsRequest, request)
         table = self._table(request.id, "list_table_tags")
         limit, scope = page_limit(request.limit), f"tags\x00{table.name}"
-        found = tags.list_(table, page_start(scope, request.page_token))
-        page, token = page_of(list(found.items()), limit, scope, lambda item: item[0])
-        return ListTableTagsResponse(tags=dict(page), page_token=token)
+        by_name = tags.list_(table, page_start(scope, request.page_token))
+        page, token = page_of(list(by_name.items()), limit, scope, lambda item: item[0])
+        return ln.ListTableTagsResponse(tags=dict(page), page_token=token)
 
-    def get_table_tag_version(self, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
-        request = accept(GetTableTagVersionRequest, request)
+    def get_table_tag_version(self, request: ln.GetTableTagVersionRequest) -> ln.GetTableTagVersionResponse:
+        request = accept(ln.GetTableTagVersionRequest, request)
         return tags.version(self._table(request.id, "get_table_tag_version"), request)
 
-    def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
-        request = accept(CreateTableTagRequest, request)
+    def create_table_tag(self, request: ln.CreateTableTagRequest) -> ln.CreateTableTagResponse:
+        request = accept(ln.CreateTableTagRequest, request)
         tags.create(self._table(request.id, "create_table_tag"), request)
-        return CreateTableTagResponse()
+        return ln.CreateTableTagResponse()
 
-    def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
-        request = accept(UpdateTableTagRequest, request)
+    def update_table_tag(self, request: ln.UpdateTableTagRequest) -> ln.UpdateTableTagResponse:
+        request = accept(ln.UpdateTableTagRequest, request)
         tags.update(self._table(request.id, "update_table_tag"), request)
-        return UpdateTableTagResponse()
+        return ln.UpdateTableTagResponse()
 
-    def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
-        request = accept(DeleteTableTagRequest, request)
+    def delete_table_tag(self, request: ln.DeleteTableTagRequest) -> ln.DeleteTableTagResponse:
+        request = accept(ln.DeleteTableTagRequest, request)
         tags.delete(self._table(request.id, "delete_table_tag"), request)
-        return DeleteTableTagResponse()
+        return ln.DeleteTableTagResponse()
 
-    def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
-        request = accept(ListTableBranchesRequest, request)
+    def list_table_branches(self, request: ln.ListTableBranchesRequest) -> ln.ListTableBranchesResponse:
+        request = accept(ln.ListTableBranchesRequest, request)
         table = self._table(request.id, "list_table_branches")
         limit, scope = page_limit(request.limit), f"branches\x00{table.name}"
-        found = branches.list_(table, page_start(scope, request.page_token))
-        page, token = page_of(list(found.items()), limit, scope, lambda item: item[0])
-        return ListTableBranchesResponse(branches=dict(page), page_token=token)
+        by_name = branches.list_(table, page_start(scope, request.page_token))
+        page, token = page_of(list(by_name.items()), limit, scope, lambda item: item[0])
+        return ln.ListTableBranchesResponse(branches=dict(page), page_token=token)
 
-    def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
-        request = accept(CreateTableBranchRequest, request)
+    def create_table_branch(self, request: ln.CreateTableBranchRequest) -> ln.CreateTableBranchResponse:
+        request = accept(ln.CreateTableBranchRequest, request)
         branches.create(self._table(request.id, "create_table_branch"), request)
-        return CreateTableBranchResponse()
+        return ln.CreateTableBranchResponse()
 
-    def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
-        request = accept(DeleteTableBranchRequest, request)
+    def delete_table_branch(self, request: ln.DeleteTableBranchRequest) -> ln.DeleteTableBranchResponse:
+        request = accept(ln.DeleteTableBranchRequest, request)
         branches.delete(self._table(request.id, "delete_table_branch"), request)
-        return DeleteTableBranchResponse()
+        return ln.DeleteTableBranchResponse()
 
     # -- versions and transactions ---------------------------------------------------------------
 
-    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
-        request = accept(ListTableVersionsRequest, request)
+    def list_table_versions(self, request: ln.ListTableVersionsRequest) -> ln.ListTableVersionsResponse:
+        request = accept(ln.ListTableVersionsRequest, request)
         table = self._table(request.id, "list_table_versions")
         limit, scope = page_limit(request.limit), f"versions\x00{bool(request.descending)}\x00{table.name}"
         after = page_start(scope, request.page_token)
-        found = versions.list_(table, request, int(after) if after else None)
-        page, token = page_of(found, limit, scope, lambda version: str(version.version))
-        return ListTableVersionsResponse(versions=page, page_token=token)
+        entries = versions.list_(table, request, int(after) if after else None)
+        page, token = page_of(entries, limit, scope, lambda version: str(version.version))
+        return ln.ListTableVersionsResponse(versions=page, page_token=token)
 
-    def describe_table_version(self, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
-        request = accept(DescribeTableVersionRequest, request)
+    def describe_table_version(self, request: ln.DescribeTableVersionRequest) -> ln.DescribeTableVersionResponse:
+        request = accept(ln.DescribeTableVersionRequest, request)
         return versions.describe(self._table(request.id, "describe_table_version"), request)
 
-    def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
-        request = accept(CreateTableVersionRequest, request)
+    def create_table_version(self, request: ln.CreateTableVersionRequest) -> ln.CreateTableVersionResponse:
+        request = accept(ln.CreateTableVersionRequest, request)
         return versions.create(self._table(request.id, "create_table_version"), request)
 
-    def batch_delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
-        request = accept(BatchDeleteTableVersionsRequest, request)
+    def batch_delete_table_versions(
+        self, request: ln.BatchDeleteTableVersionsRequest
+    ) -> ln.BatchDeleteTableVersionsResponse:
+        request = accept(ln.BatchDeleteTableVersionsRequest, request)
         return versions.delete(self._table(request.id, "batch_delete_table_versions"), request)
 
-    def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
-        request = accept(RestoreTableRequest, request)
+    def restore_table(self, request: ln.RestoreTableRequest) -> ln.RestoreTableResponse:
+        request = accept(ln.RestoreTableRequest, request)
         versions.restore(self._table(request.id, "restore_table"), request)
-        return RestoreTableResponse()
+        return ln.RestoreTableResponse()
 
-    def describe_transaction(self, request: DescribeTransactionRequest) -> DescribeTransactionResponse:
-        """The transaction's id is its table's, followed by the version it made or its own uuid."""
-        request = accept(DescribeTransactionRequest, request)
+    def describe_transaction(self, request: ln.DescribeTransactionRequest) -> ln.DescribeTransactionResponse:
+        """Describe a transaction: its id is the table's, followed by the version it made or its own uuid."""
+        request = accept(ln.DescribeTransactionRequest, request)
         table, transaction = self._transaction(request.id, "describe_transaction")
         return transactions.describe(table, transaction)
 
-    def alter_transaction(self, request: AlterTransactionRequest) -> AlterTransactionResponse:
-        request = accept(AlterTransactionRequest, request)
+    def alter_transaction(self, request: ln.AlterTransactionRequest) -> ln.AlterTransactionResponse:
+        request = accept(ln.AlterTransactionRequest, request)
         table, transaction = self._transaction(request.id, "alter_transaction")
         return transactions.alter(table, transaction, request)
 
@@ -314,13 +237,12 @@ class TableOperations(TableCreation):
             )
         return self._table(id_[:-1], operation), id_[-1]
 
-    # -- what needs more than a table's location -------------------------------------------------
+    # -- refused: they need more than a table's location -----------------------------------------
 
-    def batch_create_table_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
+    def batch_create_table_versions(
+        self, request: ln.BatchCreateTableVersionsRequest
+    ) -> ln.BatchCreateTableVersionsResponse:
         self._refuse("batch_create_table_versions", _NOT_ATOMIC)
 
-    def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
+    def batch_commit_tables(self, request: ln.BatchCommitTablesRequest) -> ln.BatchCommitTablesResponse:
         self._refuse("batch_commit_tables", _NOT_ATOMIC)
-
-    def _refuse(self, operation: str, reason: str) -> NoReturn:
-        raise UnsupportedOperationError(f"{self._owner()} does not support {operation}. {reason}")

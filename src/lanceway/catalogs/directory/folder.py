@@ -1,8 +1,8 @@
-"""The folder of a directory catalog as storage has it: table folders, their markers, claims and drops.
+"""The folder of a directory catalog in storage: table folders, their markers, claims and drops.
 
-pylance's markers say what a table folder is: `.lance-reserved` claims it for a table (and stays when
-the data comes), `.lance-deregistered` hides it. pylance looks at neither one's content; ours
-holds in the first who claimed it, with the properties of the table.
+pylance's markers say what a table folder is: `.lance-reserved` claims it for a table (and stays when the data comes),
+`.lance-deregistered` hides it. pylance reads the content of neither; Lanceway writes into the first an id of the claim
+and the properties of the table.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import os
 import shutil
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from lanceway.tables.storage import own_files
-from lanceway.tables.storage.store import FolderStore, Store, local_path, translated
+from lanceway.tables.storage.store import FolderStore, Store, local_path, open_store, translated
 from lanceway.tables.versions import manifests
 
 RESERVED = ".lance-reserved"
@@ -26,25 +28,25 @@ DEREGISTERED = ".lance-deregistered"
 VERSIONS = "_versions"
 # Hidden folders: a claim in the making, and a dropped table until its last file is deleted.
 _CLAIMED, _DROPPED = ".lanceway-claimed-", ".lanceway-dropped-"
-# How often a dropped table's folder is deleted anew because something came into it meanwhile.
+# How often the folder of a dropped table is deleted again because a writer has added files.
 _ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look at a table folder tells."""
+    """The markers of a table folder."""
 
     hidden: bool
     claim: str | None  # what the marker of its claim holds, None without a marker
 
 
 def new_claim(properties: Mapping[str, str]) -> str:
-    """The content of a claim's marker, like no other."""
+    """Return the content of a claim's marker, which is unique."""
     return json.dumps({"claim": uuid.uuid4().hex, "properties": dict(properties)})
 
 
 def claimed_properties(claim: str | None) -> dict[str, str] | None:
-    """The properties in a claim. One that pylance made, or anybody else, has none."""
+    """Return the properties in a claim. One that was made by pylance or another program has none."""
     try:
         properties = json.loads(claim or "{}").get("properties")
     except (ValueError, AttributeError):  # not JSON, or not an object
@@ -57,25 +59,25 @@ def has_version(store: Store, folder: str) -> bool:
 
 
 class Folder(ABC):
-    """All that a directory catalog asks of storage. Table folders are paths relative to `root`."""
+    """What a directory catalog needs of storage. Table folders are paths relative to `root`."""
 
     root: str
 
     @abstractmethod
     def location(self, folder: str) -> str:
-        """Where pylance opens a table folder."""
+        """Return the location at which pylance opens a table folder."""
 
     @abstractmethod
     def relative(self, location: str) -> str | None:
-        """The table folder at a location, None if it is not below the root."""
+        """Return the table folder at a location, None if it is not below the root."""
 
     @abstractmethod
     def leads_out(self, folder: str) -> bool:
-        """Whether a table folder lies elsewhere, because one of the folders above it is a link."""
+        """Whether a table folder is outside the root, because one of the folders above it is a link."""
 
     @abstractmethod
     def names(self) -> list[str]:
-        """The folders directly below the root, in no order."""
+        """Return the folders directly below the root, in no order."""
 
     @abstractmethod
     def has(self, folder: str) -> bool:
@@ -83,7 +85,7 @@ class Folder(ABC):
 
     @abstractmethod
     def look(self, folder: str) -> Look | None:
-        """What a table folder is, None if it is not there."""
+        """Return the markers of a table folder, None if it does not exist."""
 
     @abstractmethod
     def has_data(self, folder: str) -> bool:
@@ -91,27 +93,27 @@ class Folder(ABC):
 
     @abstractmethod
     def unlisted_among(self, folders: Sequence[str]) -> set[str]:
-        """Those that are no table to be shown: deregistered, or gone."""
+        """Return those that are not to be listed: deregistered, or deleted."""
 
     @abstractmethod
     def declared_among(self, folders: Sequence[str]) -> set[str]:
-        """Those that are claimed and hold no data."""
+        """Return those that are claimed and hold no data."""
 
     @abstractmethod
     def claim(self, folder: str, claim: str) -> bool:
-        """Make a table folder that was not there, marked with the claim; of several claimants one gets True."""
+        """Create a new table folder, marked with the claim; of several claimants one gets True."""
 
     @abstractmethod
     def withdraw(self, folder: str, claim: str) -> None:
-        """Take back this claim, if it still stands, and the folder, if nothing else is in it."""
+        """Undo this claim, if it still stands, and remove the folder, if nothing else is in it."""
 
     @abstractmethod
     def tidy(self, folder: str) -> None:
-        """Remove a table folder in which nobody has anything: at most pylance's hint to a version that is gone."""
+        """Remove a table folder without a table: it holds at most pylance's hint to a deleted version."""
 
     @abstractmethod
     def mark(self, folder: str, claim: str) -> None:
-        """Replace the claim of a table folder that is there."""
+        """Replace the claim of an existing table folder."""
 
     @abstractmethod
     def hide(self, folder: str) -> bool:
@@ -119,25 +121,24 @@ class Folder(ABC):
 
     @abstractmethod
     def show(self, folder: str) -> None:
-        """Take the mark of `hide` away."""
+        """Remove the marker of `hide`."""
 
     @abstractmethod
     def has_others(self, folder: str) -> bool:
-        """Whether anything lies in a table folder that is not a table's own, and that `remove` would delete."""
+        """Whether a table folder holds files that are not a table's, and that `remove` would delete."""
 
     @abstractmethod
     def remove(self, folder: str) -> bool:
         """Delete a table folder with all that is in it; of several who remove it one gets True.
 
-        It is out of sight before anything in it is deleted.
+        It is hidden before anything in it is deleted.
         """
 
 
 def open_folder(root: str, storage_options: Mapping[str, str] | None) -> Folder:
-    """The folder at an absolute path or URI, which need not exist yet."""
+    """Return the folder at an absolute path or URI, which need not exist yet."""
     if local_path(root) is not None:
         return LocalFolder(root)
-    from lanceway.catalogs.directory.bucket import BucketFolder
 
     return BucketFolder(root, storage_options)
 
@@ -221,7 +222,7 @@ class LocalFolder(Folder):
         with translated("write", marker):
             try:
                 open(marker, "xb").close()
-            except (FileExistsError, FileNotFoundError):  # hidden before, or dropped meanwhile
+            except (FileExistsError, FileNotFoundError):  # hidden before, or dropped
                 return False
         return True
 
@@ -247,7 +248,7 @@ class LocalFolder(Folder):
 
 
 def _delete(grave: str) -> None:
-    """Delete a folder into which those may still put something who had found it under its name."""
+    """Delete a folder to which writers that still have it open may add files."""
     for attempts_left in reversed(range(_ATTEMPTS)):
         try:
             shutil.rmtree(grave)
@@ -256,3 +257,119 @@ def _delete(grave: str) -> None:
             # A file that came after the folder was listed, or went.
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT) or not attempts_left:
                 raise
+
+
+_AT_ONCE = 16
+# pylance reads a URI: these must not be taken for an escape, a fragment or a query.
+_ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
+
+
+class BucketFolder(Folder):
+    """A prefix of a bucket. What local folders do by renaming is done here in an order that is safe to watch."""
+
+    def __init__(self, root: str, storage_options: Mapping[str, str] | None) -> None:
+        self.root = root
+        self._options = storage_options
+
+    @property
+    def _store(self) -> Store:
+        # Opened for each question: clients are shared underneath, and none outlives a fork.
+        return open_store(self.root, self._options)
+
+    def location(self, folder: str) -> str:
+        return f"{self.root}/{folder.translate(_ESCAPED)}"
+
+    def relative(self, location: str) -> str | None:
+        root = f"{self.root}/"
+        return unquote(location.removeprefix(root)).rstrip("/") if location.startswith(root) else None
+
+    def leads_out(self, folder: str) -> bool:
+        return False
+
+    def names(self) -> list[str]:
+        return self._store.names()
+
+    def has(self, folder: str) -> bool:
+        return self._store.has_any(folder)
+
+    def look(self, folder: str) -> Look | None:
+        objects = self._objects(folder)
+        if objects is None:
+            return None
+        marker = self._store.read(f"{folder}/{RESERVED}") if RESERVED in objects else None
+        return Look(DEREGISTERED in objects, None if marker is None else marker.decode(errors="replace"))
+
+    def _objects(self, folder: str) -> list[str] | None:
+        """Return the objects directly in a folder, None if there is no such folder.
+
+        Some stores go on naming a prefix for a while after its last object is gone.
+        """
+        folders, objects = self._store.level(folder)
+        return objects if objects or (folders and self.has(folder)) else None
+
+    def unlisted_among(self, folders: Sequence[str]) -> set[str]:
+        return _passing(folders, self._is_unlisted)
+
+    def _is_unlisted(self, folder: str) -> bool:
+        objects = self._objects(folder)
+        return objects is None or DEREGISTERED in objects
+
+    def declared_among(self, folders: Sequence[str]) -> set[str]:
+        return _passing(folders, self._is_declared)
+
+    def _is_declared(self, folder: str) -> bool:
+        return self._store.exists(f"{folder}/{RESERVED}") and not self.has_data(folder)
+
+    def has_data(self, folder: str) -> bool:
+        return has_version(self._store, folder)
+
+    def claim(self, folder: str, claim: str) -> bool:
+        store, marker = self._store, f"{folder}/{RESERVED}"
+        if not store.put_if_absent(marker, claim.encode()):
+            return False
+        # A prefix cannot be made exclusively as a folder can: whatever else has it was there before.
+        if list(store.keys(folder)) == [marker]:
+            return True
+        self.withdraw(folder, claim)
+        return False
+
+    def withdraw(self, folder: str, claim: str) -> None:
+        self._store.delete_if(f"{folder}/{RESERVED}", lambda marker: marker == claim.encode())
+
+    def tidy(self, folder: str) -> None:
+        store, hint = self._store, f"{folder}/{manifests.HINT}"
+        if all(key == hint for key in store.keys(folder)):
+            store.delete(hint)
+
+    def mark(self, folder: str, claim: str) -> None:
+        self._store.put(f"{folder}/{RESERVED}", claim.encode())
+
+    def hide(self, folder: str) -> bool:
+        return self._store.put_if_absent(f"{folder}/{DEREGISTERED}", b"")
+
+    def show(self, folder: str) -> None:
+        self._store.delete(f"{folder}/{DEREGISTERED}")
+
+    def has_others(self, folder: str) -> bool:
+        return own_files.has_others(open_store(self.location(folder), self._options))
+
+    def remove(self, folder: str) -> bool:
+        store, tombstone = self._store, f"{folder}/{DEREGISTERED}"
+        look = self.look(folder)
+        # The tombstone hides the table at once, and keeps the name taken until all else is gone.
+        if look is None or (not self.hide(folder) and not look.hidden):
+            return False
+        store.delete(f"{folder}/{RESERVED}")
+        # A writer that has not noticed yet may still add keys.
+        while keys := [key for key in store.keys(folder) if key != tombstone]:
+            store.delete(*keys)
+        store.delete(tombstone)
+        return True
+
+
+def _passing(folders: Sequence[str], test: Callable[[str], bool]) -> set[str]:
+    """Return the folders that pass a test, which costs a request each, several at a time."""
+    if len(folders) < 2:
+        return {folder for folder in folders if test(folder)}
+    with ThreadPoolExecutor(min(_AT_ONCE, len(folders))) as pool:
+        return {folder for folder, passed in zip(folders, pool.map(test, folders), strict=True) if passed}

@@ -1,8 +1,7 @@
-"""pylance's `__manifest`: the Lance table beside the tables that knows namespaces and where tables lie.
+"""pylance's `__manifest`: the Lance table that lists the namespaces of a folder and the locations of its tables.
 
-Its format is pylance's own, so it is asked and changed through pylance's DirectoryNamespace, here in
-the mode in which that looks at the manifest alone. What that namespace does not check or
-does not clean up after itself is done around it.
+Its format is pylance's own, so it is read and changed through pylance's DirectoryNamespace, in the mode in which that
+reads the manifest alone. What that namespace does not check or clean up is done around it.
 """
 
 from __future__ import annotations
@@ -16,16 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from lance_namespace import (
-    CreateNamespaceRequest,
-    DeregisterTableRequest,
-    DescribeNamespaceRequest,
-    DescribeTableRequest,
-    DropNamespaceRequest,
-    ListNamespacesRequest,
-    ListTablesRequest,
-    RegisterTableRequest,
-)
+import lance_namespace as ln
 
 from lanceway.catalogs.directory.folder import Folder, open_folder
 from lanceway.catalogs.directory.names import DELIMITER, MANIFEST
@@ -48,39 +38,39 @@ if TYPE_CHECKING:
     import lance
     from lance.namespace import DirectoryNamespace
 
-# How often a change is tried again that lost against changes of other objects.
+# How often a change is tried again after a conflict with changes of other objects.
 _ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestRow:
-    """What the manifest knows of a table."""
+    """A table's row in the manifest."""
 
     folder: str  # relative to the root
     properties: Mapping[str, str] | None
 
 
 class Manifest:
-    """The manifest of one root. It comes into being with the first change."""
+    """The manifest of one root. The first change creates it."""
 
     def __init__(self, folder: Folder, storage_options: Mapping[str, str] | None) -> None:
         self._folder = folder
         self._options = dict(storage_options or {})
-        self._seen = False
-        # By process: one that a fork left here would wait for threads that are not there, and must not
-        # even be let go of, as its end would touch them too.
+        self._exists = False
+        # By process: one inherited by a fork would wait for threads that do not exist here, and must not
+        # even be released, since its destructor waits for them too.
         self._opened: dict[int, DirectoryNamespace] = {}
         self._watched: dict[int, lance.LanceDataset] = {}
         # The version of the manifest at which these were the tables at the root.
         self._root: tuple[int, list[str]] = (0, [])
 
     def exists(self) -> bool:
-        """Whether there is one. It never goes away again, so once seen it is not looked for.
+        """Whether there is one. It is never deleted, so that it is looked for only until it is found.
 
-        Its folder alone is none yet: whoever makes the first one commits its first version a little later.
+        Its folder alone is not enough: the process that creates it commits the first version a little later.
         """
-        self._seen = self._seen or (self._folder.has(MANIFEST) and self._folder.has_data(MANIFEST))
-        return self._seen
+        self._exists = self._exists or (self._folder.has(MANIFEST) and self._folder.has_data(MANIFEST))
+        return self._exists
 
     @property
     def _namespace(self) -> DirectoryNamespace:
@@ -106,14 +96,14 @@ class Manifest:
     # -- namespaces ------------------------------------------------------------------------------
 
     def namespace_properties(self, namespace: Identifier) -> dict[str, str] | None:
-        """Raises NamespaceNotFoundError."""
+        """Return the properties of a namespace. Raises NamespaceNotFoundError."""
         _check_namespace(namespace)
         with self._translated("describe"):
             try:
-                found = self._namespace.describe_namespace(DescribeNamespaceRequest(id=list(namespace)))
+                response = self._namespace.describe_namespace(ln.DescribeNamespaceRequest(id=list(namespace)))
             except NamespaceNotFoundError:
                 raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
-        return found.properties or {}
+        return response.properties or {}
 
     def has_namespace(self, namespace: Identifier) -> bool:
         if namespace.is_root:
@@ -126,18 +116,21 @@ class Manifest:
 
     def namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         _check_namespace(namespace)
-        request = ListNamespacesRequest(id=list(namespace), page_token=after, limit=limit)
+        request = ln.ListNamespacesRequest(id=list(namespace), page_token=after, limit=limit)
         with self._translated("list"):
             names = self._namespace.list_namespaces(request).namespaces
         return names or self._nothing_in(namespace)
 
     def create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> None:
-        """Raises NamespaceAlreadyExistsError, also for a table's name, and NamespaceNotFoundError for the parent."""
+        """Create a namespace.
+
+        Raises NamespaceAlreadyExistsError, also for a table's name, and NamespaceNotFoundError for the parent.
+        """
         _check_namespace(namespace.parent)
-        request = CreateNamespaceRequest(id=list(namespace), properties=dict(properties) or None)
+        request = ln.CreateNamespaceRequest(id=list(namespace), properties=dict(properties) or None)
         with self._translated("create_namespace"):
             try:
-                self._insistently(namespace, lambda: self._namespace.create_namespace(request))
+                self._retry_on_conflict(namespace, lambda: self._namespace.create_namespace(request))
             except NamespaceAlreadyExistsError:
                 raise NamespaceAlreadyExistsError(
                     f"{namespace} cannot be created: a namespace or table has this name already."
@@ -150,22 +143,23 @@ class Manifest:
         properties = self.namespace_properties(namespace)
         with self._translated("drop_namespace"):
             try:
-                self._namespace.drop_namespace(DropNamespaceRequest(id=list(namespace)))
+                self._namespace.drop_namespace(ln.DropNamespaceRequest(id=list(namespace)))
             except NamespaceNotEmptyError:
                 raise _not_empty(namespace) from None
             except NamespaceNotFoundError:
                 raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
         if not self._is_empty(namespace):
-            # Something was put into it between pylance's look and its deletion: nothing may be orphaned.
+            # Something was added between pylance's check and its deletion, and must not be orphaned.
             self.create_namespace(namespace, properties or {})
             raise _not_empty(namespace)
 
     def _is_empty(self, namespace: Identifier) -> bool:
         names = list(namespace)
         with self._translated("list"):
-            tables = self._namespace.list_tables(ListTablesRequest(id=names, limit=1)).tables
+            tables = self._namespace.list_tables(ln.ListTablesRequest(id=names, limit=1)).tables
             return (
-                not tables and not self._namespace.list_namespaces(ListNamespacesRequest(id=names, limit=1)).namespaces
+                not tables
+                and not self._namespace.list_namespaces(ln.ListNamespacesRequest(id=names, limit=1)).namespaces
             )
 
     # -- tables ----------------------------------------------------------------------------------
@@ -174,9 +168,9 @@ class Manifest:
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
     ) -> Sequence[str]:
         _check_namespace(namespace)
-        if namespace.is_root and include_declared:  # which of them hold data is not the manifest's to know
+        if namespace.is_root and include_declared:  # the manifest does not know which of them hold data
             return self._at_root(after, limit)
-        request = ListTablesRequest(
+        request = ln.ListTablesRequest(
             id=list(namespace), page_token=after, limit=limit, include_declared=include_declared
         )
         with self._translated("list"):
@@ -184,12 +178,12 @@ class Manifest:
         return names or self._nothing_in(namespace)
 
     def _at_root(self, after: str | None, limit: int | None) -> Sequence[str]:
-        """The tables at the root: they are asked for with every list of folders, and read anew after a change alone."""
+        """Return the tables at the root, which every list of folders needs; they are cached until the next change."""
         with self._translated("list"):
             version, names = self._latest_version(), self._root[1]
             if version != self._root[0]:
                 # The version was asked for first: names may be newer than it and are then read again, never older.
-                request = ListTablesRequest(id=[], include_declared=True)
+                request = ln.ListTablesRequest(id=[], include_declared=True)
                 names = sorted(self._namespace.list_tables(request).tables)
                 self._root = (version, names)
         first = 0 if after is None else bisect_right(names, after)
@@ -203,27 +197,27 @@ class Manifest:
         return int(opened.latest_version)
 
     def find(self, table: Identifier) -> ManifestRow:
-        """Raises TableNotFoundError, or NamespaceNotFoundError for its parent."""
+        """Return a table's row. Raises TableNotFoundError, or NamespaceNotFoundError for its parent."""
         _check_table(table)
         with self._translated("describe"):
             try:
-                found = self._namespace.describe_table(DescribeTableRequest(id=list(table)))
+                response = self._namespace.describe_table(ln.DescribeTableRequest(id=list(table)))
             except TableNotFoundError:
                 if self.has_namespace(table.parent):
                     raise TableNotFoundError(f"There is no table {table}.") from None
                 raise _no_parent(table) from None
-        return ManifestRow(self._relative(found.location or ""), found.properties or None)
+        return ManifestRow(self._relative(response.location or ""), response.properties or None)
 
     def add(self, table: Identifier, folder: str, properties: Mapping[str, str]) -> None:
-        """Give a table folder a name; of several who give this name one succeeds.
+        """Give a table folder a name; of several processes that give this name one succeeds.
 
         Raises TableAlreadyExistsError, also for a namespace's name, and NamespaceNotFoundError for the parent.
         """
         _check_namespace(table.parent)
-        request = RegisterTableRequest(id=list(table), location=folder)
+        request = ln.RegisterTableRequest(id=list(table), location=folder)
         with self._translated("register_table"):
             try:
-                self._insistently(table, lambda: self._namespace.register_table(request))
+                self._retry_on_conflict(table, lambda: self._namespace.register_table(request))
             except (TableAlreadyExistsError, NamespaceAlreadyExistsError):
                 raise TableAlreadyExistsError(
                     f"{table} cannot be created: a table or namespace has this name already."
@@ -237,14 +231,14 @@ class Manifest:
             raise
 
     def _complete(self, table: Identifier, properties: Mapping[str, str]) -> None:
-        """What pylance's register leaves out: it loses properties, which its declare keeps in this column,
-        and looks for the parent only before it adds the row."""
+        """Do what pylance's register leaves out: it loses properties, which its declare keeps in a column,
+        and checks the parent only before it adds the row."""
         if properties:
-            self._keep(table, properties)
+            self._write_properties(table, properties)
         if not self.has_namespace(table.parent):
             raise _no_parent(table)
 
-    def _keep(self, table: Identifier, properties: Mapping[str, str]) -> None:
+    def _write_properties(self, table: Identifier, properties: Mapping[str, str]) -> None:
         values, where = {"metadata": _quoted(json.dumps(dict(properties)))}, f"object_id = {_key(table)}"
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
@@ -256,22 +250,22 @@ class Manifest:
                     raise
 
     def remove(self, table: Identifier) -> None:
-        """Forget a table; of several who do so one succeeds. Raises TableNotFoundError."""
+        """Remove a table's row; of several processes that do so one succeeds. Raises TableNotFoundError."""
         _check_table(table)
         with self._translated("deregister_table"):
             try:
-                self._namespace.deregister_table(DeregisterTableRequest(id=list(table)))
+                self._namespace.deregister_table(ln.DeregisterTableRequest(id=list(table)))
             except TableNotFoundError:
                 raise TableNotFoundError(f"There is no table {table}.") from None
 
     def owners(self, folder: str) -> list[Identifier]:
-        """The tables that lie in a folder, whatever their names."""
+        """Return the tables whose folder this is."""
         if not self.exists():
             return []
         with self._translated("describe_table"):
             where = f"object_type = 'table' AND location = {_quoted(folder)}"
-            found = self._dataset().to_table(columns=["object_id"], filter=where)
-        return [Identifier.parse(name, DELIMITER) for name in found["object_id"].to_pylist()]
+            rows = self._dataset().to_table(columns=["object_id"], filter=where)
+        return [Identifier.parse(name, DELIMITER) for name in rows["object_id"].to_pylist()]
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -281,7 +275,7 @@ class Manifest:
         return lance.dataset(self._folder.location(MANIFEST), storage_options=self._options or None)
 
     def _nothing_in(self, namespace: Identifier) -> list[str]:
-        """pylance lists a namespace that does not exist as empty; only then is it worth a question."""
+        """Return an empty list. Raises NamespaceNotFoundError: pylance lists a missing namespace as empty."""
         if not namespace.is_root:
             self.namespace_properties(namespace)
         return []
@@ -294,16 +288,16 @@ class Manifest:
 
     @contextmanager
     def _translated(self, operation: str) -> Iterator[None]:
-        """pylance's namespace raises the contract's errors; what the Lance table beneath raises is a builtin,
-        or an internal error with the storage's own words."""
+        """Translate the errors of the Lance table under pylance's namespace: builtins, or internal errors with
+        the storage's own message. The namespace itself raises the contract's errors."""
         try:
             yield
         except (*errors.FOREIGN, InternalError) as error:
             table = Table(f"the manifest of {self._folder.root}", self._folder.location(MANIFEST))
             raise errors.translate(table, operation, error) from None
 
-    def _insistently(self, identifier: Identifier, change: Callable[[], object]) -> None:
-        """pylance reports a lost race as a conflict; whether the name is taken now tells what it was."""
+    def _retry_on_conflict(self, identifier: Identifier, change: Callable[[], object]) -> None:
+        """Make a change, again after a conflict with others, unless the name is taken by then."""
         for _ in range(_ATTEMPTS):
             try:
                 change()
@@ -325,7 +319,7 @@ class Manifest:
 
 
 def _check_namespace(namespace: Identifier) -> None:
-    """pylance joins names without a look at them: ["a$b"] must not find what is ["a", "b"]."""
+    """Refuse a name with the delimiter: pylance joins names unchecked, and ["a$b"] must not mean ["a", "b"]."""
     if any(DELIMITER in name for name in namespace):
         raise NamespaceNotFoundError(f"There is no namespace {namespace}.")
 
@@ -355,7 +349,7 @@ def _quoted(text: str) -> str:
 
 
 class RelayedManifest(Manifest):
-    """The manifest of one root through this process's helper."""
+    """The manifest of one root, read and changed by this process's helper process."""
 
     def _ask(self, question: str, *arguments: object) -> Any:
         return fork.ask(_answer, self._folder.root, tuple(self._options.items()), question, arguments)

@@ -1,40 +1,117 @@
 """One tree over many catalogs: each is mounted by its name under one root.
 
-The first name of an identifier chooses the catalog, and the rest is the catalog's own:
+The first name of an identifier chooses the catalog, and the names after it are the catalog's own:
 `["lake", "team", "orders"]` is `["team", "orders"]` in the catalog `lake`. There are two kinds of catalogs: those
-from the configuration, of any type, which cannot be changed here, and those in the database of the tree's own
-lake, which come and go as namespaces of the root.
-
-    federated_mounts    a mounted catalog, opened when it is needed
-    federated_lake      the catalogs in the lake's database
-    federated_tree      requests for a branch
-    federated_root      the root: catalogs as namespaces
-    federated_jobs      background jobs
-    federated_listing   the tables of all catalogs
+from the configuration, of any type, which cannot be changed here (`mounts.py`), and those in the database of the
+tree's own lake, which are created and dropped as namespaces of the root (`own_lake.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import hashlib
+import heapq
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from lanceway.catalogs.federated.listing import FederatedListing, ListingStep
-from lanceway.catalogs.federated.mounts import Mount
-from lanceway.config import ServerSettings
-from lanceway.errors import InvalidInputError
+import lance_namespace as ln
+from pydantic import BaseModel
+
+from lanceway.catalogs.contract.capabilities import acting_as, with_job_queue
+from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
+from lanceway.catalogs.contract.limits import IdentifierLimits
+from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
+from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token
+from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.mounts import ConfiguredMount, Mount, canonical, check_name
+from lanceway.catalogs.wrappers import rewrite
+from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.config import CatalogSettings, ServerSettings
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+    UnauthenticatedError,
+    UnsupportedOperationError,
+)
+from lanceway.identifiers import Identifier
 
 if TYPE_CHECKING:
+    from lanceway.catalogs.federated.own_lake import OwnLake
     from lanceway.lake.store.database import LakeStore
 
-__all__ = ["FederatedCatalog", "ListingStep", "Mount"]
+__all__ = ["FederatedCatalog", "ListingStep", "Mount", "canonical"]
+
+_ON_NAMESPACES = frozenset(
+    {
+        "create_namespace",
+        "describe_namespace",
+        "drop_namespace",
+        "list_all_tables",
+        "list_namespaces",
+        "list_tables",
+        "namespace_exists",
+    }
+)
+# Operations that may create a table: for these an identifier that no table can have is a wrong request.
+_CREATING = frozenset(
+    {
+        "batch_commit_tables",
+        "batch_create_table_versions",
+        "create_empty_table",
+        "create_materialized_view",
+        "create_table",
+        "create_table_stream",
+        "declare_table",
+        "register_table",
+    }
+)
+# Operations that may record a job.
+_RECORDING = frozenset(
+    {
+        "alter_table_add_columns",
+        "alter_table_backfill_columns",
+        "create_materialized_view",
+        "refresh_materialized_view",
+    }
+)
 
 
-class FederatedCatalog(FederatedListing):
+# What the page tokens of a list of all tables are made for.
+_ALL_TABLES = "tables of all catalogs"
+
+
+class ListingStep(NamedTuple):
+    """A part of a longer list: the call to make, and the configured catalog that it may have to wait for."""
+
+    mount: str | None
+    call: Callable[[], Any]
+
+
+class FederatedCatalog(JobMethods, Forwarder):
     """Catalogs under one root.
 
-    A call waits for the catalog that it is for, as long as that takes: the deadlines and threads of mounts are for
-    the server, which keeps to them. A catalog that cannot be opened answers 17 for its own branch, and is tried
-    again a second later; the root and the other branches do not need it.
+    A call waits for the catalog that it is for, as long as that takes: deadlines and threads of mounts are enforced
+    by the server. A catalog that cannot be opened answers 17 for its own branch, and is tried again a second later;
+    the root and the other branches do not need it.
     """
+
+    def __init__(self, catalogs: Mapping[str, CatalogSettings], lake: OwnLake | None = None) -> None:
+        self._configured: dict[str, ConfiguredMount] = {}
+        for name, settings in catalogs.items():
+            mount = ConfiguredMount(canonical(name), settings)
+            if mount.name in self._configured:
+                raise InvalidInputError(f"Two sections [catalogs.{name}] have names that look the same. Rename one.")
+            self._configured[mount.name] = mount
+        self._lake = lake
+        self._user: str | None = None
+        self._allowed: AllowedLocations | None = None
 
     @classmethod
     def from_settings(
@@ -45,10 +122,10 @@ class FederatedCatalog(FederatedListing):
         metalake: str = "lanceway",
         warehouse: str | None = None,
     ) -> Self:
-        """The tree that a server with these settings has, over its store if that is open already.
+        """Return the tree of a server with these settings, over its store if that is open already.
 
-        Raises InvalidInputError where a catalog is configured that cannot be, such as one whose name a catalog in the
-        database has.
+        Raises InvalidInputError for a catalog that cannot be configured, such as one with the name of a catalog in
+        the database.
         """
         if store is None and settings.database is None:
             return cls(settings.catalogs)
@@ -63,14 +140,366 @@ class FederatedCatalog(FederatedListing):
             threads=settings.threads,
             deadline=settings.request_timeout,
         )
-        made = cls(settings.catalogs, lake)
-        made._refuse_shadows(lake.present(list(made.mounts())), lake.store)
-        return made
-
-    @staticmethod
-    def _refuse_shadows(names: list[str], store: LakeStore) -> None:
-        if names:
+        tree = cls(settings.catalogs, lake)
+        if hidden := lake.present(list(tree.mounts())):
             raise InvalidInputError(
-                f"The section [catalogs.{names[0]}] of the configuration and the catalog {names[0]!r} in the lake's "
-                f"database ({store!r}) have the same name, and one would hide the other. Rename the section."
+                f"The section [catalogs.{hidden[0]}] of the configuration and the catalog {hidden[0]!r} in the lake's "
+                f"database ({lake.store!r}) have the same name, and one would hide the other. Rename the section."
             )
+        return tree
+
+    # -- mounts ----------------------------------------------------------------------------------
+
+    def mounts(self) -> Mapping[str, Mount]:
+        """Return the catalogs from the configuration. Those of the lake come and go, and share one database."""
+        return MappingProxyType(self._configured)
+
+    def mount(self, name: str) -> Mount:
+        """Return the catalog of a name. Nothing is asked: whether the lake has it is known when it is used.
+
+        Raises NamespaceNotFoundError where there is no lake to ask.
+        """
+        configured = self._configured.get(canonical(name))
+        return configured or self._lake_or_missing(name).mount(canonical(name))
+
+    def _lake_or_missing(self, name: str) -> OwnLake:
+        if self._lake is None:
+            mounted = ", ".join(sorted(self._configured)) or "none"
+            raise NamespaceNotFoundError(f"There is no catalog {name!r}. Those that are mounted: {mounted}.")
+        return self._lake
+
+    def acting_as(self, user: str) -> Self:
+        """Return the tree for another user, whom the lake's catalogs name as owner and in their history."""
+        view = self._copy()
+        view._user = user
+        return view
+
+    def confined_to(self, allowed: AllowedLocations) -> Self:
+        """Return the tree for a user who may have tables only in the allowed locations."""
+        view = self._copy()
+        view._allowed = allowed
+        return view
+
+    def _copy(self) -> Self:
+        view = type(self).__new__(type(self))
+        view.__dict__ |= self.__dict__
+        return view
+
+    # -- requests for a branch -------------------------------------------------------------------
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        """Run an operation on the one catalog that its identifiers name, with the names that it has there."""
+        name = self._branch(operation, request)
+        mount = self.mount(name)
+        if self._allowed is not None:
+            self._allowed.check(mount, operation, request)
+
+        def below(names: list[str] | None) -> list[str] | None:
+            if names is None:
+                return None
+            if not names or canonical(names[0]) != name:
+                raise InvalidInputError(
+                    f"{operation} stays within one catalog, but {names!r} is not in {name!r}, where it began. Create "
+                    "the table in the other catalog and copy its rows."
+                )
+            return names[1:]
+
+        inside = rewrite.rewrite_request(request, below)
+        if mount.configured and getattr(inside, "identity", None) is not None:
+            # It says who asks this tree, and is not for the mounted service to know.
+            inside = inside.model_copy(update={"identity": None})
+        response = self._ask(mount, operation, inside, *data)
+        return rewrite.rewrite_response(operation, response, lambda names: [name, *names])
+
+    def _branch(self, operation: str, request: BaseModel) -> str:
+        """Return the name of the one catalog that a request is for."""
+        identifiers = [Identifier(names or ()) for names in rewrite.identifiers(request)]
+        for identifier in identifiers:
+            if operation not in _ON_NAMESPACES:
+                _refuse_at_the_root(operation, identifier)
+        names = sorted({canonical(identifier[0]) for identifier in identifiers})
+        if not names:
+            raise InvalidInputError(f"{operation} names no table, so that no catalog can be asked. Name at least one.")
+        if len(names) > 1:
+            raise InvalidInputError(
+                f"{operation} is one transaction and stays within one catalog, but it names tables of "
+                f"{' and '.join(repr(name) for name in names)}. Ask for each catalog on its own."
+            )
+        return names[0]
+
+    def _ask(self, mount: Mount, operation: str, request: BaseModel, *data: Any) -> Any:
+        try:
+            return carry_out(self._catalog_for(mount, operation), operation, request, *data)
+        except NamespaceNotFoundError:
+            # A catalog of the lake may have been dropped, and its name given to another since it was opened.
+            if mount.configured or self._lake is None or not self._lake.is_stale(mount.name):
+                raise
+        except UnauthenticatedError as error:
+            if getattr(request, "storage_options", None):  # the caller's own
+                raise
+            raise ServiceUnavailableError(
+                f"The catalog {mount.name!r} does not accept the credentials that it is mounted with; an administrator "
+                f"must correct its settings. ({error})"
+            ) from error
+        except (ConnectionError, TimeoutError) as error:
+            raise ServiceUnavailableError(
+                f"The catalog {mount.name!r} cannot be reached: {type(error).__name__}. Try again later."
+            ) from error
+        if data:  # some of it may have been read
+            raise ConcurrentModificationError(
+                f"The catalog {mount.name!r} was dropped and created again at the same time. Try again."
+            )
+        return carry_out(self._catalog_for(mount, operation), operation, request)
+
+    def _catalog_for(self, mount: Mount, operation: str) -> ln.LanceNamespace:
+        catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user)
+        # The jobs of the lake's own catalogs are recorded in the same database anyway.
+        queue = self._queue_of(mount.name) if mount.configured and operation in _RECORDING else None
+        return catalog if queue is None else with_job_queue(catalog, queue)
+
+    def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a response that a catalog of the tree's own lake has at once; None means that it must be asked.
+
+        It never waits, and fits an event loop. Nothing is refused here.
+        """
+        if not names or self._lake is None or names[0] in self._configured:
+            return None
+        catalog = self._lake.at_hand(names[0])
+        return None if catalog is None else catalog.try_fast(operation, names[1:], fields)
+
+    # -- the root: catalogs as namespaces --------------------------------------------------------
+
+    def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:
+        """List namespaces: at the root every catalog, none of which is asked."""
+        request = accept(ln.ListNamespacesRequest, request)
+        if request.id:
+            return super().list_namespaces(request)
+        limit, scope = page_limit(request.limit), "catalogs"
+        names = self._names(page_start(scope, request.page_token), limit and limit + 1)
+        names, token = page_of(names, limit, scope, str)
+        return ln.ListNamespacesResponse(namespaces=names, page_token=token)
+
+    def _names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
+        """Return the first `limit` catalogs after `after`, in code point order."""
+        configured = sorted(name for name in self._configured if name > (after or ""))
+        in_lake = [] if self._lake is None else self._lake.names(after, limit)
+        return list(heapq.merge(configured, (name for name in in_lake if name not in self._configured)))[:limit]
+
+    def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
+        """Describe a namespace: a catalog by its type and properties; one from the configuration is not asked."""
+        request = accept(ln.DescribeNamespaceRequest, request)
+        namespace = Identifier(request.id or ())
+        if namespace.depth > 1:
+            return super().describe_namespace(request)
+        return ln.DescribeNamespaceResponse(properties=self._properties(namespace))
+
+    def namespace_exists(self, request: ln.NamespaceExistsRequest) -> ln.NamespaceExistsResponse:
+        request = accept(ln.NamespaceExistsRequest, request)
+        namespace = Identifier(request.id or ())
+        if namespace.depth > 1:
+            return super().namespace_exists(request)
+        self._properties(namespace)
+        return ln.NamespaceExistsResponse()
+
+    def _properties(self, namespace: Identifier) -> dict[str, str]:
+        if namespace.is_root:
+            return {}
+        name = canonical(namespace.name)
+        configured = self._configured.get(name)
+        return self._lake_or_missing(name).properties(name) if configured is None else dict(configured.properties)
+
+    def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
+        """Create a namespace: at the root, a nested catalog of the lake."""
+        request = accept(ln.CreateNamespaceRequest, request)
+        namespace = Identifier(request.id or ())
+        if namespace.is_root:
+            return create_root(request.mode)
+        if namespace.depth > 1:
+            return super().create_namespace(request)
+        chosen = mode("The mode of create_namespace", request.mode, "create", "exist_ok", "overwrite")
+        name = canonical(namespace.name)
+        if name in self._configured:
+            return ln.CreateNamespaceResponse(properties=self._keep_configured(name, chosen))
+        return ln.CreateNamespaceResponse(properties=self._create_catalog(name, request.properties or {}, chosen))
+
+    def _keep_configured(self, name: str, chosen: str) -> dict[str, str]:
+        if chosen == "overwrite":
+            raise self._read_only(name)
+        if chosen == "create":
+            raise NamespaceAlreadyExistsError(
+                f"The catalog {name!r} cannot be made: the configuration has one of this name. Choose another name."
+            )
+        return dict(self._configured[name].properties)
+
+    def _create_catalog(self, name: str, properties: Mapping[str, str], chosen: str) -> dict[str, str]:
+        check_name(name)
+        lake = self._require_lake("create_namespace")
+        try:
+            lake.create(name, properties, by=self._user or lake.user, replace=chosen == "overwrite")
+        except NamespaceAlreadyExistsError:
+            if chosen != "exist_ok":
+                raise
+        return lake.properties(name)
+
+    def drop_namespace(self, request: ln.DropNamespaceRequest) -> ln.DropNamespaceResponse:
+        """Drop a namespace: at the root a catalog of the lake, an empty one or with `cascade` all that is in it."""
+        request = accept(ln.DropNamespaceRequest, request)
+        namespace = Identifier(request.id or ())
+        missing = mode("The mode of drop_namespace", request.mode, "fail", "skip")
+        behavior = mode("The behavior of drop_namespace", request.behavior, "restrict", "cascade")
+        if namespace.is_root:
+            refuse_drop_of_root()
+        if namespace.depth > 1:
+            return super().drop_namespace(request)
+        name = canonical(namespace.name)
+        if name in self._configured:
+            raise self._read_only(name)
+        lake = self._require_lake("drop_namespace")
+        try:
+            properties = lake.drop(name, by=self._user or lake.user, cascade=behavior == "cascade")
+        except NamespaceNotFoundError:
+            if missing == "skip":
+                return ln.DropNamespaceResponse()
+            raise
+        return ln.DropNamespaceResponse(properties=properties)
+
+    def _require_lake(self, operation: str) -> OwnLake:
+        if self._lake is None:
+            raise UnsupportedOperationError(
+                f"The root does not support {operation}: its catalogs all come from the configuration, and there is no "
+                "lake to make others in."
+            )
+        return self._lake
+
+    def _read_only(self, name: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"The catalog {name!r} comes from the configuration and is read-only here. Change its section "
+            f"[catalogs.{name}] instead."
+        )
+
+    # -- lists of tables -------------------------------------------------------------------------
+
+    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        """List the tables of a namespace; the root has none."""
+        request = accept(ln.ListTablesRequest, request)
+        if request.id:
+            return super().list_tables(request)
+        page_limit(request.limit)
+        page_start("no tables", request.page_token)
+        return ln.ListTablesResponse(tables=[])
+
+    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        """List every table below a namespace, or below the root, in order of its identifier.
+
+        One catalog that does not answer makes it fail: a list is complete, or an error.
+        """
+        request = accept(ln.ListTablesRequest, request)
+        if request.id:
+            return super().list_all_tables(request)
+        steps, result = self.listing(request), None
+        try:
+            while True:
+                result = steps.send(result).call()
+        except StopIteration as done:
+            response: ln.ListTablesResponse = done.value
+            return response
+
+    def listing(self, request: ln.ListTablesRequest) -> Generator[ListingStep, Any, ln.ListTablesResponse]:
+        """List every table below the root, step by step: a server runs each step on the threads of its catalog.
+
+        The caller makes the call of each step, and sends its result.
+        """
+        limit = page_limit(request.limit)
+        after = page_start(_ALL_TABLES, request.page_token)
+        start, token = json.loads(after) if after else (None, None)
+        tables: list[str] = []
+        names = yield ListingStep(None, partial(self._names, None))
+        names = [name for name in names if start is None or name > start or (name == start and token)]
+        for name in names:
+            token = token if name == start else None
+            while True:
+                missing = None if limit is None else limit - len(tables)
+                below = request.model_copy(update={"id": [name], "limit": missing, "page_token": token})
+                page = yield ListingStep(name if name in self._configured else None, partial(self._page, name, below))
+                if page.page_token and page.page_token == token:
+                    raise InternalError(f"The catalog {name!r} answers with the same page of tables again and again.")
+                tables += page.tables
+                token = page.page_token
+                if limit is not None and len(tables) >= limit and (token or name != names[-1]):
+                    next_page = page_token(_ALL_TABLES, json.dumps([name, token]))
+                    return ln.ListTablesResponse(tables=tables, page_token=next_page)
+                if not token:
+                    break
+        return ln.ListTablesResponse(tables=tables)
+
+    def _page(self, name: str, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        try:
+            return super().list_all_tables(request)
+        except NamespaceNotFoundError:
+            if name in self._configured:
+                raise
+            return ln.ListTablesResponse(tables=[])  # dropped since
+
+    # -- background jobs: recorded in the tree's own lake, whatever catalog they are for ---------
+
+    def _queue_of(self, catalog: str | None) -> JobQueue | None:
+        """Return the queue for the jobs of a catalog, or with None for those of all."""
+        if self._lake is None:
+            return None
+        return JobQueue(self._lake.store, self._lake.metalake, catalog, self._user or self._lake.user)
+
+    def _require_queue(self, operation: str) -> JobQueue:
+        queue = self._queue_of(None)
+        if queue is None:
+            raise UnsupportedOperationError(f"{operation}: a tree without a lake of its own keeps no jobs.")
+        return queue
+
+    # -- limits ----------------------------------------------------------------------------------
+
+    def identifier_limits(self) -> IdentifierLimits:
+        """Return how many names the identifier of a table has: the root holds catalogs, and no tables."""
+        return IdentifierLimits(least=2)
+
+    def check_new_table(self, table: Identifier) -> None:
+        """Raises InvalidInputError for an identifier that names a catalog, or the root."""
+        _refuse_at_the_root("create_table", table)
+
+    # -- identity --------------------------------------------------------------------------------
+
+    def namespace_id(self) -> str:
+        """Return an id that differs whenever what is mounted or who acts does. Secrets enter as a hash."""
+        mounted = {name: mount.identity() for name, mount in self._configured.items()}
+        lake = None if self._lake is None else self._lake.identity()
+        text = json.dumps([mounted, lake, self._user], sort_keys=True)
+        return f"lanceway-federated-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+    def __repr__(self) -> str:
+        lake = "" if self._lake is None else f", {self._lake!r}"
+        return f"{type(self).__name__}({list(self._configured.values())!r}{lake})"
+
+    def close(self) -> None:
+        """Close all that is open. What is used again opens again."""
+        for mount in self._configured.values():
+            mount.close()
+        if self._lake is not None:
+            self._lake.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _refuse_at_the_root(operation: str, table: Identifier) -> None:
+    """Refuse a table's identifier that is too short: the root holds catalogs, and no tables."""
+    if table.depth > 1:
+        return
+    if table.is_root:
+        raise InvalidInputError(f"{operation} needs a table's identifier, but none was given (id is empty).")
+    if operation in _CREATING:
+        raise InvalidInputError(
+            f"{operation} cannot have {table} for a table: the root holds catalogs, and a table needs one. Use "
+            f"{['lake', table.name]!r} for a table of the catalog 'lake'."
+        )
+    raise TableNotFoundError(f"There is no table {table}: the root holds catalogs, whose names tables begin with.")

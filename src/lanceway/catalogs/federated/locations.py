@@ -1,7 +1,7 @@
-"""Where those who ask a server may have tables: below the locations that it allows, and nowhere else.
+"""Locations that users of a server may choose for tables: below those that it allows, and nowhere else.
 
-In process, the owner of the process may use any location. Over a server, a location is chosen by whoever has a
-token, and read, written and deleted with the server's own rights.
+In process, the owner of the process may use any location. Over a server, any user with a token may choose a
+location, which is then read, written and deleted with the server's own rights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lanceway.catalogs.federated.mounts import Mount
     from lanceway.config import ServerSettings
 
-# Properties by which a mounted service is told where a namespace's or a table's files are to lie.
+# Properties that tell a mounted service where to put the files of a namespace or a table.
 _PLACES = frozenset(
     {
         "location",
@@ -37,16 +37,16 @@ _PLACES = frozenset(
 )
 # Types of catalogs that read a relative location as one below their own root, and refuse one that leaves it.
 _RELATIVE = frozenset({"dir", "rest"})
-# Types to which a property is a text like any other.
+# Types that give no property a meaning.
 _OPAQUE = frozenset({"dir", "lake"})
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedLocations:
-    """Locations in their one spelling; what lies below one of `roots` may be asked for.
+    """Locations in their one spelling; any location below one of `roots` may be requested.
 
-    What lies in the `warehouse` is the lake's: there, no mounted catalog may have a table, or to drop it would be to
-    delete the data of one of the lake's.
+    The `warehouse` belongs to the lake: no mounted catalog may have a table there, because dropping it would delete
+    the data of one of the lake's tables.
     """
 
     roots: tuple[str, ...]
@@ -54,9 +54,9 @@ class AllowedLocations:
 
     @classmethod
     def from_settings(cls, settings: ServerSettings) -> Self:
-        """As a server is told, the warehouse if it is told nothing.
+        """Return the locations that a server's settings allow, the warehouse if they name none.
 
-        Raises InvalidInputError for what is no location.
+        Raises InvalidInputError for a text that is not a location.
         """
         warehouse = _configured(settings.warehouse) if settings.warehouse else None
         try:
@@ -66,10 +66,10 @@ class AllowedLocations:
         return cls(roots or ((warehouse,) if warehouse else ()), warehouse)
 
     def check(self, mount: Mount, operation: str, request: BaseModel) -> None:
-        """Refuse a request that names a location elsewhere, before anything is asked.
+        """Refuse a request that names a location elsewhere, before the catalog is asked.
 
-        Whatever is or is not there, the answer is the same. Raises PermissionDeniedError, since an administrator may
-        do it, and InvalidInputError for what is no location.
+        What exists there makes no difference. Raises PermissionDeniedError, since an administrator may do it, and
+        InvalidInputError for a text that is not a location.
         """
         foreign = mount.configured and mount.takes not in _OPAQUE
         for location in _locations(request, foreign=foreign):
@@ -79,29 +79,29 @@ class AllowedLocations:
     def _allows(self, mount: Mount, location: str) -> bool:
         if _is_relative(location) and mount.takes in _RELATIVE:
             return ".." not in location.split("/")
-        wanted = _canonical(location)
-        if any(map(wanted.startswith, _below(_own(mount)))):
+        path = _canonical(location)
+        if any(map(path.startswith, _below(_own_roots(mount)))):
             return True
-        is_of_the_lake = bool(self.warehouse) and f"{wanted}/".startswith(f"{self.warehouse}/")
-        return any(map(wanted.startswith, _below(self.roots))) and not (mount.configured and is_of_the_lake)
+        in_warehouse = bool(self.warehouse) and f"{path}/".startswith(f"{self.warehouse}/")
+        return any(map(path.startswith, _below(self.roots))) and not (mount.configured and in_warehouse)
 
     def _denied(self, mount: Mount, operation: str, location: str) -> PermissionDeniedError:
         shared = [root for root in self.roots if not (mount.configured and root == self.warehouse)]
-        known = ", ".join((*_own(mount), *shared)) or "none for this catalog"
+        allowed = ", ".join((*_own_roots(mount), *shared)) or "none for this catalog"
         return PermissionDeniedError(
             f"{operation} may not use the location {location!r}: over this server, locations lie below those that it "
-            f"allows ({known}). Choose one there, leave the location out, or ask an administrator to do this or to "
+            f"allows ({allowed}). Choose one there, leave the location out, or ask an administrator to do this or to "
             "add it to allowed_locations in [server]."
         )
 
 
-def _own(mount: Mount) -> tuple[str, ...]:
-    """The root that a mounted catalog has in the configuration, below which its tables lie anyway."""
-    found: list[str] = []
+def _own_roots(mount: Mount) -> tuple[str, ...]:
+    """Return the roots that a mounted catalog has in the configuration, below which its tables are anyway."""
+    roots: list[str] = []
     for root in mount.roots:
-        with suppress(InvalidInputError):  # such as s3:// for whatever bucket a namespace is named for
-            found.append(_configured(root))
-    return tuple(found)
+        with suppress(InvalidInputError):  # such as s3:// alone, which means any bucket
+            roots.append(_configured(root))
+    return tuple(roots)
 
 
 def _below(roots: Iterable[str]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _is_relative(location: str) -> bool:
 
 
 def _configured(location: str) -> str:
-    """A location that whoever runs the server chose, who may write a path from the working folder."""
+    """Return a location of the configuration, which may be a path relative to the working folder."""
     path = local_path(location)
     return _canonical(location if path is None else os.path.abspath(path))
 
@@ -125,7 +125,7 @@ def _canonical(location: str) -> str:
 
 
 def _locations(request: BaseModel, *, foreign: bool) -> Iterator[str]:
-    """Every location in a request, at any depth; for a `foreign` service also those among the properties."""
+    """Yield every location in a request, at any depth; for a `foreign` service also those among the properties."""
     for name, value in request:
         if name == "location" and isinstance(value, str) and value:
             yield value
@@ -134,9 +134,9 @@ def _locations(request: BaseModel, *, foreign: bool) -> Iterator[str]:
         elif isinstance(value, BaseModel):
             yield from _locations(value, foreign=foreign)
         elif isinstance(value, list):
-            for each in value:
-                if isinstance(each, BaseModel):
-                    yield from _locations(each, foreign=foreign)
+            for item in value:
+                if isinstance(item, BaseModel):
+                    yield from _locations(item, foreign=foreign)
 
 
 def _among(properties: Mapping[str, Any]) -> Iterator[str]:

@@ -1,14 +1,17 @@
-"""Mounted catalogs: each under its name, opened when it is first needed, and again after it could not be."""
+"""Mounted catalogs: each under its name, opened when it is first needed, and tried again after a failure."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.connect import connect
+from lanceway.catalogs.contract import capabilities
 from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.registry import catalog_class
@@ -19,22 +22,22 @@ from lanceway.tables.errors import FOREIGN
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
-# What describes a catalog beside its own properties.
+# The property that says of which type a catalog is, beside its own properties.
 TYPE = "lanceway.type"
-# The settings that say below what a catalog's tables lie, by the names that the types have for it.
+# The settings that name the root of a catalog's tables, by type.
 _ROOTS = ("path", "root")
-# A catalog that could not be opened is left alone for so long: many may be asking for it at once.
+# After a failure a catalog is not opened again for so long: many requests may wait for it at once.
 _PAUSE = 1.0  # seconds
 
 
-class Mount:
+class Mount(ABC):
     """A catalog in the tree. `threads` and `deadline` say how much of a server it may take.
 
     `configured` ones come from the configuration file; the others are catalogs of the tree's own lake.
     """
 
     configured = True
-    # The locations below which the configuration says that its tables lie.
+    # The locations of its tables, according to the configuration.
     roots: tuple[str, ...] = ()
 
     def __init__(self, name: str, type_: str, threads: int, deadline: float) -> None:
@@ -46,25 +49,22 @@ class Mount:
         return str(getattr(catalog_class(self.type), "TYPE", self.type))
 
     @property
+    @abstractmethod
     def catalog(self) -> LanceNamespace:
         """The catalog, opened if it is not yet, which may take a while and fail."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type!r})"
 
 
 class ConfiguredMount(Mount):
-    """A catalog from the configuration. Nothing about it is kept but whether it could be opened."""
+    """A catalog from the configuration, and whether it could be opened."""
 
-    def __init__(self, name: str, given: CatalogSettings) -> None:
-        super().__init__(name, given.type, given.threads, given.deadline)
-        self._given = given
-        self.properties = {TYPE: self.type, **_checked(name, given)}
-        self.roots = tuple(given.settings[key] for key in _ROOTS if given.settings.get(key))
-        self._forget()
-
-    def _forget(self) -> None:
+    def __init__(self, name: str, section: CatalogSettings) -> None:
+        super().__init__(name, section.type, section.threads, section.deadline)
+        self._section = section
+        self.properties = {TYPE: self.type, **_public_settings(name, section)}
+        self.roots = tuple(section.settings[key] for key in _ROOTS if section.settings.get(key))
         self._opened: LanceNamespace | None = None
         self._failure: tuple[float, str] | None = None
         # By process: a fork may come while another thread holds the parent's.
@@ -83,9 +83,9 @@ class ConfiguredMount(Mount):
     def _open(self) -> LanceNamespace:
         if self._failure is not None and time.monotonic() < self._failure[0]:
             raise self._unavailable(self._failure[1])
-        given = self._given
+        section = self._section
         try:
-            return connect(given.type, settings={**given.settings, **({"at": given.at} if given.at else {})})
+            return connect(section.type, settings={**section.settings, **({"at": section.at} if section.at else {})})
         except (LanceNamespaceError, *FOREIGN) as error:
             # What is not ours may have a secret in its words.
             reason = str(error) if isinstance(error, LanceNamespaceError) else f"it fails with {type(error).__name__}."
@@ -96,24 +96,27 @@ class ConfiguredMount(Mount):
         return ServiceUnavailableError(f"The catalog {self.name!r} cannot be opened: {reason}")
 
     def identity(self) -> tuple[object, ...]:
-        """What makes two mounts the same one, secrets included."""
-        return self.type, sorted(self._given.settings.items()), self._given.at
+        """Return what makes two mounts the same one, secrets included."""
+        return self.type, sorted(self._section.settings.items()), self._section.at
 
     def close(self) -> None:
         opened, self._opened = self._opened, None
-        close = getattr(opened, "close", None)
-        if close is not None:
-            close()
+        capabilities.close(opened)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"name": self.name, "given": self._given}
+        return {"name": self.name, "section": self._section}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
 
+def canonical(name: str) -> str:
+    """Return the one spelling of a catalog's name."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def check_name(name: str) -> None:
-    """Refuse the name of a catalog that lists of all tables could not be told apart with."""
+    """Refuse the name of a catalog that would be ambiguous in a list of all tables."""
     if WIRE_DELIMITER in name:
         raise InvalidInputError(
             f"A catalog cannot be called {name!r}: {WIRE_DELIMITER!r} joins the names of an identifier. Use "
@@ -121,21 +124,21 @@ def check_name(name: str) -> None:
         )
 
 
-def _checked(name: str, given: CatalogSettings) -> Mapping[str, str]:
-    """What may be shown of a catalog's settings, which are checked without asking it anything."""
+def _public_settings(name: str, section: CatalogSettings) -> Mapping[str, str]:
+    """Check a catalog's settings, without connecting to it, and return those that are not secret."""
     try:
         check_name(name)
-        cls = catalog_class(given.type)
+        cls = catalog_class(section.type)
         if not issubclass(cls, CatalogHooks):
-            return {}  # nobody can say which of its settings are secret
-        read_settings(cls._owner(), cls.SETTINGS, given.settings)
+            return {}  # which of its settings are secret is not known
+        read_settings(cls._owner(), cls.SETTINGS, section.settings)
     except InvalidInputError as error:
         raise InvalidInputError(f"[catalogs.{name}]: {error}") from error
-    known = {key for row in cls.SETTINGS if row.prefix is None for key in (row.name, *row.aliases)}
+    names = {key for row in cls.SETTINGS if row.prefix is None for key in (row.name, *row.aliases)}
     return {
         key: value
-        for key, value in given.settings.items()
-        if key in known and not is_secret(cls.SETTINGS, key) and not _holds_a_password(value)
+        for key, value in section.settings.items()
+        if key in names and not is_secret(cls.SETTINGS, key) and not _holds_a_password(value)
     }
 
 

@@ -1,4 +1,4 @@
-"""The catalogs of a tree's own lake: those in its database, made and dropped through the tree."""
+"""The catalogs of a tree's own lake: those in its database, created and dropped through the tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.tables.storage.store import local_path
 
 _RESERVED = "lanceway."
-# Opened catalogs that are kept at hand: they share connections, and are small.
+# How many opened catalogs are cached: they share connections, and are small.
 _MOST_OPENED = 1000
 
 
@@ -37,12 +37,12 @@ class LakeMount(Mount):
 
     @property
     def catalog(self) -> LakeCatalog:
-        """Raises NamespaceNotFoundError."""
+        """The catalog, opened if it is not yet. Raises NamespaceNotFoundError."""
         return self._lake.opened(self.name)
 
 
 class OwnLake:
-    """A metalake in a database, and where the tables of its new catalogs lie."""
+    """A metalake in a database, and the warehouse for the tables of its new catalogs."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class OwnLake:
 
     @property
     def user(self) -> str:
-        """Who acts where nobody is named."""
+        """The user who acts where none is named."""
         return self._settings["user"]
 
     def identity(self) -> tuple[object, ...]:
@@ -82,53 +82,49 @@ class OwnLake:
         return LakeMount(name, self)
 
     def properties(self, name: str) -> dict[str, str]:
-        """A catalog's own properties, and what it is. Raises NamespaceNotFoundError."""
+        """Return a catalog's own properties, its type and its versioning. Raises NamespaceNotFoundError."""
         return _properties(self.load(name))
 
     def load(self, name: str) -> CatalogRow:
-        """Raises NamespaceNotFoundError."""
+        """Return the row of a catalog. Raises NamespaceNotFoundError."""
         return self.store.read(catalogs.load, self.metalake, name)
 
     def present(self, names: Sequence[str]) -> list[str]:
-        """Those of the names that catalogs in the database have."""
-
-        def found(connection: Connection) -> list[str]:
-            known = set(catalogs.names(connection, self.metalake))
-            return [name for name in names if name in known]
-
-        return self.store.read(found)
+        """Return those of the names that catalogs in the database have."""
+        in_database = set(self.names(None, None))
+        return [name for name in names if name in in_database]
 
     def opened(self, name: str) -> LakeCatalog:
-        """A catalog to work with. Raises NamespaceNotFoundError."""
-        known = self._opened.get(name)
-        if known is None:
+        """Return a catalog, opened if it is not yet. Raises NamespaceNotFoundError."""
+        cached = self._opened.get(name)
+        if cached is None:
             row = self.load(name)
             if len(self._opened) >= _MOST_OPENED:
                 self._opened.clear()
-            known = self._opened[name] = row.id, LakeCatalog.over(self.store, row, **self._settings)
-        return known[1]
+            cached = self._opened[name] = row.id, LakeCatalog.over(self.store, row, **self._settings)
+        return cached[1]
 
     def at_hand(self, name: str) -> LakeCatalog | None:
-        """The same if it was opened before. Nothing is asked: one that was dropped since has no rows any more."""
-        known = self._opened.get(name)
-        return None if known is None else known[1]
+        """Return a catalog that was opened before. Nothing is asked: one that was dropped since has no rows left."""
+        cached = self._opened.get(name)
+        return None if cached is None else cached[1]
 
     def is_stale(self, name: str) -> bool:
         """Whether a catalog was dropped since it was opened, and another one has its name.
 
         Raises NamespaceNotFoundError if none has.
         """
-        known = self._opened.pop(name, None)
+        cached = self._opened.pop(name, None)
         row = self.load(name)
-        if known is None or row.id != known[0]:
+        if cached is None or row.id != cached[0]:
             return True
-        self._opened[name] = known
+        self._opened[name] = cached
         return False
 
-    # -- making and dropping ---------------------------------------------------------------------
+    # -- creating and dropping -------------------------------------------------------------------
 
     def create(self, name: str, properties: Mapping[str, str], *, by: str, replace: bool = False) -> CatalogRow:
-        """Make a nested catalog below the warehouse, instead of an empty one if told to `replace` it.
+        """Create a nested catalog below the warehouse; `replace` an empty one of the same name.
 
         Raises NamespaceAlreadyExistsError, NamespaceNotEmptyError.
         """
@@ -137,9 +133,10 @@ class OwnLake:
                 f"The catalog {name!r} cannot be made: its tables would lie below the warehouse, and none is set. Set "
                 "warehouse in [server]."
             )
-        root, (managed, kept) = locations.canonical(self._warehouse), _versioning(properties)
+        root = locations.canonical(self._warehouse)
+        managed, own_properties = _versioning(properties)
 
-        def made(connection: Connection) -> CatalogRow:
+        def created(connection: Connection) -> CatalogRow:
             if replace:
                 with suppress(NamespaceNotFoundError):
                     catalogs.drop(connection, self.metalake, name)
@@ -151,13 +148,13 @@ class OwnLake:
                 nested=True,
                 managed=managed,
                 location=locations.under(root),
-                properties=kept,
+                properties=own_properties,
             )
 
-        return self.store.transact(made)
+        return self.store.transact(created)
 
     def drop(self, name: str, *, by: str, cascade: bool) -> dict[str, str]:
-        """Drop a catalog, and with `cascade` all that is inside; the properties that it had.
+        """Drop a catalog, and with `cascade` all that is inside; return the properties that it had.
 
         Raises NamespaceNotFoundError, NamespaceNotEmptyError.
         """
@@ -188,18 +185,18 @@ class OwnLake:
 
 
 def _properties(row: CatalogRow) -> dict[str, str]:
-    """A catalog's own properties, and what it is."""
+    """Return a catalog's own properties, its type and its versioning."""
     return {**row.properties, TYPE: row.kind, VERSIONING: MANAGED if row.managed else STORAGE}
 
 
 def _versioning(properties: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
-    """Whether the tables of a new catalog are to be managed, and the properties that it keeps."""
-    told = {key: value for key, value in properties.items() if key.startswith(_RESERVED)}
-    for key, value in told.items():
+    """Return whether the tables of a new catalog are to be managed, and the catalog's own properties."""
+    reserved = {key: value for key, value in properties.items() if key.startswith(_RESERVED)}
+    for key, value in reserved.items():
         if key != VERSIONING and (key, value) != (TYPE, catalogs.LAKE):
             raise InvalidInputError(
                 f"A catalog cannot be made with the property {key} = {value!r}: names that begin with {_RESERVED!r} "
                 f"are not free. Known are {VERSIONING}, and {TYPE} = {catalogs.LAKE!r}."
             )
-    managed = mode(f"The property {VERSIONING}", told.get(VERSIONING), MANAGED, STORAGE) == MANAGED
-    return managed, {key: value for key, value in properties.items() if key not in told}
+    managed = mode(f"The property {VERSIONING}", reserved.get(VERSIONING), MANAGED, STORAGE) == MANAGED
+    return managed, {key: value for key, value in properties.items() if key not in reserved}

@@ -47,7 +47,7 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
-from lanceway.catalogs.contract.job_queue import JobQueue
+from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.lake import connection

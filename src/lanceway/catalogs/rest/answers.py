@@ -1,4 +1,4 @@
-"""What a Lance REST server answers: responses of the contract, and its errors as the classes they were."""
+"""Reading what a Lance REST server answers: responses of the contract, and errors as the classes they were."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lanceway.wire.lance import LanceRoute, Success
 
 _LONGEST = 2000
 _NOT_FOUND = 404
-# What a bare "404" means where the question was whether something is there.
+# The error codes of a 404 without a body, for operations that ask whether an object exists.
 _ABSENT = {"namespace_exists": 1, "table_exists": 4}
-# The field that a bare answer belongs to, in the model of the same answer.
+# The field of the response's model for a body that is a bare value.
 _FIELDS: Mapping[Success, tuple[str, type]] = {Success.COUNT: ("count", int), Success.MAP: ("metadata", dict)}
 
 
@@ -35,29 +35,29 @@ RESPONSES: Mapping[str, Any] = MappingProxyType(_responses())
 
 
 def read(route: LanceRoute, request: Request, answer: http.HttpAnswer) -> Any:
-    """The response of an operation. Raises InternalError where it cannot be read."""
-    found = None if route.answer is Success.EMPTY else _json(request, answer)
+    """Return the response of an operation. Raises InternalError where it cannot be read."""
+    body = None if route.answer is Success.EMPTY else _json(request, answer)
     if route.answer is Success.TEXT:
-        return _text(request, found)
+        return _text(request, body)
     if route.answer in _FIELDS:
         name, kind = _FIELDS[route.answer]
-        if isinstance(found, kind) and not isinstance(found, bool):
-            found = {name: found}
-    return model(route, request, found or {}, answer.headers)
+        if isinstance(body, kind) and not isinstance(body, bool):
+            body = {name: body}
+    return model(route, request, body or {}, answer.headers)
 
 
 def model(route: LanceRoute, request: Request, fields: Any, headers: Mapping[str, str]) -> Any:
-    """The response's model, with the headers of the answer in its context."""
+    """Return the response's model, with the HTTP headers in its context."""
     response: type[BaseModel] = RESPONSES[route.operation]
     try:
-        read = response.model_validate(fields)
+        validated = response.model_validate(fields)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part) for part in wrong["loc"])
         # Not chained: it repeats what was read, and that may hold storage credentials.
         raise unreadable(request, f"{where or 'it'}: {wrong['msg']}") from None
     context = {f"header.{name}": value for name, value in headers.items() if name != "set-cookie"}
-    return read.model_copy(update={"context": {**(getattr(read, "context", None) or {}), **context}})
+    return validated.model_copy(update={"context": {**(getattr(validated, "context", None) or {}), **context}})
 
 
 def _json(request: Request, answer: http.HttpAnswer) -> Any:
@@ -66,14 +66,14 @@ def _json(request: Request, answer: http.HttpAnswer) -> Any:
     try:
         return answer.json()
     except ValueError:
-        raise unreadable(request, f"{_kind(answer)} is no JSON") from None
+        raise unreadable(request, f"{_kind(answer)} is not JSON") from None
 
 
-def _text(request: Request, found: Any) -> str:
-    if isinstance(found, dict):  # as the model has it
-        found = found.get("plan", found.get("analysis"))
-    if isinstance(found, str):
-        return found
+def _text(request: Request, body: Any) -> str:
+    if isinstance(body, dict):  # as the model has it
+        body = body.get("plan", body.get("analysis"))
+    if isinstance(body, str):
+        return body
     raise unreadable(request, "a text is needed")
 
 
@@ -81,11 +81,11 @@ def unreadable(request: Request, reason: str) -> InternalError:
     return InternalError(f"{request.what}: the answer cannot be read ({reason}). Is this a Lance REST server?")
 
 
-# -- refusals ------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------
 
 
 def refuse(request: Request, answer: http.HttpAnswer) -> LanceNamespaceError:
-    """The error that a server means: by its code, and only without one by its status."""
+    """Return the error of a response: by its code, and only without one by its status."""
     body, code = lance.read_error(answer.content)
     said = _said(body) or _words(answer)
     if code is None:
@@ -99,9 +99,9 @@ def refuse(request: Request, answer: http.HttpAnswer) -> LanceNamespaceError:
 
 
 def _instance(body: Mapping[str, Any]) -> str | None:
-    """The request's id. Some servers say the request's path here, which tells nothing new."""
-    found = body.get("instance")
-    return found if isinstance(found, str) and found and "/" not in found else None
+    """Return the request's id. Some servers repeat the request's path here."""
+    instance = body.get("instance")
+    return instance if isinstance(instance, str) and instance and "/" not in instance else None
 
 
 def _hint(request: Request, code: int) -> str:
@@ -121,13 +121,13 @@ def _code_of(request: Request, answer: http.HttpAnswer) -> int:
 
 
 def _said(body: Mapping[str, Any]) -> str:
-    """The server's own words: what is wrong, and what it has to say beside."""
+    """Return the server's own message: the error, and its detail."""
     error, detail = (cleaned(body.get(name)) for name in ("error", "detail"))
     return f"{error.rstrip('.')}. {detail}" if error and detail and detail != error else error or detail
 
 
 def _words(answer: http.HttpAnswer) -> str:
-    """Of an answer that is no error of the protocol: its text, if a person can read it."""
+    """Return the text of an error that is not of the protocol, if it is readable."""
     if answer.headers.get("content-type", "").startswith("text/plain"):
         return cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
     hint = ". Is the uri right?" if answer.status == _NOT_FOUND else ""
@@ -140,7 +140,7 @@ def _kind(answer: http.HttpAnswer) -> str:
 
 
 def cleaned(text: object) -> str:
-    """One line, of a bounded length: it ends in logs and on terminals."""
+    """Return a text as one printable line of bounded length, for logs and terminals."""
     if not isinstance(text, str):
         return ""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _LONGEST]).split())

@@ -1,7 +1,7 @@
-"""Arrow over HTTP: rows sent batch by batch, and a query's answer read as it comes.
+"""Arrow over HTTP: rows are sent batch by batch, and the result of a query is read as it arrives.
 
-The answer is an Arrow IPC file: a magic word, padding, an IPC stream, a footer. Read from its front it needs no
-room for the whole; and a footer that is missing tells of an answer that was cut off.
+The result is an Arrow IPC file: a magic word, padding, an IPC stream, a footer. It is read from its front, without
+holding all of it; a missing footer shows that it was cut off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRAILER = 4 + len(_MAGIC)
 
 
 class ArrowUpload:
-    """Rows to be sent, once: an IPC stream of which never more than one batch is held."""
+    """Rows to be sent once: an IPC stream of which one batch at a time is in memory."""
 
     def __init__(self, what: str, reader: pa.RecordBatchReader) -> None:
         self.started = False
@@ -44,12 +44,12 @@ class ArrowUpload:
 
 
 def body(what: str, data: bytes) -> bytes | ArrowUpload:
-    """The contract's bytes as they are sent: a stream as it stands, a file turned into one."""
+    """Return the contract's bytes as they are sent: an IPC stream as it is, an IPC file as a stream."""
     return ArrowUpload(what, ipc.read(data)) if data.startswith(_MAGIC) else data
 
 
 def whole(what: str, content: bytes) -> bytes:
-    """A query's whole answer, which must be an IPC file."""
+    """Return the complete result of a query as an IPC file. Raises InternalError where it is none."""
     import pyarrow as pa
 
     try:
@@ -62,9 +62,9 @@ def whole(what: str, content: bytes) -> bytes:
 
 
 def reader(download: Download) -> pa.RecordBatchReader:
-    """A query's answer as it comes. Every batch is checked, since pylance trusts what it is given.
+    """Return the result of a query as it arrives. Every batch is validated, since pylance does not.
 
-    Raises InternalError here or, where the breakage lies further on, while it is consumed.
+    Raises InternalError here or, where a later part is broken, while it is consumed.
     """
     import pyarrow as pa
 
@@ -97,7 +97,7 @@ def _batches(
 
 
 def _skip_magic(source: _Source) -> bool:
-    """Whether it is a file; then what follows is its stream."""
+    """Skip the magic word of an IPC file and its padding. Return whether there was one."""
     first = source.read(_WORD)
     if not first.startswith(_MAGIC):
         source.put_back(first)
@@ -110,7 +110,7 @@ def _skip_magic(source: _Source) -> bool:
 
 
 def _check_end(what: str, source: _Source, is_file: bool) -> None:
-    """A reader of streams takes the end of its bytes for the end of the stream. Here it must have been said."""
+    """Refuse a result without its end: pyarrow takes the end of the bytes for the end of the stream."""
     if not is_file:
         if source.last != _END_OF_STREAM:
             raise _broken(what, "it has no end")
@@ -128,24 +128,24 @@ def _broken(what: str, reason: str) -> InternalError:
 
 
 class _Source:
-    """A body as a file for pyarrow, which reads it from front to end."""
+    """A body as a file that pyarrow reads from front to end."""
 
     closed = False
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
-        self._held: list[bytes] = []
+        self._pushed_back: list[bytes] = []
         self.last = b""  # the last word that was read
 
     def put_back(self, data: bytes) -> None:
         if data:
-            self._held.insert(0, data)
+            self._pushed_back.insert(0, data)
 
     def read(self, size: int = -1) -> bytes:
         parts: list[bytes] = []
         missing = size
         while missing != 0:
-            part = self._held.pop(0) if self._held else next(self._chunks, b"")
+            part = self._pushed_back.pop(0) if self._pushed_back else next(self._chunks, b"")
             if not part:
                 break
             if 0 < missing < len(part):
@@ -153,9 +153,9 @@ class _Source:
                 part = part[:missing]
             parts.append(part)
             missing -= len(part) if missing > 0 else 0
-        found = b"".join(parts)
-        self.last = (self.last + found[-_WORD:])[-_WORD:]
-        return found
+        data = b"".join(parts)
+        self.last = (self.last + data[-_WORD:])[-_WORD:]
+        return data
 
     def readable(self) -> bool:
         return True
@@ -167,4 +167,4 @@ class _Source:
         return False
 
     def close(self) -> None:
-        """The download is closed by whoever opened it."""
+        """Do nothing: the caller closes the download."""

@@ -1,40 +1,32 @@
 """Any Lance REST server as a catalog: every operation of the contract is one request.
 
-The routes are data (`wire.lance`); connections, retries and tokens belong to the one HTTP client (`wire.http`).
-
-    rest_requests   a request as it is sent
-    rest_answers    responses, and errors as the classes they were
-    rest_arrow      rows, both ways
-    rest_jobs       background jobs
-    rest_storage    rows without the server, where it keeps names alone
+The routes are data (`wire.lance`); connections, retries and tokens belong to the one HTTP client (`wire.http`). Each
+operation goes through `RestCatalog._forward`; those that need more than that are written out.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from lance_namespace import (
-    ListTablesRequest,
-    ListTablesResponse,
-    NamespaceExistsRequest,
-    QueryTableRequest,
-    QueryTableResponse,
-)
+import lance_namespace as ln
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract.base import OPERATIONS, Catalog
+from lanceway.catalogs.contract.base import OPERATIONS, Catalog, TableEntry
+from lanceway.catalogs.contract.create import create_empty_table
+from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.operations import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.rest import answers, arrow, requests
-from lanceway.catalogs.rest.jobs import RestJobs, client_beside
-from lanceway.catalogs.rest.storage import SERVER, STORAGE, RestStorage, is_on_storage
+from lanceway.catalogs.rest.jobs import RestJobs
+from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
 from lanceway.catalogs.wrappers.forward import Forwarder
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError
+from lanceway.identifiers import Identifier
 from lanceway.wire import http, lance
 from lanceway.wire.authentication import (
     API_KEY,
@@ -53,8 +45,8 @@ if TYPE_CHECKING:
 _TOKEN_PATH = "/oauth/token"  # the specification's
 
 
-class RestCatalog(Forwarder, RestJobs, RestStorage):
-    """A Lance REST server. Which operations it has is the server's to say."""
+class RestCatalog(Forwarder, Catalog):
+    """A Lance REST server. Which operations it supports only the server knows."""
 
     TYPE = "rest"
     SETTINGS = (
@@ -79,48 +71,40 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
 
     def __init__(self, **properties: object) -> None:
         super().__init__(**properties)
-        given = self._settings
-        uri = http.checked_uri(given["uri"])
-        _check(given)
-        complete = {
-            "uri": uri,
-            "token_file": given["token_file"] and os.path.abspath(given["token_file"]),
-        }
-        self._settings = MappingProxyType({**given, **complete})
+        settings = self._settings
+        uri = http.checked_uri(settings["uri"])
+        _check(settings)
+        # A relative path means the same file wherever the catalog is pickled to.
+        token_file = settings["token_file"] and os.path.abspath(settings["token_file"])
+        self._settings = MappingProxyType({**settings, "uri": uri, "token_file": token_file})
         self._client = http.Client(uri, self._settings, self._credentials, answers.refuse)
-        self._beside = client_beside(uri, self._settings, self._credentials)
-        self._known = _has_credentials(given)
+        self._jobs = RestJobs(uri, self._settings, self._credentials)
+        self._authenticated = _has_credentials(settings)
 
     @classmethod
     def support(cls) -> Mapping[str, frozenset[str]]:
         return {cls.TYPE: frozenset(OPERATIONS)}
 
     def close(self) -> None:
+        super().close()
         self._client.close()
-        if self._beside is not None:
-            self._beside.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A relative path means the file it meant here.
-        rebuild, (cls, given) = super().__reduce__()
-        kept = {"token_file": self._settings["token_file"]} if self._settings["token_file"] else {}
-        return rebuild, (cls, {**given, **kept})
+        self._jobs.close()
 
     def _credentials(self) -> Credentials:
-        given = self._settings
-        if given["token_file"]:
-            return WithHeaders(_fixed(given), TokenFile(given["token_file"]))
-        if given["credential"]:
-            client, _, secret = given["credential"].partition(":")
-            return WithHeaders(_fixed(given), ClientCredentials(_token_uri(given), client, secret, given["scope"]))
-        return Fixed(_fixed(given))
+        settings, headers = self._settings, _fixed_headers(self._settings)
+        if settings["token_file"]:
+            return WithHeaders(headers, TokenFile(settings["token_file"]))
+        if settings["credential"]:
+            client, _, secret = settings["credential"].partition(":")
+            return WithHeaders(headers, ClientCredentials(_token_uri(settings), client, secret, settings["scope"]))
+        return Fixed(headers)
 
-    # -- requests and answers --------------------------------------------------------------------
+    # -- requests and responses ------------------------------------------------------------------
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        """One operation of the contract, or a twin that streams: its request sent, its answer read."""
-        if self._reaches_storage and is_on_storage(operation):
-            return self._on_storage(operation, request, *data)
+        """Send the request of one operation, or of a twin that streams, and read the response."""
+        if self._works_on_storage and is_on_storage(operation):
+            return self._storage.run(operation, request, *data)
         if not data:
             return self._ask(operation, request)
         plain = operation.removesuffix(stream_twin(""))
@@ -128,57 +112,73 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
         return self._ask(plain, request, make(plain, *data))
 
     def _write(self, operation: str, request: BaseModel, data: Any = None) -> http.Request:
-        return requests.write(
-            lance.BY_OPERATION[operation], request, data, delimiter=self._settings["delimiter"], known=self._known
-        )
+        route, delimiter = lance.BY_OPERATION[operation], self._settings["delimiter"]
+        return requests.write(route, request, data, delimiter=delimiter, authenticated=self._authenticated)
 
     def _ask(self, operation: str, request: BaseModel, data: Any = None) -> Any:
+        """Ask the server."""
         written = self._write(operation, request, data)
         response = answers.read(lance.BY_OPERATION[operation], written, self._client.send(written))
-        if own := self._settings["storage"]:
-            _add_options(response, own)
+        if options := self._settings["storage"]:
+            _add_options(response, options)
         return response
 
-    # Not a route of its own: declare_table under its old name.
-    create_empty_table = Catalog.create_empty_table
+    @property
+    def _works_on_storage(self) -> bool:
+        return bool(self._settings["data"] == STORAGE)
 
-    def query_table(self, request: QueryTableRequest) -> QueryTableResponse:
-        if self._reaches_storage:
-            return Catalog.query_table(self, request)
-        written = self._write("query_table", accept(QueryTableRequest, request))
-        answer = self._client.send(written)
-        data = arrow.whole(written.what, answer.content)
-        response: QueryTableResponse = answers.model(
-            lance.BY_OPERATION["query_table"], written, {"data": data}, answer.headers
+    @property
+    def _storage(self) -> StorageCatalog:
+        return StorageCatalog(self._ask, self)
+
+    def _find_table(self, table: Identifier) -> TableEntry:
+        return self._storage._find_table(table)
+
+    # -- operations that differ from one request -------------------------------------------------
+
+    def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
+        return create_empty_table(self, request)
+
+    def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
+        if self._works_on_storage:
+            return super().query_table(request)
+        written = self._write("query_table", accept(ln.QueryTableRequest, request))
+        http_response = self._client.send(written)
+        data = arrow.whole(written.what, http_response.content)
+        response: ln.QueryTableResponse = answers.model(
+            lance.BY_OPERATION["query_table"], written, {"data": data}, http_response.headers
         )
         return response
 
-    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
-        if self._reaches_storage:
-            return Catalog.query_table_stream(self, request)
-        written = self._write("query_table", accept(QueryTableRequest, request))
+    def query_table_stream(self, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
+        """Run a query and return its rows as a reader, one batch at a time: `query_table` for results of any size."""
+        if self._works_on_storage:
+            return super().query_table_stream(request)
+        written = self._write("query_table", accept(ln.QueryTableRequest, request))
         return arrow.reader(self._client.stream(written))
 
-    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        request = accept(ListTablesRequest, request)
-        response: ListTablesResponse = self._ask("list_tables", request)
+    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        request = accept(ln.ListTablesRequest, request)
+        response: ln.ListTablesResponse = self._ask("list_tables", request)
         response.tables = self._own_names(request.id or [], response.tables)
         return response
 
     def _own_names(self, parent: list[str], names: list[str]) -> list[str]:
-        """Some servers list tables by their whole identifiers, where the contract has their own names."""
+        """Return the names of tables without their parent's: some servers list whole identifiers."""
         prefix = "".join(f"{name}{self._settings['delimiter']}" for name in parent)
         if prefix and all(name.startswith(prefix) for name in names):
             return [name.removeprefix(prefix) for name in names]
         return names
 
-    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        """Every table, or every table below a namespace: the protocol lists them all, and the others are left out."""
-        request = accept(ListTablesRequest, request)
-        response: ListTablesResponse = self._ask("list_all_tables", request)
+    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        """List every table, or every one below a namespace: the protocol lists them all, and others are left out."""
+        request = accept(ln.ListTablesRequest, request)
+        response: ln.ListTablesResponse = self._ask("list_all_tables", request)
         if not request.id:
             return response
-        self.namespace_exists(NamespaceExistsRequest(id=request.id, identity=request.identity, context=request.context))
+        self.namespace_exists(
+            ln.NamespaceExistsRequest(id=request.id, identity=request.identity, context=request.context)
+        )
         prefix = lance.write_id(request.id, self._settings["delimiter"]) + self._settings["delimiter"]
         response.tables = [name for name in response.tables if name.startswith(prefix)]
         while not response.tables and response.page_token:
@@ -186,48 +186,69 @@ class RestCatalog(Forwarder, RestJobs, RestStorage):
             response.tables = [name for name in response.tables if name.startswith(prefix)]
         return response
 
+    # -- background jobs -------------------------------------------------------------------------
 
-def _add_options(response: Any, own: Mapping[str, str]) -> None:
-    """What pylance needs to reach a table: what this catalog was told, and over it what the server says."""
+    def list_jobs(
+        self,
+        *,
+        state: str | None = None,
+        table: Sequence[str] | None = None,
+        limit: int | None = None,
+        page_token: str | None = None,
+        everybody: bool = False,
+    ) -> tuple[list[Job], str | None]:
+        """List the user's own jobs, the newest first, with the token of the next page; `everybody`'s for an admin."""
+        return self._jobs.list(state=state, table=table, limit=limit, page_token=page_token, everybody=everybody)
+
+    def describe_job(self, job_id: str) -> Job:
+        return self._jobs.describe(job_id)
+
+    def cancel_job(self, job_id: str) -> Job:
+        return self._jobs.cancel(job_id)
+
+
+def _add_options(response: Any, options: Mapping[str, str]) -> None:
+    """Add what pylance needs to reach a table: this catalog's own options, over which the server's win."""
     if "storage_options" in getattr(type(response), "model_fields", ()):
-        response.storage_options = {**own, **(response.storage_options or {})}
+        response.storage_options = {**options, **(response.storage_options or {})}
 
 
 # -- settings ------------------------------------------------------------------------------------
 
 
-def _check(given: Mapping[str, Any]) -> None:
-    tokens = [name for name in ("token", "token_file", "credential") if given[name]]
-    if AUTHORIZATION in _header_names(given):
+def _check(settings: Mapping[str, Any]) -> None:
+    tokens = [name for name in ("token", "token_file", "credential") if settings[name]]
+    if AUTHORIZATION in _header_names(settings):
         tokens.append("header.Authorization")
     if len(tokens) > 1:
         raise InvalidInputError(f"{' and '.join(tokens)} are set, but only one of them can say who asks.")
-    if given["credential"] and not all(given["credential"].partition(":")):
+    if settings["credential"] and not all(settings["credential"].partition(":")):
         raise InvalidInputError("credential is not of the form id:secret.")
     for name in ("token_uri", "scope"):
-        if given[name] and not given["credential"]:
+        if settings[name] and not settings["credential"]:
             raise InvalidInputError(f"{name} is set without credential, the client that tokens are fetched for.")
-    http.check_headers(_fixed(given))
-    _token_uri(given)
-    if given["delimiter"] in ("", "."):
+    http.check_headers(_fixed_headers(settings))
+    _token_uri(settings)
+    if settings["delimiter"] in ("", "."):
         raise InvalidInputError(
-            f"delimiter is {given['delimiter']!r}, with which the root has no name in a path. Use another, such as '$'."
+            f"delimiter is {settings['delimiter']!r}, with which the root has no name in a path. Use another, such as "
+            "'$'."
         )
 
 
-def _fixed(given: Mapping[str, Any]) -> dict[str, str]:
-    key = {API_KEY: given["api_key"]} if given["api_key"] else {}
-    return {**key, **(bearer(given["token"]) if given["token"] else {})}
+def _fixed_headers(settings: Mapping[str, Any]) -> dict[str, str]:
+    key = {API_KEY: settings["api_key"]} if settings["api_key"] else {}
+    return {**key, **(bearer(settings["token"]) if settings["token"] else {})}
 
 
-def _token_uri(given: Mapping[str, Any]) -> str:
-    return http.checked_uri(urljoin(f"{given['uri'].rstrip('/')}/", given["token_uri"] or _TOKEN_PATH))
+def _token_uri(settings: Mapping[str, Any]) -> str:
+    return http.checked_uri(urljoin(f"{settings['uri'].rstrip('/')}/", settings["token_uri"] or _TOKEN_PATH))
 
 
-def _header_names(given: Mapping[str, Any]) -> set[str]:
-    return {name.lower() for name in (*given["header"], *given["headers"])}
+def _header_names(settings: Mapping[str, Any]) -> set[str]:
+    return {name.lower() for name in (*settings["header"], *settings["headers"])}
 
 
-def _has_credentials(given: Mapping[str, Any]) -> bool:
-    own = any(given[name] for name in ("token", "api_key", "token_file", "credential"))
-    return own or not _header_names(given).isdisjoint({AUTHORIZATION, API_KEY})
+def _has_credentials(settings: Mapping[str, Any]) -> bool:
+    has_own = any(settings[name] for name in ("token", "api_key", "token_file", "credential"))
+    return has_own or not _header_names(settings).isdisjoint({AUTHORIZATION, API_KEY})

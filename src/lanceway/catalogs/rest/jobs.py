@@ -1,4 +1,4 @@
-"""The background jobs of a Lanceway server: asked for beside Lance REST, below `/lanceway/v1`."""
+"""The background jobs of a Lanceway server, which are served beside Lance REST, below `/lanceway/v1`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from lanceway.catalogs.contract import jobs
-from lanceway.catalogs.contract.jobs import Job
+from lanceway.catalogs.contract.jobs import Job, checked_state
 from lanceway.catalogs.rest.answers import cleaned
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError, from_error_code
 from lanceway.wire import lance
@@ -15,18 +14,26 @@ from lanceway.wire.authentication import Credentials
 from lanceway.wire.http import Client, HttpAnswer, Request
 from lanceway.wire.retries import Repeat
 
-_LANCE, _OWN = "/lance", "/lanceway"
+_LANCE, _LANCEWAY = "/lance", "/lanceway"
 _JOBS = "/v1/jobs"
 _NOT_FOUND = 404
 
 
 class RestJobs:
-    """What a client asks a server of its jobs."""
+    """The jobs of a server. Its client has no address where the uri is not a Lanceway server's."""
 
-    _settings: Mapping[str, Any]
-    _beside: Client | None
+    def __init__(self, uri: str, settings: Mapping[str, Any], credentials: Callable[[], Credentials]) -> None:
+        base = uri.rstrip("/")
+        self._delimiter: str = settings["delimiter"]
+        self._client: Client | None = None
+        if base.endswith(_LANCE):
+            self._client = Client(base.removesuffix(_LANCE) + _LANCEWAY, settings, credentials, _refuse)
 
-    def list_jobs(
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def list(
         self,
         *,
         state: str | None = None,
@@ -35,48 +42,37 @@ class RestJobs:
         page_token: str | None = None,
         everybody: bool = False,
     ) -> tuple[list[Job], str | None]:
-        """One's own jobs, the newest first, and the token of the page that follows; `everybody`'s for an admin."""
-        delimiter = self._settings["delimiter"]
-        asked = {
-            "state": jobs.checked_state(state),
-            "table": None if not table else lance.write_id(list(table), delimiter),
-            "delimiter": delimiter if table else None,
+        """List the user's own jobs, the newest first, with the token of the next page; `everybody`'s for an admin."""
+        filters = {
+            "state": checked_state(state),
+            "table": None if not table else lance.write_id([*table], self._delimiter),
+            "delimiter": self._delimiter if table else None,
             "limit": limit,
             "page_token": page_token,
             "all": "true" if everybody else None,
         }
-        query = [(name, str(value)) for name, value in asked.items() if value is not None]
-        found = self._of_jobs(Request("list_jobs", "GET", _JOBS, query, repeat=Repeat.SAFE))
-        return [Job.from_record(each) for each in found["jobs"]], found.get("page_token")
+        query = [(name, str(value)) for name, value in filters.items() if value is not None]
+        page = self._send(Request("list_jobs", "GET", _JOBS, query, repeat=Repeat.SAFE))
+        return [Job.from_record(record) for record in page["jobs"]], page.get("page_token")
 
-    def describe_job(self, job_id: str) -> Job:
-        """How a job is. Raises InvalidInputError where there is none of this id, or it is somebody else's."""
+    def describe(self, job_id: str) -> Job:
+        """Describe a job. Raises InvalidInputError where no job has this id, or it belongs to another user."""
         path = f"{_JOBS}/{quote(job_id, safe='')}"
-        return Job.from_record(self._of_jobs(Request(f"describe_job {job_id}", "GET", path, repeat=Repeat.SAFE)))
+        return Job.from_record(self._send(Request(f"describe_job {job_id}", "GET", path, repeat=Repeat.SAFE)))
 
-    def cancel_job(self, job_id: str) -> Job:
-        """End a job: at once if it waits, soon if it runs. One that has ended stays as it is."""
+    def cancel(self, job_id: str) -> Job:
+        """Cancel a job: at once if it waits, soon if it runs. One that has ended stays as it is."""
         path = f"{_JOBS}/{quote(job_id, safe='')}/cancel"
-        # To ask twice is to ask once.
-        return Job.from_record(self._of_jobs(Request(f"cancel_job {job_id}", "POST", path, repeat=Repeat.SAFE)))
+        # Cancelling twice has the effect of cancelling once.
+        return Job.from_record(self._send(Request(f"cancel_job {job_id}", "POST", path, repeat=Repeat.SAFE)))
 
-    def wait_for_job(self, job_id: str, timeout: float | None = None) -> Job:
-        """The job once it has ended, whatever it came to; or as it is after `timeout` seconds."""
-        return jobs.wait(self.describe_job, job_id, timeout)
-
-    def _of_jobs(self, request: Request) -> Any:
-        if self._beside is None:
+    def _send(self, request: Request) -> Any:
+        if self._client is None:
             raise _unsupported(request)
         try:
-            return self._beside.send(request).json()
+            return self._client.send(request).json()
         except ValueError as error:
             raise InternalError(f"{request.what}: the answer cannot be read. Is this a Lanceway server?") from error
-
-
-def client_beside(uri: str, settings: Mapping[str, Any], credentials: Callable[[], Credentials]) -> Client | None:
-    """Requests to what the server has beside Lance REST; None where the address is none of a Lanceway server."""
-    base = uri.rstrip("/")
-    return Client(base.removesuffix(_LANCE) + _OWN, settings, credentials, _refuse) if base.endswith(_LANCE) else None
 
 
 def _refuse(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
@@ -90,5 +86,5 @@ def _refuse(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
 
 def _unsupported(request: Request) -> UnsupportedOperationError:
     return UnsupportedOperationError(
-        f"{request.what}: only a Lanceway server tells of background jobs, and its uri ends in {_LANCE}."
+        f"{request.what}: only a Lanceway server has background jobs, and its uri ends in {_LANCE}."
     )

@@ -1,4 +1,4 @@
-"""A request of the contract as Lance REST sends it: path, query, headers and body."""
+"""Encoding a request of the contract for Lance REST: path, query, headers and body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lanceway.wire.lance import Body, LanceRoute, Success
 from lanceway.wire.retries import Repeat
 
 HEADER = "header."
-# What HTTP itself needs to find the end of a message, and its way. Not for callers to set.
+# Headers by which HTTP frames and routes a message. Not for callers to set.
 _FRAMING = frozenset(
     {
         "accept",
@@ -40,13 +40,18 @@ _IDENTITY = frozenset({AUTHORIZATION, API_KEY, "cookie", "proxy-authorization"})
 
 
 def write(
-    route: LanceRoute, request: BaseModel, data: bytes | OneShotBody | None = None, *, delimiter: str, known: bool
+    route: LanceRoute,
+    request: BaseModel,
+    data: bytes | OneShotBody | None = None,
+    *,
+    delimiter: str,
+    authenticated: bool,
 ) -> Request:
-    """The request as it is sent. `known`: the catalog has credentials of its own."""
+    """Return the request as it is sent. `authenticated` says that the catalog has credentials of its own."""
     fields = request.model_dump(mode="json", by_alias=True, exclude_none=True)
     names, index_name = fields.get("id") or [], fields.get("index_name")
     _check(route, names, index_name)
-    headers = _identity(fields.pop("identity", {})) | _context(fields, known=known)
+    headers = _identity(fields.pop("identity", {})) | _context(fields, authenticated=authenticated)
     content: bytes | OneShotBody | None = data
     if route.body in (Body.MODEL, Body.MAP):
         content = _json(route, fields)
@@ -62,7 +67,7 @@ def write(
 
 
 def _check(route: LanceRoute, names: list[str], index_name: str | None) -> None:
-    """Refuse what the path would turn into something else."""
+    """Refuse names that would change the meaning of the path."""
     if route.has_id and route.parts[1] != "namespace":
         table_id(names, route.operation)
     if "{index_name}" in route.parts and not index_name:
@@ -76,7 +81,7 @@ def _types(route: LanceRoute) -> dict[str, str]:
 
 
 def _json(route: LanceRoute, fields: Mapping[str, Any]) -> bytes:
-    """The body. Fields that travel in the query stand in it too, as other clients have it."""
+    """Return the body. Fields of the query stand in it too, as other clients send them."""
     content = fields.get("metadata") or {} if route.body is Body.MAP else fields
     try:
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
@@ -86,28 +91,28 @@ def _json(route: LanceRoute, fields: Mapping[str, Any]) -> bytes:
         ) from error
 
 
-def _identity(given: Mapping[str, str]) -> dict[str, str]:
-    """Who asks, where the request itself says so. It goes into headers, and out of the body."""
+def _identity(identity: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers for the identity that a request names itself."""
     headers: dict[str, str] = {}
-    if token := given.get("auth_token"):
+    if token := identity.get("auth_token"):
         headers |= bearer(token)
-    if key := given.get("api_key"):
+    if key := identity.get("api_key"):
         headers[API_KEY] = key
     check_headers(headers)
     return headers
 
 
-def _context(fields: dict[str, Any], *, known: bool) -> dict[str, str]:
-    """Take the entries of the request's context that are headers; the others stay in its body."""
+def _context(fields: dict[str, Any], *, authenticated: bool) -> dict[str, str]:
+    """Move the headers in the request's context out of the body; other entries stay there."""
     context = fields.pop("context", {})
-    if rest := {key: value for key, value in context.items() if not key.startswith(HEADER)}:
-        fields["context"] = rest
+    if entries := {key: value for key, value in context.items() if not key.startswith(HEADER)}:
+        fields["context"] = entries
     headers = {key.removeprefix(HEADER).lower(): value for key, value in context.items() if key.startswith(HEADER)}
     check_headers(headers)
     for name in headers:
         if name in _FRAMING:
             raise InvalidInputError(f"The context holds {HEADER}{name}, a header that the connection sets by itself.")
-        if name in _IDENTITY and known:
+        if name in _IDENTITY and authenticated:
             raise InvalidInputError(
                 f"The context holds {HEADER}{name}, but this catalog has credentials of its own. "
                 "Give the request an identity, or connect without credentials."

@@ -1,69 +1,85 @@
-"""Tables of a server that keeps names alone: what it does not do with their data is done here, on their storage."""
+"""Work on the data of a server's tables without the server: on their storage, in this process.
+
+Some servers keep names alone. With the setting `data=storage`, operations on the data of a table are run here, and the
+server is asked only where the table is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lance_namespace import DeclareTableRequest, DeregisterTableRequest, DescribeTableRequest
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract.base import ON_THEIR_OWN, Catalog, TableEntry
-from lanceway.catalogs.contract.operations import OPERATIONS, stream_twin
-from lanceway.catalogs.contract.tables import TableOperations
+from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.hooks import CatalogHooks
+from lanceway.catalogs.contract.jobs import JobQueue
+from lanceway.catalogs.contract.operations import BACKGROUND, MUST_OVERRIDE, OPERATIONS, REQUIRED_HOOKS, stream_twin
+from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
+from lanceway.tables.dataset import Table
 
 SERVER, STORAGE = "server", "storage"
 
-# Asked of the server first: a table's versions may be the server's own.
+# Asked of the server first: it may keep a table's versions itself.
 _VERSIONS = frozenset(
     {"batch_delete_table_versions", "create_table_version", "describe_table_version", "list_table_versions"}
 )
-ON_STORAGE = (
-    frozenset({*OPERATIONS} & {*vars(TableOperations), "create_table", "describe_table", "table_exists"}) - ON_THEIR_OWN
-)
+# The operations that need no more than a table's location.
+ON_STORAGE = {"create_table"} | ({*OPERATIONS} - {*REQUIRED_HOOKS} - MUST_OVERRIDE - BACKGROUND)
 
 
-class RestStorage(Catalog):
-    """The questions that are left where data is reached without the server: where a table lies, and claiming a name."""
+def is_on_storage(operation: str) -> bool:
+    """Whether an operation, or its twin that streams, can be run on a table's storage."""
+    return operation.removesuffix(stream_twin("")) in ON_STORAGE
 
-    @property
-    def _reaches_storage(self) -> bool:
-        return bool(self._settings["data"] == STORAGE)
 
-    def _ask(self, operation: str, request: BaseModel, data: Any = None) -> Any:
-        """Ask the server."""
-        raise NotImplementedError
+class StorageCatalog(Catalog):
+    """The tables of a server, worked on in their storage: the server finds them and claims their names.
 
-    def _on_storage(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        """An operation of ON_STORAGE, or a twin of one that streams."""
+    `ask` sends a request to the server; `catalog` is the catalog of that server, as which pylance and jobs know it.
+    """
+
+    TYPE = "rest"
+
+    def __init__(self, ask: Callable[[str, BaseModel], Any], catalog: CatalogHooks) -> None:
+        super().__init__()
+        self._ask = ask
+        self._catalog = catalog
+
+    def run(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        """Run an operation of ON_STORAGE, or its twin that streams."""
         if operation in _VERSIONS:
             try:
                 return self._ask(operation, request)
             except UnsupportedOperationError:
-                pass  # then they are in storage
-        return getattr(Catalog, operation)(self, request, *data)
+                pass  # then the versions are in storage
+        return carry_out(self, operation, request, *data)
 
     def _find_table(self, table: Identifier) -> TableEntry:
-        return self._entry(table, self._ask("describe_table", DescribeTableRequest(id=list(table))))
+        return _entry(table, self._ask("describe_table", DescribeTableRequest(id=list(table))))
 
     def _declare_table(self, table: Identifier, location: str | None, properties: Mapping[str, str]) -> TableEntry:
-        given = dict(properties) or None
-        request = DeclareTableRequest(id=list(table), location=location, properties=given)
-        return self._entry(table, self._ask("declare_table", request))
+        request = DeclareTableRequest(id=list(table), location=location, properties=dict(properties) or None)
+        return _entry(table, self._ask("declare_table", request))
 
     def _deregister_table(self, table: Identifier) -> TableEntry:
-        return self._entry(table, self._ask("deregister_table", DeregisterTableRequest(id=list(table))))
+        return _entry(table, self._ask("deregister_table", DeregisterTableRequest(id=list(table))))
 
-    def _entry(self, table: Identifier, answer: Any) -> TableEntry:
-        if not answer.location:
-            raise InternalError(f"The server does not say where {table} lies.")
-        options = getattr(answer, "storage_options", None)
-        return TableEntry(
-            answer.location, options or None, answer.properties, getattr(answer, "managed_versioning", None)
-        )
+    def _handle(self, table: Identifier, entry: TableEntry) -> Table:
+        handle = super()._handle(table, entry)
+        return handle if handle.client is None else replace(handle, client=self._catalog)
+
+    def _desk(self) -> JobQueue | None:
+        return self._catalog._desk()
 
 
-def is_on_storage(operation: str) -> bool:
-    return operation.removesuffix(stream_twin("")) in ON_STORAGE
+def _entry(table: Identifier, response: Any) -> TableEntry:
+    if not response.location:
+        raise InternalError(f"The server does not say where {table} lies.")
+    options = getattr(response, "storage_options", None)
+    managed = getattr(response, "managed_versioning", None)
+    return TableEntry(response.location, options or None, response.properties, managed)

@@ -1,17 +1,22 @@
-"""A catalog around a catalog: everything is handed on, and a subclass changes one thing."""
+"""A catalog around a catalog: every operation is forwarded, and a subclass changes one thing."""
+
+# What `_forward` returns is what the other catalog returned, of the type that the operation declares.
+# mypy: disable-error-code="no-any-return"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from lance_namespace import LanceNamespace, QueryTableRequest
+import lance_namespace as ln
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract import jobs
+from lanceway.catalogs.contract import capabilities, jobs
+from lanceway.catalogs.contract.capabilities import KeepsJobs
 from lanceway.catalogs.contract.jobs import Job
-from lanceway.catalogs.contract.operations import REQUESTS, WITH_DATA, stream_twin
+from lanceway.catalogs.contract.operations import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import UnsupportedOperationError
 from lanceway.tables.read import ipc
@@ -19,65 +24,273 @@ from lanceway.tables.read import ipc
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lanceway.catalogs.contract.job_queue import JobQueue
-    from lanceway.catalogs.contract.lazy_job_queue import LazyJobQueue
 
-
-class Forwarder(LanceNamespace):
+class Forwarder(ln.LanceNamespace):
     """Sends every operation of the contract, and the twins that stream, through `_forward`."""
 
+    @abstractmethod
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        """Carry one operation out; `carry_out` does it on a catalog. A subclass overrides this."""
-        raise NotImplementedError
+        """Run one operation, or a twin that streams; `carry_out` does so on a catalog."""
 
-    def query_table_stream(self, request: QueryTableRequest) -> pa.RecordBatchReader:
-        reader: pa.RecordBatchReader = self._forward("query_table_stream", accept(QueryTableRequest, request))
-        return reader
+    # -- namespaces -------------------------------------------------------------------------------
+
+    def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:
+        return self._forward("list_namespaces", accept(ln.ListNamespacesRequest, request))
+
+    def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
+        return self._forward("describe_namespace", accept(ln.DescribeNamespaceRequest, request))
+
+    def namespace_exists(self, request: ln.NamespaceExistsRequest) -> ln.NamespaceExistsResponse:
+        return self._forward("namespace_exists", accept(ln.NamespaceExistsRequest, request))
+
+    def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
+        return self._forward("create_namespace", accept(ln.CreateNamespaceRequest, request))
+
+    def drop_namespace(self, request: ln.DropNamespaceRequest) -> ln.DropNamespaceResponse:
+        return self._forward("drop_namespace", accept(ln.DropNamespaceRequest, request))
+
+    # -- tables -----------------------------------------------------------------------------------
+
+    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        return self._forward("list_tables", accept(ln.ListTablesRequest, request))
+
+    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+        return self._forward("list_all_tables", accept(ln.ListTablesRequest, request))
+
+    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+        return self._forward("describe_table", accept(ln.DescribeTableRequest, request))
+
+    def table_exists(self, request: ln.TableExistsRequest) -> ln.TableExistsResponse:
+        return self._forward("table_exists", accept(ln.TableExistsRequest, request))
+
+    def declare_table(self, request: ln.DeclareTableRequest) -> ln.DeclareTableResponse:
+        return self._forward("declare_table", accept(ln.DeclareTableRequest, request))
+
+    def register_table(self, request: ln.RegisterTableRequest) -> ln.RegisterTableResponse:
+        return self._forward("register_table", accept(ln.RegisterTableRequest, request))
+
+    def deregister_table(self, request: ln.DeregisterTableRequest) -> ln.DeregisterTableResponse:
+        return self._forward("deregister_table", accept(ln.DeregisterTableRequest, request))
+
+    def drop_table(self, request: ln.DropTableRequest) -> ln.DropTableResponse:
+        return self._forward("drop_table", accept(ln.DropTableRequest, request))
+
+    def rename_table(self, request: ln.RenameTableRequest) -> ln.RenameTableResponse:
+        return self._forward("rename_table", accept(ln.RenameTableRequest, request))
+
+    def create_table(self, request: ln.CreateTableRequest, request_data: bytes) -> ln.CreateTableResponse:
+        return self._forward("create_table", accept(ln.CreateTableRequest, request), request_data)
+
+    def create_table_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
+        return self._forward("create_table_stream", accept(ln.CreateTableRequest, request), data)
+
+    def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
+        return self._forward("create_empty_table", accept(ln.CreateTableRequest, request))
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def insert_into_table(self, request: ln.InsertIntoTableRequest, request_data: bytes) -> ln.InsertIntoTableResponse:
+        return self._forward("insert_into_table", accept(ln.InsertIntoTableRequest, request), request_data)
+
+    def insert_into_table_stream(
+        self, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> ln.InsertIntoTableResponse:
+        return self._forward("insert_into_table_stream", accept(ln.InsertIntoTableRequest, request), data)
+
+    def merge_insert_into_table(
+        self, request: ln.MergeInsertIntoTableRequest, request_data: bytes
+    ) -> ln.MergeInsertIntoTableResponse:
+        return self._forward("merge_insert_into_table", accept(ln.MergeInsertIntoTableRequest, request), request_data)
+
+    def merge_insert_into_table_stream(
+        self, request: ln.MergeInsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> ln.MergeInsertIntoTableResponse:
+        return self._forward("merge_insert_into_table_stream", accept(ln.MergeInsertIntoTableRequest, request), data)
+
+    def update_table(self, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:
+        return self._forward("update_table", accept(ln.UpdateTableRequest, request))
+
+    def delete_from_table(self, request: ln.DeleteFromTableRequest) -> ln.DeleteFromTableResponse:
+        return self._forward("delete_from_table", accept(ln.DeleteFromTableRequest, request))
+
+    def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
+        return self._forward("query_table", accept(ln.QueryTableRequest, request))
+
+    def query_table_stream(self, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
+        return self._forward("query_table_stream", accept(ln.QueryTableRequest, request))
+
+    def count_table_rows(self, request: ln.CountTableRowsRequest) -> ln.CountTableRowsResponse:
+        return self._forward("count_table_rows", accept(ln.CountTableRowsRequest, request))
+
+    def explain_table_query_plan(self, request: ln.ExplainTableQueryPlanRequest) -> str:
+        return self._forward("explain_table_query_plan", accept(ln.ExplainTableQueryPlanRequest, request))
+
+    def analyze_table_query_plan(self, request: ln.AnalyzeTableQueryPlanRequest) -> str:
+        return self._forward("analyze_table_query_plan", accept(ln.AnalyzeTableQueryPlanRequest, request))
+
+    # -- indices and statistics -------------------------------------------------------------------
+
+    def create_table_index(self, request: ln.CreateTableIndexRequest) -> ln.CreateTableIndexResponse:
+        return self._forward("create_table_index", accept(ln.CreateTableIndexRequest, request))
+
+    def create_table_scalar_index(self, request: ln.CreateTableIndexRequest) -> ln.CreateTableScalarIndexResponse:
+        return self._forward("create_table_scalar_index", accept(ln.CreateTableIndexRequest, request))
+
+    def list_table_indices(self, request: ln.ListTableIndicesRequest) -> ln.ListTableIndicesResponse:
+        return self._forward("list_table_indices", accept(ln.ListTableIndicesRequest, request))
+
+    def describe_table_index_stats(
+        self, request: ln.DescribeTableIndexStatsRequest
+    ) -> ln.DescribeTableIndexStatsResponse:
+        return self._forward("describe_table_index_stats", accept(ln.DescribeTableIndexStatsRequest, request))
+
+    def drop_table_index(self, request: ln.DropTableIndexRequest) -> ln.DropTableIndexResponse:
+        return self._forward("drop_table_index", accept(ln.DropTableIndexRequest, request))
+
+    def get_table_stats(self, request: ln.GetTableStatsRequest) -> ln.GetTableStatsResponse:
+        return self._forward("get_table_stats", accept(ln.GetTableStatsRequest, request))
+
+    # -- columns, metadata and views --------------------------------------------------------------
+
+    def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
+        return self._forward("alter_table_add_columns", accept(ln.AlterTableAddColumnsRequest, request))
+
+    def alter_table_alter_columns(self, request: ln.AlterTableAlterColumnsRequest) -> ln.AlterTableAlterColumnsResponse:
+        return self._forward("alter_table_alter_columns", accept(ln.AlterTableAlterColumnsRequest, request))
+
+    def alter_table_drop_columns(self, request: ln.AlterTableDropColumnsRequest) -> ln.AlterTableDropColumnsResponse:
+        return self._forward("alter_table_drop_columns", accept(ln.AlterTableDropColumnsRequest, request))
+
+    def alter_table_backfill_columns(
+        self, request: ln.AlterTableBackfillColumnsRequest
+    ) -> ln.AlterTableBackfillColumnsResponse:
+        return self._forward("alter_table_backfill_columns", accept(ln.AlterTableBackfillColumnsRequest, request))
+
+    def update_table_schema_metadata(
+        self, request: ln.UpdateTableSchemaMetadataRequest
+    ) -> ln.UpdateTableSchemaMetadataResponse:
+        return self._forward("update_table_schema_metadata", accept(ln.UpdateTableSchemaMetadataRequest, request))
+
+    def update_field_metadata(self, request: ln.UpdateFieldMetadataRequest) -> ln.UpdateFieldMetadataResponse:
+        return self._forward("update_field_metadata", accept(ln.UpdateFieldMetadataRequest, request))
+
+    def create_materialized_view(self, request: ln.CreateMaterializedViewRequest) -> ln.CreateMaterializedViewResponse:
+        return self._forward("create_materialized_view", accept(ln.CreateMaterializedViewRequest, request))
+
+    def refresh_materialized_view(
+        self, request: ln.RefreshMaterializedViewRequest
+    ) -> ln.RefreshMaterializedViewResponse:
+        return self._forward("refresh_materialized_view", accept(ln.RefreshMaterializedViewRequest, request))
+
+    # -- tags and branches ------------------------------------------------------------------------
+
+    def list_table_tags(self, request: ln.ListTableTagsRequest) -> ln.ListTableTagsResponse:
+        return self._forward("list_table_tags", accept(ln.ListTableTagsRequest, request))
+
+    def get_table_tag_version(self, request: ln.GetTableTagVersionRequest) -> ln.GetTableTagVersionResponse:
+        return self._forward("get_table_tag_version", accept(ln.GetTableTagVersionRequest, request))
+
+    def create_table_tag(self, request: ln.CreateTableTagRequest) -> ln.CreateTableTagResponse:
+        return self._forward("create_table_tag", accept(ln.CreateTableTagRequest, request))
+
+    def update_table_tag(self, request: ln.UpdateTableTagRequest) -> ln.UpdateTableTagResponse:
+        return self._forward("update_table_tag", accept(ln.UpdateTableTagRequest, request))
+
+    def delete_table_tag(self, request: ln.DeleteTableTagRequest) -> ln.DeleteTableTagResponse:
+        return self._forward("delete_table_tag", accept(ln.DeleteTableTagRequest, request))
+
+    def list_table_branches(self, request: ln.ListTableBranchesRequest) -> ln.ListTableBranchesResponse:
+        return self._forward("list_table_branches", accept(ln.ListTableBranchesRequest, request))
+
+    def create_table_branch(self, request: ln.CreateTableBranchRequest) -> ln.CreateTableBranchResponse:
+        return self._forward("create_table_branch", accept(ln.CreateTableBranchRequest, request))
+
+    def delete_table_branch(self, request: ln.DeleteTableBranchRequest) -> ln.DeleteTableBranchResponse:
+        return self._forward("delete_table_branch", accept(ln.DeleteTableBranchRequest, request))
+
+    # -- versions and transactions ----------------------------------------------------------------
+
+    def list_table_versions(self, request: ln.ListTableVersionsRequest) -> ln.ListTableVersionsResponse:
+        return self._forward("list_table_versions", accept(ln.ListTableVersionsRequest, request))
+
+    def describe_table_version(self, request: ln.DescribeTableVersionRequest) -> ln.DescribeTableVersionResponse:
+        return self._forward("describe_table_version", accept(ln.DescribeTableVersionRequest, request))
+
+    def create_table_version(self, request: ln.CreateTableVersionRequest) -> ln.CreateTableVersionResponse:
+        return self._forward("create_table_version", accept(ln.CreateTableVersionRequest, request))
+
+    def batch_create_table_versions(
+        self, request: ln.BatchCreateTableVersionsRequest
+    ) -> ln.BatchCreateTableVersionsResponse:
+        return self._forward("batch_create_table_versions", accept(ln.BatchCreateTableVersionsRequest, request))
+
+    def batch_delete_table_versions(
+        self, request: ln.BatchDeleteTableVersionsRequest
+    ) -> ln.BatchDeleteTableVersionsResponse:
+        return self._forward("batch_delete_table_versions", accept(ln.BatchDeleteTableVersionsRequest, request))
+
+    def batch_commit_tables(self, request: ln.BatchCommitTablesRequest) -> ln.BatchCommitTablesResponse:
+        return self._forward("batch_commit_tables", accept(ln.BatchCommitTablesRequest, request))
+
+    def restore_table(self, request: ln.RestoreTableRequest) -> ln.RestoreTableResponse:
+        return self._forward("restore_table", accept(ln.RestoreTableRequest, request))
+
+    def describe_transaction(self, request: ln.DescribeTransactionRequest) -> ln.DescribeTransactionResponse:
+        return self._forward("describe_transaction", accept(ln.DescribeTransactionRequest, request))
+
+    def alter_transaction(self, request: ln.AlterTransactionRequest) -> ln.AlterTransactionResponse:
+        return self._forward("alter_transaction", accept(ln.AlterTransactionRequest, request))
 
 
 class Wrapper(Forwarder):
-    """Hands every operation on to one catalog."""
+    """Forwards every operation to one catalog. A subclass overrides `_forward`, or single operations."""
 
-    def __init__(self, inner: LanceNamespace) -> None:
+    def __init__(self, inner: ln.LanceNamespace) -> None:
         self._inner = inner
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        """Carry one operation out on the catalog inside. A subclass overrides this."""
         return carry_out(self._inner, operation, request, *data)
 
     # -- background jobs -------------------------------------------------------------------------
 
-    def list_jobs(self, *, table: Sequence[str] | None = None, **asked: Any) -> tuple[list[Job], str | None]:
-        """Background jobs, as the catalog inside tells of them."""
+    def list_jobs(self, *, table: Sequence[str] | None = None, **options: Any) -> tuple[list[Job], str | None]:
+        """List background jobs as the catalog inside does, of the tables that are visible here."""
         names = None if table is None else self._inside(list(table))
-        found, token = _of_jobs(self._inner, "list_jobs")(table=names, **asked)
-        return [self._job(job) for job in found if self._holds(job.table)], token
+        page, token = self._with_jobs("list_jobs").list_jobs(table=names, **options)
+        return [self._job(job) for job in page if self._holds(job.table)], token
 
     def describe_job(self, job_id: str) -> Job:
-        """How a background job is. Raises InvalidInputError where there is none of this id."""
-        return self._job(_of_jobs(self._inner, "describe_job")(job_id))
+        """Describe a background job. Raises InvalidInputError where no job has this id."""
+        return self._job(self._with_jobs("describe_job").describe_job(job_id))
 
     def cancel_job(self, job_id: str) -> Job:
-        """End a background job: at once if it waits, soon if it runs."""
-        return self._job(_of_jobs(self._inner, "cancel_job")(job_id))
+        """Cancel a background job: at once if it waits, soon if it runs."""
+        return self._job(self._with_jobs("cancel_job").cancel_job(job_id))
 
     def wait_for_job(self, job_id: str, timeout: float | None = None) -> Job:
-        """The job once it has ended, whatever it came to; or as it is after `timeout` seconds."""
+        """Wait until a job has ended, or for `timeout` seconds, and return it as it is then."""
         return jobs.wait(self.describe_job, job_id, timeout)
+
+    def _with_jobs(self, method: str) -> KeepsJobs:
+        if not isinstance(self._inner, KeepsJobs):
+            raise UnsupportedOperationError(f"{self._inner!r} does not support {method}: it keeps no background jobs.")
+        return self._inner
 
     def _job(self, job: Job) -> Job:
         return replace(job, table=self._outside(job.table)) if self._holds(job.table) else job
 
+    # -- identifiers -----------------------------------------------------------------------------
+
     def _holds(self, names: list[str]) -> bool:
-        """Whether something of the catalog inside is to be seen from here."""
+        """Whether an object of the catalog inside is visible from here."""
         return True
 
     def _inside(self, names: list[str] | None) -> list[str]:
-        """An identifier as the catalog inside has it."""
+        """Return an identifier as the catalog inside has it."""
         return list(names or ())
 
     def _outside(self, names: list[str]) -> list[str]:
-        """An identifier of the catalog inside as it is here."""
+        """Return an identifier of the catalog inside as it is here."""
         return names
 
     def namespace_id(self) -> str:
@@ -85,9 +298,7 @@ class Wrapper(Forwarder):
 
     def close(self) -> None:
         """Close the catalog inside, where it can be closed."""
-        close = getattr(self._inner, "close", None)
-        if close is not None:
-            close()
+        capabilities.close(self._inner)
 
     def __enter__(self) -> Self:
         return self
@@ -99,15 +310,8 @@ class Wrapper(Forwarder):
         return f"{type(self).__name__}({self._inner!r})"
 
 
-def _of_jobs(catalog: LanceNamespace, method: str) -> Callable[..., Any]:
-    found: Callable[..., Any] | None = getattr(catalog, method, None)
-    if found is None:
-        raise UnsupportedOperationError(f"{catalog!r} does not support {method}: it keeps no background jobs.")
-    return found
-
-
-def carry_out(catalog: LanceNamespace, operation: str, request: BaseModel, *data: Any) -> Any:
-    """One operation, or a twin that streams, on any catalog: one without the twin gives and takes bytes."""
+def carry_out(catalog: ln.LanceNamespace, operation: str, request: BaseModel, *data: Any) -> Any:
+    """Run one operation, or a twin that streams, on any catalog: one without the twin takes and returns bytes."""
     method = getattr(catalog, operation, None)
     if method is not None:
         return method(request, *data)
@@ -115,51 +319,3 @@ def carry_out(catalog: LanceNamespace, operation: str, request: BaseModel, *data
     if data:
         return plain(request, b"".join(ipc.stream_chunks(data[0], file_format=False)))
     return ipc.read(plain(request).data)
-
-
-def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
-    """The catalog as another user has it, where it keeps track of who acts; else the catalog itself."""
-    change: Callable[[str], LanceNamespace] | None = getattr(catalog, "acting_as", None)
-    return catalog if change is None else change(user)
-
-
-def with_desk(catalog: LanceNamespace, desk: JobQueue | LazyJobQueue) -> LanceNamespace:
-    """The catalog with its background jobs recorded elsewhere, where it can have any; else the catalog itself."""
-    change: Callable[[JobQueue | LazyJobQueue], LanceNamespace] | None = getattr(catalog, "with_desk", None)
-    return catalog if change is None else change(desk)
-
-
-def _plain(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
-    def method(self: Forwarder, request: Any) -> Any:
-        return self._forward(operation, accept(model, request))
-
-    return method
-
-
-def _with_data(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
-    def method(self: Forwarder, request: Any, request_data: bytes) -> Any:
-        return self._forward(operation, accept(model, request), request_data)
-
-    return method
-
-
-def _streaming(operation: str, model: type[BaseModel]) -> Callable[..., Any]:
-    twin = stream_twin(operation)
-
-    def method(self: Forwarder, request: Any, data: pa.RecordBatchReader) -> Any:
-        return self._forward(twin, accept(model, request), data)
-
-    return method
-
-
-def _define(name: str, method: Callable[..., Any]) -> None:
-    method.__name__, method.__qualname__ = name, f"Forwarder.{name}"
-    setattr(Forwarder, name, method)
-
-
-for _operation, _model in REQUESTS.items():
-    if _operation in WITH_DATA:
-        _define(_operation, _with_data(_operation, _model))
-        _define(stream_twin(_operation), _streaming(_operation, _model))
-    else:
-        _define(_operation, _plain(_operation, _model))

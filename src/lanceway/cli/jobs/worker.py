@@ -99,15 +99,16 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
 @contextmanager
 def _namespace(session: Session, name: str) -> Iterator[Places]:
     """Open a namespace of the configuration that records its jobs in a database."""
-    from lanceway.catalogs.contract import lazy_job_queue
+    from lanceway.catalogs.connect import attached_queue
+    from lanceway.catalogs.contract.jobs import HOME
     from lanceway.config import CatalogSettings
     from lanceway.jobs.worker.catalogs import Places
 
     with session.catalog as catalog:
-        attached = lazy_job_queue.lent(catalog)
+        attached = attached_queue(catalog)
         if attached is None:
             raise typer.BadParameter(
-                f"[namespaces.{name}] records no jobs here. Set jobs to {lazy_job_queue.HOME!r} or to a database.",
+                f"[namespaces.{name}] records no jobs here. Set jobs to {HOME!r} or to a database.",
                 param_hint="'--in'",
             )
         queue, (type_, settings) = attached.opened(), session.root

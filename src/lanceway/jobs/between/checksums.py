@@ -60,7 +60,7 @@ def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBa
 
 def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) -> VersionRows:
     """Return the rows of the latest version of a table, or of `version`."""
-    inner, _ = limits.opened(catalog)
+    inner, _ = limits.unwrap(catalog)
     if getattr(inner, "TYPE", None) == "rest":
         return _through(catalog, table, version)
     described = catalog.describe_table(DescribeTableRequest(id=list(table)))

@@ -245,7 +245,7 @@ def migrate(
         keeping = _Keeping(source, target, names, dry_run)
         with keeping.registrar:
             return executor.collect(report, executor.outcomes(keeping.keep, tables, context), listen, context)
-    journal = Journal(limits.place(source), limits.place(target), state)
+    journal = Journal(limits.address(source), limits.address(target), state)
     copying = _Copying(Copier(source, target, replace), names, journal, context, flow)
     with journal.locked(), copying.registrar:
         each = executor.outcomes(copying.copy, tables, context) if spark is None else copying.by_spark(spark, tables)

@@ -46,7 +46,7 @@ class Naming:
         if flatten == "":
             raise InvalidInputError("flatten is empty: give what joins the names, such as '_'.")
         self._target, self._flatten = target, flatten
-        self._shape = limits.shape(target)
+        self._shape = limits.identifier_limits(target)
         self._may_meet = flatten is not None or self._shape.folds_case
         self._given = SeenIdentifiers()
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Naming:
         where another table of this job has the name.
         """
         name = self._fitted(table)
-        limits.check(self._target, name)
+        limits.check_new_table(self._target, name)
         if self._may_meet:
             with self._lock:
                 if not self._given.add(self._folded(name)):
@@ -143,7 +143,7 @@ class Provenance:
 
     @classmethod
     def of(cls, source: LanceNamespace, table: Identifier) -> Provenance:
-        return cls(limits.place(source), table)
+        return cls(limits.address(source), table)
 
     @classmethod
     def read(cls, properties: Mapping[str, str] | None) -> Provenance | None:
@@ -227,7 +227,7 @@ class Registrar:
         self._known, self._filled = SeenIdentifiers(), SeenIdentifiers()
         self._made: list[Identifier] = []
         self._making = threading.Lock()
-        self._turns = threading.Lock() if limits.takes_turns(target) else nullcontext()
+        self._turns = threading.Lock() if limits.single_writer(target) else nullcontext()
 
     def __enter__(self) -> Self:
         return self
@@ -292,17 +292,17 @@ class Registrar:
         """Make the namespace that is the root here, if it is inside of a catalog and missing."""
         if ROOT in self._known:
             return
-        inner, at = limits.opened(self._target)
+        inner, at = limits.unwrap(self._target)
         with self._making:
             for depth in range(1, at.depth + 1):
                 namespace = Identifier(at[:depth])
                 if ROOT not in self._known and not _exists(inner, namespace):
-                    limits.check_namespace(inner, namespace)
+                    limits.check_new_namespace(inner, namespace)
                     inner.create_namespace(CreateNamespaceRequest(id=list(namespace), mode="exist_ok"))
             self._known.add(ROOT)
 
     def _make(self, namespace: Identifier, properties: Mapping[str, str]) -> None:
-        limits.check_namespace(self._target, namespace)
+        limits.check_new_namespace(self._target, namespace)
         request = CreateNamespaceRequest(id=list(namespace), mode="exist_ok", properties=dict(properties) or None)
         with self._turns:
             self._target.create_namespace(request)

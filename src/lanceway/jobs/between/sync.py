@@ -58,8 +58,8 @@ def sync(
 
 
 def refuse_itself(source: LanceNamespace, target: LanceNamespace) -> None:
-    if limits.place(source) == limits.place(target):
-        raise InvalidInputError(f"Source and target are the same: {limits.place(source)}. Choose two different ones.")
+    if limits.address(source) == limits.address(target):
+        raise InvalidInputError(f"Source and target are the same: {limits.address(source)}. Choose two different ones.")
 
 
 class _Sync:
@@ -71,7 +71,7 @@ class _Sync:
         self._names, self.registrar = Naming(target, flatten), Registrar(target)
         self._there = SeenIdentifiers(register.everything(target))
         self._matched = SeenIdentifiers()
-        self._place = limits.place(source)
+        self._place = limits.address(source)
 
     def bring(self, table: Identifier) -> TableOutcome | None:
         name: Identifier | None = None

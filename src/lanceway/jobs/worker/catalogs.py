@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from lanceway.catalogs.federated.tree import canonical
+from lanceway.catalogs.federated.catalog import canonical
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.identifiers import Identifier
 from lanceway.lake.runs.jobs import JobRow

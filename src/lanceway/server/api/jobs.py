@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from lanceway.catalogs.contract.job_queue import JobQueue
-from lanceway.catalogs.contract.jobs import Job
+from lanceway.catalogs.contract.jobs import Job, JobQueue
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
 from lanceway.lake.runs.job_states import STATES

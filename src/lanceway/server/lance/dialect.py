@@ -12,9 +12,8 @@ from starlette.types import Receive, Scope, Send
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.operations import stream_twin
 from lanceway.catalogs.contract.requests import accept
-from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
-from lanceway.catalogs.federated.tree import canonical
 from lanceway.server.http import downloads, request_context, uploads
 from lanceway.server.http.auth import principal_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError

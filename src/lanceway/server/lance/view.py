@@ -24,7 +24,7 @@ class View(Forwarder):
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer if it needs no waiting, else None."""
-        response = self._tree.glance(operation, names, fields)
+        response = self._tree.try_fast(operation, names, fields)
         return None if response is None else without_secrets(response)
 
     def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:

@@ -78,8 +78,8 @@ def test_a_namespace_inside_has_jobs_under_its_own_names(home: Path, tmp_path: P
     mounted = {"team": CatalogSettings("dir", settings, at="team")}
     worker = Worker(Places(desk.store, desk.metalake, mounted=mounted), state=str(tmp_path / "parts.sqlite"))
     assert worker.run(once=True) == 1
-    found = team.describe_job(job)
-    assert (found.state, found.error, found.table) == ("done", None, ["orders"])
+    described = team.describe_job(job)
+    assert (described.state, described.error, described.table) == ("done", None, ["orders"])
     assert team.count_table_rows({"id": ["orders"], "predicate": "twice = id * 2"}).count == 2
 
 

@@ -16,7 +16,7 @@ from lance_namespace import (
 )
 
 import lanceway
-from lanceway.catalogs.contract.withdrawal import claim_of, withdraw
+from lanceway.catalogs.contract.create import claim_of, undeclare
 from lanceway.tables.read import ipc
 
 ID = ["t"]
@@ -51,9 +51,9 @@ def test_a_name_that_is_only_declared_goes(catalog: LanceNamespace) -> None:
     location, claim = declare(catalog)
     assert claim is not None
     assert names(catalog) == ID
-    withdraw(catalog, ID, location, claim)
+    undeclare(catalog, ID, location, claim)
     assert names(catalog) == []
-    withdraw(catalog, ID, location, claim)
+    undeclare(catalog, ID, location, claim)
     assert not Path(location.removeprefix("file://")).exists()
 
 
@@ -61,7 +61,7 @@ def test_a_name_that_was_filled_stays(catalog: LanceNamespace) -> None:
     location, claim = declare(catalog)
     rows = b"".join(ipc.stream_chunks(pa.table({"id": [1]}).to_reader(), file_format=False))
     catalog.create_table(CreateTableRequest(id=ID), rows)
-    withdraw(catalog, ID, location, claim)
+    undeclare(catalog, ID, location, claim)
     assert names(catalog) == ID
     assert catalog.count_table_rows({"id": ID}).count == 1  # type: ignore[attr-defined]
 
@@ -70,5 +70,5 @@ def test_a_name_that_was_declared_anew_stays(catalog: LanceNamespace) -> None:
     location, claim = declare(catalog)
     catalog.drop_table(DropTableRequest(id=ID))
     assert declare(catalog)[1] != claim
-    withdraw(catalog, ID, location, claim)
+    undeclare(catalog, ID, location, claim)
     assert names(catalog) == ID

@@ -1,0 +1,63 @@
+"""Capabilities that a catalog may have beside the operations of the contract, as protocols.
+
+Any `lance_namespace.LanceNamespace` can be wrapped or mounted, ours or not: `isinstance(catalog, ActsAsUser)` tells
+whether it has one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from lance_namespace import LanceNamespace
+
+if TYPE_CHECKING:
+    from lanceway.catalogs.contract.jobs import Job, JobQueue, LazyJobQueue
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """A catalog that holds connections."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class ActsAsUser(Protocol):
+    """A catalog that keeps track of who acts."""
+
+    def acting_as(self, user: str) -> LanceNamespace: ...
+
+
+@runtime_checkable
+class TakesJobQueue(Protocol):
+    """A catalog whose background jobs can be recorded elsewhere."""
+
+    def with_job_queue(self, queue: JobQueue | LazyJobQueue) -> LanceNamespace: ...
+
+
+@runtime_checkable
+class KeepsJobs(Protocol):
+    """A catalog that shows its background jobs."""
+
+    def list_jobs(self, *, table: Sequence[str] | None = None, **options: Any) -> tuple[list[Job], str | None]: ...
+
+    def describe_job(self, job_id: str) -> Job: ...
+
+    def cancel_job(self, job_id: str) -> Job: ...
+
+
+def close(catalog: object) -> None:
+    """Close a catalog that can be closed."""
+    if isinstance(catalog, Closable):
+        catalog.close()
+
+
+def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
+    """Return the catalog as another user has it, where it keeps track of who acts; else the catalog itself."""
+    return catalog.acting_as(user) if isinstance(catalog, ActsAsUser) else catalog
+
+
+def with_job_queue(catalog: LanceNamespace, queue: JobQueue | LazyJobQueue) -> LanceNamespace:
+    """Return the catalog with its jobs recorded in another queue, where it takes one; else the catalog itself."""
+    return catalog.with_job_queue(queue) if isinstance(catalog, TakesJobQueue) else catalog
