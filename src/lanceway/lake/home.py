@@ -11,7 +11,7 @@ from lanceway import config as configuration
 _FILE = "lake.db"
 
 
-def state(config: str | Path | None = None) -> str:
+def default_database_uri(config: str | Path | None = None) -> str:
     """Return the database of runs and jobs: LANCEWAY_STATE, else the server's. The home is made if it is missing."""
     named = configuration.variable("LANCEWAY_STATE")
     if named:

@@ -291,7 +291,7 @@ class LazyJobQueue:
         from lanceway.lake import home
         from lanceway.lake.store.engines import read_uri
 
-        uri = home.state(self.config) if self.database == HOME else self.database
+        uri = home.default_database_uri(self.config) if self.database == HOME else self.database
         return read_uri(uri).render_as_string(hide_password=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -115,7 +115,7 @@ _RENEWALS = 4  # in the time of one lease
 
 def uri(state: str | None, config: str | Path | None = None) -> str:
     """Return the address of the database or server. The home's folder is created if it is the default."""
-    return state or home.state(config)
+    return state or home.default_database_uri(config)
 
 
 @contextmanager
