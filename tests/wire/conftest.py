@@ -24,9 +24,9 @@ def faults() -> Iterator[Faults]:
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long each wait between two attempts would have been."""
-    taken: list[float] = []
-    monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=taken.append))
-    return taken
+    waits: list[float] = []
+    monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=waits.append))
+    return waits
 
 
 @pytest.fixture

@@ -123,9 +123,9 @@ def test_one_that_asks_for_too_much_is_not_waited_for(client: Client, faults: Fa
 
 def test_retry_after_is_a_number_or_a_date() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    found = retries.retry_after(soon)
-    assert found is not None
-    assert 90 < found <= 100
+    seconds = retries.retry_after(soon)
+    assert seconds is not None
+    assert 90 < seconds <= 100
     assert retries.retry_after("Sun, 06 Nov 1994 08:49:37 GMT") == 0
     assert retries.retry_after(" 12 ") == 12
     assert [retries.retry_after(text) for text in (None, "", "soon", "-1", "1.5", "²")] == [None] * 6
@@ -144,8 +144,8 @@ def test_waits_have_jitter_and_grow(faults: Faults, connect: Callable[..., Clien
 def test_what_did_not_leave_is_sent_again(
     connect: Callable[..., Client], monkeypatch: pytest.MonkeyPatch, request_: Request
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
     with ExitStack() as stack:
 
         def start(_: float) -> None:
@@ -156,8 +156,8 @@ def test_what_did_not_leave_is_sent_again(
 
 
 def test_a_server_that_is_not_there_is_unavailable(connect: Callable[..., Client], naps: list[float]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
     with pytest.raises(ServiceUnavailableError, match=f"127.0.0.1:{port} cannot be reached"):
         connect(f"http://127.0.0.1:{port}").send(CHANGE)
     assert len(naps) == 3
@@ -323,7 +323,7 @@ def fetching(faults: Faults, issuer: Faults, connect: Callable[..., Client], nap
 
 
 def authorizations(server: Faults) -> list[str]:
-    return [seen.headers["authorization"] for seen in server.seen]
+    return [request.headers["authorization"] for request in server.seen]
 
 
 def test_a_token_is_fetched_once_and_used_until_it_ends(fetching: Client, faults: Faults, issuer: Faults) -> None:
@@ -379,7 +379,7 @@ def test_many_threads_fetch_one_token(fetching: Client, faults: Faults, issuer: 
     issuer.will(token("one", expires_in=3600))
     faults.will(*[OK] * 8)
     with ThreadPoolExecutor(8) as pool:
-        assert {found.status for found in pool.map(lambda _: fetching.send(READ), range(8))} == {200}
+        assert {response.status for response in pool.map(lambda _: fetching.send(READ), range(8))} == {200}
     assert len(issuer.seen) == 1
 
 
@@ -457,11 +457,11 @@ def certificates(authority: trustme.CA, tmp_path: Path) -> dict[str, str]:
 
 
 def context(authority: trustme.CA, host: str) -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(host).configure_cert(made)
-    authority.configure_trust(made)
-    made.verify_mode = ssl.CERT_REQUIRED
-    return made
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host).configure_cert(tls)
+    authority.configure_trust(tls)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    return tls
 
 
 def test_client_and_server_know_each_other(
@@ -547,4 +547,4 @@ def test_a_closed_client_opens_again(client: Client, faults: Faults) -> None:
 def test_threads_share_a_client(client: Client, faults: Faults) -> None:
     faults.will(*[OK] * 32)
     with ThreadPoolExecutor(16) as pool:
-        assert {found.status for found in pool.map(lambda _: client.send(READ), range(32))} == {200}
+        assert {response.status for response in pool.map(lambda _: client.send(READ), range(32))} == {200}

@@ -25,9 +25,9 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
 
 def test_the_routes_are_those_of_pyiceberg() -> None:
-    known = {f"/v1/{value}" for name, value in vars(Endpoints).items() if not name.startswith("_")}
+    paths = {f"/v1/{value}" for name, value in vars(Endpoints).items() if not name.startswith("_")}
     ours = {route.path.replace("/{prefix}", "") for route in ROUTES}
-    shared = {path for path in known if "view" not in path and "plan" not in path and "tasks" not in path}
+    shared = {path for path in paths if "view" not in path and "plan" not in path and "tasks" not in path}
     assert shared - ours == set()
 
 
@@ -112,15 +112,15 @@ def test_what_a_server_announces() -> None:
     assert (silent.separator, silent.uri) == ("\x1f", None)
     assert silent.has("drop_table")
     assert not silent.has("unregister_table")
-    told = iceberg.read_config(
+    config = iceberg.read_config(
         {
             "overrides": {"namespace-separator": "%2E", "uri": "http://x/"},
             "endpoints": [BY_OPERATION["unregister_table"].endpoint],
         }
     )
-    assert (told.separator, told.uri) == (".", "http://x/")
-    assert told.has("unregister_table")
-    assert not told.has("drop_table")
+    assert (config.separator, config.uri) == (".", "http://x/")
+    assert config.has("unregister_table")
+    assert not config.has("drop_table")
 
 
 @pytest.mark.parametrize("body", [None, [], "x", {"defaults": []}, {"overrides": "x"}], ids=str)

@@ -90,13 +90,13 @@ def test_every_field_in_a_query_is_one_of_the_request(operation: str) -> None:
 def test_a_path_finds_its_route(route: lance.LanceRoute) -> None:
     id_ = ["a/b", "100 %", "ü$"] if route.has_id else None
     written = lance.path(route, id_, delimiter="::", index_name="i/1")
-    found = lance.match(written)
-    assert found.methods[route.method] is route
-    assert (found.id, found.index_name) == (
+    match = lance.match(written)
+    assert match.methods[route.method] is route
+    assert (match.id, match.index_name) == (
         "a/b::100 %::ü$" if route.has_id else None,
         "i/1" if "{index_name}" in route.path else None,
     )
-    assert lance.match(written + "/").methods == found.methods
+    assert lance.match(written + "/").methods == match.methods
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_path_that_no_operation_has(path: str) -> None:
 
 @pytest.mark.parametrize("name", ["version", "batch-commit", "index", "*", "{id}"])
 def test_a_table_may_have_the_name_of_a_verb(name: str) -> None:
-    found = lance.match(f"/v1/table/{quote(name, safe='')}/describe")
-    assert found.methods["POST"].operation == "describe_table"
-    assert found.id == name
+    match = lance.match(f"/v1/table/{quote(name, safe='')}/describe")
+    assert match.methods["POST"].operation == "describe_table"
+    assert match.id == name
 
 
 @given(st.lists(NAMES, max_size=4))

@@ -19,8 +19,8 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 def server() -> Iterator[Keeping]:
-    with keeping() as found:
-        yield found
+    with keeping() as server:
+        yield server
 
 
 @pytest.fixture
@@ -88,13 +88,13 @@ def test_an_answer_that_was_left_does_not_answer_the_next_request(server: Keepin
 def test_there_are_only_so_many(server: Keeping, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "_CONNECTIONS", 2)
     client = connect(server.uri, timeout=0.2, retries=0)
-    held = [client.stream(READ) for _ in range(2)]
+    downloads = [client.stream(READ) for _ in range(2)]
     with pytest.raises(ServiceUnavailableError, match="are in use") as refused:
         client.send(CHANGE)
     assert "not known" not in str(refused.value)
-    held.pop().close()
+    downloads.pop().close()
     assert client.send(CHANGE).content == b"kept"
-    held.pop().close()
+    downloads.pop().close()
 
 
 def test_one_that_cannot_be_made_takes_no_place(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +122,6 @@ def test_closing_lets_a_request_end_and_keeps_nothing(server: Keeping, connect: 
 def test_threads_do_not_share_a_connection_at_the_same_time(server: Keeping, connect: Connect) -> None:
     client = connect(server.uri)
     with ThreadPoolExecutor(8) as threads:
-        assert {found.content for found in threads.map(lambda _: client.send(READ), range(200))} == {b"kept"}
+        assert {response.content for response in threads.map(lambda _: client.send(READ), range(200))} == {b"kept"}
     assert server.requests == 200
     assert len(server.threads) <= 8

@@ -116,9 +116,9 @@ def test_a_proxy_is_a_tunnel_for_tls(connect: Connect, environment: pytest.Monke
 
 
 def server_context(authority: trustme.CA) -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("localhost").configure_cert(made)
-    return made
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    return context
 
 
 def test_a_tunnel_that_is_refused_leads_nowhere(

@@ -59,7 +59,7 @@ def test_a_large_body_arrives_whole(faults: Faults, connect: Connect) -> None:
     client = connect(faults.uri)
     client.send(Request("insert", "POST", "/", content=ROWS))
     client.send(sending(Parts(b"", ROWS, b"", b"end")))
-    assert [(seen.body, seen.whole) for seen in faults.seen] == [(ROWS, True), (ROWS + b"end", True)]
+    assert [(request.body, request.whole) for request in faults.seen] == [(ROWS, True), (ROWS + b"end", True)]
 
 
 @pytest.mark.parametrize("content", [ROWS * 10, Parts(ROWS * 10)], ids=["bytes", "parts"])
@@ -89,7 +89,7 @@ def test_no_body_has_no_length_unless_one_is_expected(faults: Faults, connect: C
     client = connect(faults.uri)
     client.send(Request("drop", "POST", "/"))
     client.send(Request("list", "GET", "/"))
-    assert [seen.headers.get("content-length") for seen in faults.seen] == ["0", None]
+    assert [request.headers.get("content-length") for request in faults.seen] == ["0", None]
 
 
 def test_the_words_of_a_server_that_does_not_want_the_rest_are_heard(connect: Connect) -> None:

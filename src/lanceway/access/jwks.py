@@ -14,7 +14,7 @@ from typing import Any
 
 from lanceway.config import read_settings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.wire.errors import Lost
+from lanceway.wire.errors import TransportError
 from lanceway.wire.settings import SETTINGS, read_address
 from lanceway.wire.transport import Transport
 
@@ -50,7 +50,7 @@ class SigningKeys:
 
     def __init__(self, uri: str, *, patience: float = PATIENCE, clock: Callable[[], float] = time.monotonic) -> None:
         self._uri, self._patience, self._clock = uri, patience, clock
-        self._known = _Keys((), float("-inf"))
+        self._keys = _Keys((), float("-inf"))
         self._looked = float("-inf")
         self._failed = False
         self._lock = threading.Lock()
@@ -60,12 +60,12 @@ class SigningKeys:
 
         Raises UnauthenticatedError if the issuer has none, ServiceUnavailableError if it cannot be asked.
         """
-        before = self._known
+        before = self._keys
         key = before.find(name)
         if key is not None and self._clock() - before.at < FRESH:
             return key
         self._look_again(wait=key is None or self._is_old(before), before=before)
-        now = self._known
+        now = self._keys
         key = now.find(name)
         if key is not None and not self._is_old(now):
             return key
@@ -81,16 +81,16 @@ class SigningKeys:
         if not self._lock.acquire(blocking=wait):
             return
         try:
-            if self._known is before and self._clock() - self._looked >= PAUSE:
+            if self._keys is before and self._clock() - self._looked >= PAUSE:
                 self._look()
         finally:
             self._lock.release()
 
     def _look(self) -> None:
         try:
-            self._known = _Keys(_read(self._fetch()), self._clock())
+            self._keys = _Keys(_read(self._fetch()), self._clock())
             self._failed = False
-        except (Lost, InvalidInputError, ValueError) as error:
+        except (TransportError, InvalidInputError, ValueError) as error:
             self._failed = True
             _LOG.warning("The keys at %s cannot be had: %s", self._uri, str(error) or type(error).__name__)
         finally:

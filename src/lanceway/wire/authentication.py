@@ -17,7 +17,7 @@ from typing import Protocol
 from urllib.parse import urlencode
 
 from lanceway.errors import InternalError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.wire.errors import Lost, lost
+from lanceway.wire.errors import TransportError, attempt_failed
 from lanceway.wire.settings import read_address
 from lanceway.wire.transport import Transport
 
@@ -74,15 +74,16 @@ class TokenFile:
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._kept: tuple[tuple[int, int, int], dict[str, str]] | None = None
+        self._cached: tuple[tuple[int, int, int], dict[str, str]] | None = None
 
     def headers(self, http: Transport) -> Mapping[str, str]:
         try:
             status = os.stat(self._path)
             state = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if self._kept is None or self._kept[0] != state:
-                self._kept = state, self._read()
-            return self._kept[1]
+            cached = self._cached  # which another thread may empty
+            if cached is None or cached[0] != state:
+                cached = self._cached = (state, self._read())
+            return cached[1]
         except OSError as error:
             raise UnauthenticatedError(f"The token_file {self._path} cannot be read: {error.strerror}.") from error
 
@@ -93,7 +94,7 @@ class TokenFile:
         return bearer(token)
 
     def renew(self, http: Transport, refused: Mapping[str, str]) -> bool:
-        self._kept = None
+        self._cached = None
         return self.headers(http) != refused
 
 
@@ -133,8 +134,8 @@ class ClientCredentials:
         try:
             response = http.open("POST", self._address, self._address.target, self._sent, self._form)
             content = response.read()
-        except Lost as error:
-            raise lost(what, self._uri, error, changes=False).error from error.__cause__
+        except TransportError as error:
+            raise attempt_failed(what, self._uri, error, changes=False).error from error.__cause__
         if response.status >= _SERVER_TROUBLE:
             raise ServiceUnavailableError(f"{what} failed: {self._uri} answers {response.status}.")
         if response.status != HTTPStatus.OK:

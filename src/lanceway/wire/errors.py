@@ -25,18 +25,18 @@ class Reason(Enum):
 _UNSENT = frozenset({Reason.BUSY, Reason.FAR, Reason.UNREACHABLE, Reason.UNWRITABLE})
 
 
-class Lost(Exception):  # noqa: N818 - never leaves this room: `lost` makes an error of it
-    """An exchange that broke off."""
+class TransportError(Exception):
+    """An exchange that broke off. It never leaves a client: `attempt_failed` makes an error of the contract of it."""
 
     def __init__(self, reason: Reason, said: str = "") -> None:
         self.reason, self.said = reason, f" ({said})" if said else ""
-        super().__init__(self.text("the server"))
+        super().__init__(self.message("the server"))
 
-    def text(self, uri: str) -> str:
+    def message(self, uri: str) -> str:
         return self.reason.value.format(uri, self.said)
 
 
-class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised to a caller is `error`
+class AttemptFailed(Exception):  # noqa: N818 - never leaves a client: what it raises is `error`
     """One attempt that failed: the error it ends in, and what decides whether there is another."""
 
     def __init__(
@@ -49,28 +49,32 @@ class Failed(Exception):  # noqa: N818 - never leaves this room: what is raised 
         self.after = after  # how many seconds the server asks to wait
 
 
-def unreached(error: Exception) -> Lost:
+def unreached(error: Exception) -> TransportError:
     """Return the reason of an exchange for which there was no connection."""
     origin = _origin(error)
-    return Lost(Reason.FAR) if isinstance(origin, TimeoutError) else Lost(Reason.UNREACHABLE, _said(origin))
+    if isinstance(origin, TimeoutError):
+        return TransportError(Reason.FAR)
+    return TransportError(Reason.UNREACHABLE, _said(origin))
 
 
-def broken(error: Exception) -> Lost:
+def broken(error: Exception) -> TransportError:
     """Return the reason of an exchange whose connection broke or stayed silent."""
     origin = _origin(error)
-    return Lost(Reason.SILENT) if isinstance(origin, TimeoutError) else Lost(Reason.CUT, _said(origin))
+    if isinstance(origin, TimeoutError):
+        return TransportError(Reason.SILENT)
+    return TransportError(Reason.CUT, _said(origin))
 
 
-def lost(what: str, uri: str, error: Lost, *, changes: bool) -> Failed:
+def attempt_failed(what: str, uri: str, error: TransportError, *, changes: bool) -> AttemptFailed:
     """Return the error of an exchange that broke off. `changes`: the request was to change something."""
     reason, arrived = error.reason, error.reason not in _UNSENT
-    text = error.text(uri)
+    text = error.message(uri)
     if reason is Reason.UNWRITABLE:
-        return Failed(InvalidInputError(f"{what} cannot be sent to {uri}: {text}"), arrived=False, status=0)
+        return AttemptFailed(InvalidInputError(f"{what} cannot be sent to {uri}: {text}"), arrived=False, status=0)
     if reason is Reason.COMPRESSED:
-        return Failed(InternalError(f"{what}: {text}"), arrived=True)
+        return AttemptFailed(InternalError(f"{what}: {text}"), arrived=True)
     doubt = " It is not known whether it was carried out: look before asking again." if arrived and changes else ""
-    return Failed(ServiceUnavailableError(f"{what} failed: {text}{doubt}"), arrived=arrived)
+    return AttemptFailed(ServiceUnavailableError(f"{what} failed: {text}{doubt}"), arrived=arrived)
 
 
 def _origin(error: BaseException) -> BaseException:

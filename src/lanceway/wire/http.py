@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from lanceway.errors import ErrorInfo, InternalError, LanceNamespaceError
 from lanceway.wire import retries
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, Credentials
-from lanceway.wire.errors import Failed, Lost, lost
+from lanceway.wire.errors import AttemptFailed, TransportError, attempt_failed
 from lanceway.wire.lance import REQUEST_ID
 from lanceway.wire.retries import Repeat
 from lanceway.wire.settings import SETTINGS, check, check_headers, checked_uri, read_address
@@ -94,8 +94,8 @@ class Download:
     def __iter__(self) -> Iterator[bytes]:
         try:
             yield from self._response
-        except Lost as error:
-            raise lost(self.what, self.uri, error, changes=False).error from error.__cause__
+        except TransportError as error:
+            raise attempt_failed(self.what, self.uri, error, changes=False).error from error.__cause__
         finally:
             self.close()
 
@@ -149,8 +149,8 @@ class Client:
         response = self._opened(request)
         try:
             return HttpAnswer(response.status, response.headers, response.read())
-        except Lost as error:
-            raise self._lost(request, error) from error.__cause__
+        except TransportError as error:
+            raise self._failure(request, error) from error.__cause__
 
     def _opened(self, request: Request) -> Response:
         """Return an answer that is a success, with its body still to be read."""
@@ -182,8 +182,8 @@ class Client:
         headers = self._all_headers(request, who)
         try:
             return pool.http.open(request.method, self._address, self._target(request), headers, request.content)
-        except Lost as error:
-            raise self._lost(request, error) from error.__cause__
+        except TransportError as error:
+            raise self._failure(request, error) from error.__cause__
 
     def _all_headers(self, request: Request, who: Mapping[str, str]) -> dict[str, str]:
         headers = self._headers if not _WHO & request.headers.keys() else _without(self._headers, _WHO)
@@ -193,15 +193,15 @@ class Client:
         query = f"?{urlencode(request.query)}" if request.query else ""
         return f"{self._address.target}{request.path}{query}"
 
-    def _lost(self, request: Request, error: Lost) -> Failed:
-        return lost(request.what, self.uri, error, changes=request.repeat is not Repeat.SAFE)
+    def _failure(self, request: Request, error: TransportError) -> AttemptFailed:
+        return attempt_failed(request.what, self.uri, error, changes=request.repeat is not Repeat.SAFE)
 
-    def _refused(self, request: Request, response: Response) -> Failed:
+    def _refused(self, request: Request, response: Response) -> AttemptFailed:
         answer = HttpAnswer(response.status, response.headers, _hidden(_beginning(response), response.sent))
         after = retries.retry_after(answer.headers.get("retry-after"))
         error = self._redirected(request, answer) if response.is_redirect else self._refuse(request, answer)
         ErrorInfo(answer.status, ErrorInfo.of(error).request_id or answer.request_id, after).attach(error)
-        return Failed(error, arrived=True, status=answer.status, after=after)
+        return AttemptFailed(error, arrived=True, status=answer.status, after=after)
 
     def _redirected(self, request: Request, answer: HttpAnswer) -> LanceNamespaceError:
         where = answer.headers.get("location", "nowhere").partition("?")[0][:200]
@@ -250,7 +250,7 @@ def _beginning(response: Response) -> bytes:
             content += chunk
             if len(content) >= _LARGEST_ERROR:
                 break
-    except Lost:
+    except TransportError:
         pass  # the status says enough
     finally:
         response.close()

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
 from tenacity.wait import wait_base, wait_random_exponential
 
-from lanceway.wire.errors import Failed
+from lanceway.wire.errors import AttemptFailed
 
 Result = TypeVar("Result")
 
@@ -43,7 +43,7 @@ def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: fl
     began = time.monotonic()
     try:
         return attempt()  # mostly that is all: what follows takes longer than a request
-    except Failed as failed:
+    except AttemptFailed as failed:
         ended = [failed]
 
     def counted() -> Result:
@@ -53,18 +53,18 @@ def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: fl
         return attempt()
 
     attempts = Retrying(
-        retry=retry_if_exception(lambda error: isinstance(error, Failed) and may_repeat(error, repeat)),
+        retry=retry_if_exception(lambda error: isinstance(error, AttemptFailed) and may_repeat(error, repeat)),
         stop=stop_after_attempt(retries + 1) | stop_after_delay(seconds - (time.monotonic() - began)),
         wait=_Wait(),
         reraise=True,
     )
     try:
         return attempts(counted)
-    except Failed as failed:
+    except AttemptFailed as failed:
         raise failed.error from failed.__cause__
 
 
-def may_repeat(failed: Failed, repeat: Repeat) -> bool:
+def may_repeat(failed: AttemptFailed, repeat: Repeat) -> bool:
     if failed.after is not None and failed.after > LONGEST_WAIT:
         return False
     if not failed.arrived:
@@ -79,7 +79,7 @@ class _Wait(wait_base):
 
     def __call__(self, retry_state: RetryCallState) -> float:
         failed = retry_state.outcome.exception() if retry_state.outcome else None
-        if isinstance(failed, Failed) and failed.after is not None:
+        if isinstance(failed, AttemptFailed) and failed.after is not None:
             return failed.after + random.uniform(0, _FIRST_WAIT)
         return self._growing(retry_state)
 

@@ -14,6 +14,7 @@ import socket
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.errors import FirstHeaderLineIsContinuationDefect, InvalidHeaderDefect, MissingHeaderBodySeparatorDefect
 from http.client import HTTPException, HTTPResponse, RemoteDisconnected
@@ -27,7 +28,7 @@ from urllib3.exceptions import ClosedPoolError, EmptyPoolError, HTTPError
 
 from lanceway import config
 from lanceway.errors import InvalidInputError
-from lanceway.wire.errors import Lost, Reason, broken, unreached
+from lanceway.wire.errors import Reason, TransportError, broken, unreached
 from lanceway.wire.settings import Address, read_address, tls
 
 _CONNECTIONS = 100  # to one server at a time
@@ -66,7 +67,7 @@ class Response:
         return self.status in _REDIRECTS
 
     def read(self) -> bytes:
-        """Return the whole body. Raises Lost."""
+        """Return the whole body. Raises TransportError."""
         try:
             if self._is_compressed:
                 return b"".join(_decompressed(self._parts()))
@@ -77,7 +78,7 @@ class Response:
             self.close()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the body as it comes. Raises Lost."""
+        """Yield the body as it comes. Raises TransportError."""
         try:
             yield from _decompressed(self._parts()) if self._is_compressed else self._parts()
         finally:
@@ -112,7 +113,10 @@ class Transport:
     def open(
         self, method: str, address: Address, target: str, headers: Mapping[str, str], content: Content = None
     ) -> Response:
-        """Send a request to an address's server and return its answer. Raises Lost, and what `content` raises."""
+        """Send a request to an address's server and return its answer.
+
+        Raises TransportError, and what `content` raises.
+        """
         pool = self._pool(address)
         is_forwarded = pool.proxy is not None and address.scheme == "http"
         sent = {**self._headers, **headers}
@@ -139,20 +143,20 @@ class Transport:
         except _BodyFailed as failed:
             raise failed.error from failed.error.__cause__
         except EmptyPoolError as error:
-            raise Lost(Reason.BUSY) from error
+            raise TransportError(Reason.BUSY) from error
         except ClosedPoolError:  # by another thread, just now
             return self.open(method, address, target, headers, content)
         except (HTTPError, OSError, HTTPException) as error:
             raise broken(error) from error
         except ValueError:
             # Its text stays out: it may repeat a header, and with it a token.
-            raise Lost(Reason.UNWRITABLE) from None
+            raise TransportError(Reason.UNWRITABLE) from None
         return Response(pool, response, headers)
 
     def close(self) -> None:
-        while self._pools:
-            _, pool = self._pools.popitem()
-            pool.close()
+        with suppress(KeyError):  # no more are left
+            while True:
+                self._pools.popitem()[1].close()
 
     def _pool(self, address: Address) -> HTTPConnectionPool:
         key = (address.scheme, address.host, address.port)
@@ -279,7 +283,7 @@ class _Connection(HTTPConnection):
         self._used = 0.0
 
     def connect(self) -> None:
-        """Raise Lost where there is no connection: nothing was sent then."""
+        """Raise TransportError where there is no connection: nothing was sent then."""
         seconds, self.timeout = self.timeout, self._connect_timeout
         try:
             super().connect()
@@ -348,10 +352,10 @@ def _decompressed(parts: Iterable[bytes]) -> Iterator[bytes]:
             try:
                 yield member.decompress(part)
             except zlib.error as error:
-                raise Lost(Reason.COMPRESSED) from error
+                raise TransportError(Reason.COMPRESSED) from error
             part = member.unused_data
     if member is not None and not member.eof:
-        raise Lost(Reason.COMPRESSED)
+        raise TransportError(Reason.COMPRESSED)
 
 
 def _hide_query(record: logging.LogRecord) -> bool:
