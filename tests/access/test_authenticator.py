@@ -67,8 +67,8 @@ def test_every_way_to_send_a_token(make: Make, secret: str) -> None:
 
 
 def test_an_admin(make: Make, store: LakeStore) -> None:
-    made = tokens.create(store, "root", by="me", admin=True)
-    assert make().authenticate(bearer(made.secret)) == Principal("root", admin=True)
+    created = tokens.create(store, "root", by="me", admin=True)
+    assert make().authenticate(bearer(created.secret)) == Principal("root", admin=True)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_a_revoked_token_is_forgotten_in_time(make: Make, store: LakeStore, secr
 
 
 def test_a_token_is_not_remembered_beyond_its_end(make: Make, store: LakeStore, clock: Clock) -> None:
-    made = tokens.create(store, "alice", by="me", lifetime=timedelta(seconds=2))
+    created = tokens.create(store, "alice", by="me", lifetime=timedelta(seconds=2))
     authenticator = make()
-    authenticator.authenticate(bearer(made.secret))
+    authenticator.authenticate(bearer(created.secret))
     clock.time += 2
-    assert authenticator.cached(bearer(made.secret)) is None
+    assert authenticator.cached(bearer(created.secret)) is None
 
 
 def test_a_refusal_is_not_remembered(make: Make, store: LakeStore, secret: str) -> None:
@@ -154,8 +154,8 @@ def test_a_refusal_is_not_remembered(make: Make, store: LakeStore, secret: str) 
 def test_tokens_are_not_in_memory_in_the_clear(make: Make, secret: str) -> None:
     authenticator = make()
     authenticator.authenticate(bearer(secret))
-    assert secret not in repr(vars(authenticator._recent))
-    assert "alice" in repr(vars(authenticator._recent))
+    assert secret not in repr(vars(authenticator._principals))
+    assert "alice" in repr(vars(authenticator._principals))
 
 
 # -- last used -----------------------------------------------------------------------------------

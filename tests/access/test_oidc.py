@@ -37,9 +37,9 @@ def settings(issuer: Issuer, **changes: Any) -> Settings:
 
 @pytest.fixture
 def oidc(issuer: Issuer) -> Oidc:
-    found = Oidc.from_settings(settings(issuer))
-    assert found is not None
-    return found
+    oidc = Oidc.from_settings(settings(issuer))
+    assert oidc is not None
+    return oidc
 
 
 def refused(oidc: Oidc, token: str) -> str:
@@ -55,9 +55,9 @@ def encoded(value: object) -> str:
 
 
 def test_a_good_token(issuer: Issuer, oidc: Oidc) -> None:
-    found = oidc.verify(issuer.sign(groups=["writers", "readers", "writers"]))
-    assert found.principal == Principal("alice", ("readers", "writers"), admin=False)
-    assert 300 < found.seconds <= 360
+    vouched = oidc.verify(issuer.sign(groups=["writers", "readers", "writers"]))
+    assert vouched.principal == Principal("alice", ("readers", "writers"), admin=False)
+    assert 300 < vouched.seconds <= 360
 
 
 @pytest.mark.parametrize(

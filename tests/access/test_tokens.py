@@ -38,33 +38,38 @@ def change(store: LakeStore, statement: str) -> None:
 
 
 def test_a_token_is_known_again(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me", label="ci")
-    assert SHAPE.fullmatch(made.secret)
-    found = tokens.verify(store, made.secret).token
-    assert (found.user, found.admin, found.label, found.created_by) == ("alice", False, "ci", "me")
-    assert (found.expires_at, found.revoked_at, found.last_used_at) == (None, None, None)
-    assert abs(found.created_at / 1000 - time.time()) < 60
+    created = tokens.create(store, "alice", by="me", label="ci")
+    assert SHAPE.fullmatch(created.secret)
+    token = tokens.verify(store, created.secret).token
+    assert (token.user, token.admin, token.label, token.created_by) == ("alice", False, "ci", "me")
+    assert (token.expires_at, token.revoked_at, token.last_used_at) == (None, None, None)
+    assert abs(token.created_at / 1000 - time.time()) < 60
 
 
 def test_no_two_are_alike(store: LakeStore) -> None:
-    made = {tokens.create(store, "alice", by="me").secret for _ in range(20)}
-    assert len(made) == len({secret.split("_")[1] for secret in made}) == len({s.split("_")[2] for s in made}) == 20
+    secrets = {tokens.create(store, "alice", by="me").secret for _ in range(20)}
+    assert (
+        len(secrets)
+        == len({secret.split("_")[1] for secret in secrets})
+        == len({s.split("_")[2] for s in secrets})
+        == 20
+    )
 
 
 def test_only_a_hash_is_kept(store: LakeStore, tmp_path: Path) -> None:
-    made = tokens.create(store, "alice", by="me")
-    secret = made.secret.rpartition("_")[2]
-    kept = repr(rows(store))
-    assert secret not in kept
-    assert hashlib.sha256(made.secret.encode()).hexdigest() in kept
+    created = tokens.create(store, "alice", by="me")
+    secret = created.secret.rpartition("_")[2]
+    stored = repr(rows(store))
+    assert secret not in stored
+    assert hashlib.sha256(created.secret.encode()).hexdigest() in stored
 
 
 def test_the_secret_is_in_no_repr(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me")
-    found = tokens.verify(store, made.secret)
-    for text_ in (repr(made), str(made), repr(found), repr(tokens.page(store))):
-        assert made.secret.rpartition("_")[2] not in text_
-        assert hashlib.sha256(made.secret.encode()).hexdigest() not in text_
+    created = tokens.create(store, "alice", by="me")
+    stored = tokens.verify(store, created.secret)
+    for text_ in (repr(created), str(created), repr(stored), repr(tokens.page(store))):
+        assert created.secret.rpartition("_")[2] not in text_
+        assert hashlib.sha256(created.secret.encode()).hexdigest() not in text_
 
 
 @pytest.mark.parametrize(
@@ -84,49 +89,49 @@ def test_the_secret_is_in_no_repr(store: LakeStore) -> None:
     ],
 )
 def test_what_is_no_token_is_refused_without_repeating_it(store: LakeStore, spoil: Any) -> None:
-    given = spoil(tokens.create(store, "alice", by="me").secret)
+    spoiled = spoil(tokens.create(store, "alice", by="me").secret)
     with pytest.raises(UnauthenticatedError, match="not known here") as refused:
-        tokens.verify(store, given)
-    assert not given or given not in str(refused.value)
+        tokens.verify(store, spoiled)
+    assert not spoiled or spoiled not in str(refused.value)
 
 
 def test_a_revoked_token_is_refused(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me")
+    created = tokens.create(store, "alice", by="me")
     other = tokens.create(store, "alice", by="me")
-    revoked = tokens.revoke(store, made.token.prefix, by="you")
+    revoked = tokens.revoke(store, created.token.prefix, by="you")
     assert revoked is not None
     assert revoked.revoked_at is not None
-    with pytest.raises(UnauthenticatedError, match=f"lw_{made.token.prefix} was revoked"):
-        tokens.verify(store, made.secret)
+    with pytest.raises(UnauthenticatedError, match=f"lw_{created.token.prefix} was revoked"):
+        tokens.verify(store, created.secret)
     assert tokens.verify(store, other.secret).token.prefix == other.token.prefix
-    again = tokens.revoke(store, f"lw_{made.token.prefix}", by="another")
+    again = tokens.revoke(store, f"lw_{created.token.prefix}", by="another")
     assert again == revoked
 
 
 def test_whose_token_is_revoked(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me")
-    assert tokens.revoke(store, made.token.prefix, by="bob", user="bob") is None
+    created = tokens.create(store, "alice", by="me")
+    assert tokens.revoke(store, created.token.prefix, by="bob", user="bob") is None
     assert tokens.revoke(store, "0" * 12, by="me") is None
-    assert tokens.verify(store, made.secret)
+    assert tokens.verify(store, created.secret)
 
 
 def test_a_whole_token_is_no_prefix_and_is_not_repeated(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me")
-    for given in (made.secret, made.secret[:-3]):
+    created = tokens.create(store, "alice", by="me")
+    for secret in (created.secret, created.secret[:-3]):
         with pytest.raises(InvalidInputError) as refused:
-            tokens.revoke(store, given, by="me")
-        assert given not in str(refused.value)
-    assert tokens.verify(store, made.secret)
+            tokens.revoke(store, secret, by="me")
+        assert secret not in str(refused.value)
+    assert tokens.verify(store, created.secret)
 
 
 def test_a_token_expires_by_the_databases_clock(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me", lifetime=timedelta(days=30))
-    token = tokens.verify(store, made.secret).token
+    created = tokens.create(store, "alice", by="me", lifetime=timedelta(days=30))
+    token = tokens.verify(store, created.secret).token
     assert token.expires_at is not None
     assert token.expires_at - token.created_at == 30 * 24 * 3600 * 1000
     change(store, f"UPDATE tokens SET expires_at = {token.created_at}")
     with pytest.raises(UnauthenticatedError, match="has expired"):
-        tokens.verify(store, made.secret)
+        tokens.verify(store, created.secret)
 
 
 @pytest.mark.parametrize("lifetime", [timedelta(0), timedelta(days=-1), timedelta(days=365 * 200)])
@@ -168,13 +173,13 @@ def test_a_user_becomes_an_admin_and_all_its_tokens_with_it(store: LakeStore) ->
 def test_a_database_that_fails_says_nothing_of_the_token(
     store: LakeStore, uri: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = tokens.create(store, "alice", by="me")
+    created = tokens.create(store, "alice", by="me")
     change(store, "ALTER TABLE tokens RENAME TO elsewhere")
     with caplog.at_level(logging.ERROR), pytest.raises(ServiceUnavailableError, match="cannot be checked") as refused:
-        tokens.verify(store, made.secret)
+        tokens.verify(store, created.secret)
     assert "127.0.0.1" not in str(refused.value)
     assert "lake.db" not in str(refused.value)
-    assert made.secret not in caplog.text
+    assert created.secret not in caplog.text
     assert "A token cannot be checked" in caplog.text
 
 
@@ -188,27 +193,27 @@ def test_a_log_keeps_the_prefix_alone(store: LakeStore) -> None:
 
 
 def test_lists(store: LakeStore) -> None:
-    made = [tokens.create(store, user, by="me").token for user in ("bob", "alice", "bob", "carol")]
-    tokens.revoke(store, made[2].prefix, by="me")
-    assert [token.prefix for token in tokens.page(store)] == [made[n].prefix for n in (0, 1, 3)]
-    assert [token.prefix for token in tokens.page(store, dead=True)] == [token.prefix for token in made]
-    assert [token.prefix for token in tokens.page(store, user="bob")] == [made[0].prefix]
-    change(store, f"UPDATE tokens SET expires_at = 1 WHERE id = {made[0].id}")
+    created = [tokens.create(store, user, by="me").token for user in ("bob", "alice", "bob", "carol")]
+    tokens.revoke(store, created[2].prefix, by="me")
+    assert [token.prefix for token in tokens.page(store)] == [created[n].prefix for n in (0, 1, 3)]
+    assert [token.prefix for token in tokens.page(store, dead=True)] == [token.prefix for token in created]
+    assert [token.prefix for token in tokens.page(store, user="bob")] == [created[0].prefix]
+    change(store, f"UPDATE tokens SET expires_at = 1 WHERE id = {created[0].id}")
     assert tokens.page(store, user="bob") == []
     assert len(tokens.page(store, user="bob", dead=True)) == 2
 
 
 def test_pages_are_complete_though_tokens_come_and_go(store: LakeStore) -> None:
-    made = [tokens.create(store, "alice", by="me").token for _ in range(7)]
-    seen: list[str] = []
+    created = [tokens.create(store, "alice", by="me").token for _ in range(7)]
+    listed: list[str] = []
     page_token: str | None = None
     while True:
-        found, page_token = token_pages.page(store, user=None, dead=False, limit=2, page_token=page_token)
-        seen += [item["prefix"] for item in found]
-        tokens.revoke(store, found[0]["prefix"], by="me")
+        page, page_token = token_pages.page(store, user=None, dead=False, limit=2, page_token=page_token)
+        listed += [item["prefix"] for item in page]
+        tokens.revoke(store, page[0]["prefix"], by="me")
         if not page_token:
             break
-    assert seen == [f"lw_{token.prefix}" for token in made]
+    assert listed == [f"lw_{token.prefix}" for token in created]
 
 
 def test_a_page_token_of_another_list(store: LakeStore) -> None:
@@ -229,8 +234,8 @@ def test_the_first_admin_and_its_file(store: LakeStore, tmp_path: Path) -> None:
     assert secret is not None
     assert file.read_text() == f"{secret}\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    found = tokens.verify(store, secret).token
-    assert (found.user, found.admin) == (ADMIN, True)
+    token = tokens.verify(store, secret).token
+    assert (token.user, token.admin) == (ADMIN, True)
     assert tokens.ensure_admin(store, tmp_path / "other") is None
     assert not (tmp_path / "other").exists()
     assert [path.name for path in tmp_path.iterdir() if "admin" in path.name] == ["admin-token"]
@@ -266,11 +271,11 @@ def test_many_servers_start_and_one_makes_it(uri: str, tmp_path: Path) -> None:
     servers = [WARM.Process(target=_start, args=(uri, file, ready, answers)) for _ in range(4)]
     for server in servers:
         server.start()
-    found = [answers.get(timeout=120) for _ in servers]
+    results = [answers.get(timeout=120) for _ in servers]
     for server in servers:
         server.join()
-    [secret] = [secret for secret, _ in found if secret is not None]
-    assert all(there for _, there in found)
+    [secret] = [secret for secret, _ in results if secret is not None]
+    assert all(there for _, there in results)
     assert file.read_text() == f"{secret}\n"
     store = open_store(uri)
     assert tokens.verify(store, secret)
@@ -301,18 +306,18 @@ def test_homes_of_their_own_on_one_database_make_one(store: LakeStore, tmp_path:
 
 
 def test_a_backup_carries_users_and_tokens(store: LakeStore, tmp_path: Path) -> None:
-    made = tokens.create(store, "alice", by="me", lifetime=timedelta(days=1))
+    created = tokens.create(store, "alice", by="me", lifetime=timedelta(days=1))
     counts = backups.backup(store, tmp_path / "b")
     assert (counts["users"], counts["tokens"]) == (1, 1)
     other = LakeStore(f"sqlite:///{tmp_path}/other.db")
     backups.restore(other, tmp_path / "b")
-    assert tokens.verify(other, made.secret).token == made.token
-    assert tokens.create(other, "alice", by="me").token.id > made.token.id
+    assert tokens.verify(other, created.secret).token == created.token
+    assert tokens.create(other, "alice", by="me").token.id > created.token.id
     other.close()
 
 
 def test_a_store_of_another_process_knows_it_too(store: LakeStore) -> None:
-    made = tokens.create(store, "alice", by="me")
+    created = tokens.create(store, "alice", by="me")
     other = pickle.loads(pickle.dumps(store))
-    assert tokens.verify(other, made.secret).token.user == "alice"
+    assert tokens.verify(other, created.secret).token.user == "alice"
     other.close()

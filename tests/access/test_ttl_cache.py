@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from lanceway.access.authenticator import Recent
+from lanceway.access.authenticator import TtlCache
 from tests.access.conftest import Clock
 
 
 def test_it_forgets_in_time(clock: Clock) -> None:
-    recent = Recent[str](10, clock)
+    recent = TtlCache[str](10, clock)
     recent.keep(b"a", "x", 5)
     clock.time += 4.9
     assert recent.get(b"a") == "x"
@@ -16,7 +16,7 @@ def test_it_forgets_in_time(clock: Clock) -> None:
 
 
 def test_it_keeps_a_bounded_number_and_the_oldest_goes(clock: Clock) -> None:
-    recent = Recent[int](3, clock)
+    recent = TtlCache[int](3, clock)
     for number in range(3):
         recent.keep(bytes([number]), number, 5)
     recent.keep(bytes([0]), 10, 5)
@@ -25,7 +25,7 @@ def test_it_keeps_a_bounded_number_and_the_oldest_goes(clock: Clock) -> None:
 
 
 def test_what_has_no_time_left_is_not_remembered(clock: Clock) -> None:
-    recent = Recent[int](3, clock)
+    recent = TtlCache[int](3, clock)
     recent.keep(b"a", 1, 0)
     recent.keep(b"b", 1, -1)
     assert recent.get(b"a") is recent.get(b"b") is None

@@ -15,29 +15,29 @@ from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
-class Recent(Generic[Answer]):
+class TtlCache(Generic[Value]):
     """A bounded memory. The keys are hashes: what was asked with is not kept."""
 
     def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._size, self._clock = size, clock
-        self._kept: dict[bytes, tuple[float, Answer]] = {}
+        self._entries: dict[bytes, tuple[float, Value]] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: bytes) -> Answer | None:
+    def get(self, key: bytes) -> Value | None:
         """Return what is remembered, None once its time is over. It never waits."""
-        entry = self._kept.get(key)
+        entry = self._entries.get(key)
         return entry[1] if entry is not None and self._clock() < entry[0] else None
 
-    def keep(self, key: bytes, answer: Answer, seconds: float) -> None:
+    def keep(self, key: bytes, value: Value, seconds: float) -> None:
         until = self._clock() + seconds
         with self._lock:
-            self._kept.pop(key, None)  # what is kept again comes last
-            self._kept[key] = (until, answer)
-            if len(self._kept) > self._size:
-                del self._kept[next(iter(self._kept))]
+            self._entries.pop(key, None)  # what is kept again comes last
+            self._entries[key] = (until, value)
+            if len(self._entries) > self._size:
+                del self._entries[next(iter(self._entries))]
 
 
 AUTHORIZATION, API_KEY = "authorization", "x-api-key"
@@ -67,7 +67,7 @@ class Authenticator:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._anonymous, self._oidc = store, anonymous, oidc
-        self._recent = Recent[Principal](_MOST, clock)
+        self._principals = TtlCache[Principal](_MOST, clock)
         self._usage = Usage(store)
 
     @classmethod
@@ -79,7 +79,7 @@ class Authenticator:
         token = _token(headers)
         if token is None:
             return ANONYMOUS if self._anonymous and not _has_any(headers) else None
-        return self._recent.get(_key(token))
+        return self._principals.get(_key(token))
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
         """Return the principal of a request. It may ask the database, or an issuer for its keys.
@@ -91,11 +91,11 @@ class Authenticator:
         if token is None:
             return self._without(headers)
         key = _key(token)
-        cached = self._recent.get(key)
+        cached = self._principals.get(key)
         if cached is not None:
             return cached
         principal, seconds = self._local(token) if tokens.is_token(token) else self._vouched(token)
-        self._recent.keep(key, principal, min(seconds, REMEMBERED))
+        self._principals.keep(key, principal, min(seconds, REMEMBERED))
         return principal
 
     def is_foreign(self, headers: Mapping[str, str]) -> bool:
