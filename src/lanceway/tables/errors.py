@@ -143,7 +143,7 @@ _STORAGE_WORDS = {
     InvalidInputError: "the bucket of its location does not exist. Create it or correct the location.",
 }
 _ADVICE = {
-    ConcurrentModificationError: " Another writer changed the table at the same time: try again.",
+    ConcurrentModificationError: " Another writer changed the table at the same time: ask again.",
     InternalError: " This is not expected; please report it with this message.",
     TableColumnNotFoundError: " Check the name against the columns of the table.",
 }
