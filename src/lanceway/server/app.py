@@ -19,12 +19,11 @@ from lanceway.server.health import Health
 from lanceway.server.home import Home
 from lanceway.server.http import hosts
 from lanceway.server.http.auth import Authentication
-from lanceway.server.http.limits import GRACE_SECONDS
 from lanceway.server.http.metrics import Metrics
 from lanceway.server.http.middleware import RequestMiddleware
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
-from lanceway.server.threads import CatalogThreads, ThreadLimits
+from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"

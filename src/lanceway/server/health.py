@@ -16,12 +16,13 @@ from lanceway.errors import ServiceUnavailableError
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.http import request_context
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.http.limits import READY_SECONDS
 from lanceway.server.http.metrics import CONTENT_TYPE, Metrics
 from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import JSON
 
 _ONE = text("SELECT 1")
+# How long `/ready` waits for the database.
+READY_SECONDS = 3.0
 # Its own threads, so that the answer does not depend on how busy the catalogs are.
 _LIMITS = ThreadLimits("of the lake's database", threads=2, deadline=READY_SECONDS)
 _METHODS = ("GET", "HEAD")

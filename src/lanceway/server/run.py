@@ -21,7 +21,7 @@ from lanceway import config
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.server.http import log
-from lanceway.server.http.limits import GRACE_SECONDS
+from lanceway.server.threads import GRACE_SECONDS
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs

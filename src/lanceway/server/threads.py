@@ -23,6 +23,8 @@ from lanceway.errors import ServiceUnavailableError
 
 Answer = TypeVar("Answer")
 
+# How long a stopping server waits for calls that run.
+GRACE_SECONDS = 30
 # Calls that may wait for each thread of a catalog.
 _WAITING_FOR_EACH = 16
 # So many threads take calls at once; more are woken for calls that have waited this long (seconds).

@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 from lanceway.server.lance.answers import encode_answer
 from lanceway.server.lance.fields import merge_context, to_headers
-from lanceway.server.lance.safe_options import safe_options, without_secrets
-from lanceway.server.lance.view import View
+from lanceway.server.lance.safe_options import SafeCatalog, safe_options, without_secrets
 from lanceway.wire.lance import BY_OPERATION
 
 SECRETS = (
@@ -116,7 +115,7 @@ class Generous(LanceNamespace):
 
 
 def test_what_a_server_sees_of_a_catalog_has_no_secret() -> None:
-    view: Any = View(Generous())  # type: ignore[arg-type]
+    view: Any = SafeCatalog(Generous())  # type: ignore[arg-type]
     answers = [
         view.batch_commit_tables({"operations": []}),
         view.describe_table({"id": ["t"]}),

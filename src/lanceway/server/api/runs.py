@@ -122,7 +122,7 @@ class Had(Struct):
     version: int
 
 
-class Changed(Struct):
+class FilesChanged(Struct):
     """Whether a file was added, changed or removed."""
 
     changed: bool
@@ -204,10 +204,10 @@ async def get_files(call: Call, key: RunKey, query: SourceQuery) -> object:
     return [asdict(file) for file in await _look(call, key, partial(_of_source, source_files.between, query))]
 
 
-@endpoint("GET", "/runs/{key}/changed", Changed)
-async def get_changed(call: Call, key: RunKey, query: SourceQuery) -> Changed:
+@endpoint("GET", "/runs/{key}/changed", FilesChanged)
+async def get_changed(call: Call, key: RunKey, query: SourceQuery) -> FilesChanged:
     """Return whether files of a source changed."""
-    return Changed(await _look(call, key, partial(_of_source, source_files.has_changed, query)))
+    return FilesChanged(await _look(call, key, partial(_of_source, source_files.has_changed, query)))
 
 
 @endpoint("GET", "/runs/{key:path}", RunReport)

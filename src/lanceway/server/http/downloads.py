@@ -16,14 +16,6 @@ import msgspec
 from starlette.types import Receive, Send
 
 from lanceway.errors import InvalidInputError
-from lanceway.server.http.limits import (
-    HAND_OVER_BYTES,
-    HAND_OVER_SECONDS,
-    JSON_ROWS,
-    JSON_ROWS_BYTES,
-    PIECE_BYTES,
-    WHOLE_ANSWER_BYTES,
-)
 from lanceway.server.lance.answers import JSON, EncodedAnswer, Header, send_answer
 from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
@@ -33,6 +25,17 @@ from lanceway.wire import lance
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# An answer up to this size is sent with its length; a longer one in chunks, while it is made.
+WHOLE_ANSWER_BYTES = 256 * 2**10
+# A thread hands so much of a longer one to the event loop at a time, or what there is after so many seconds.
+HAND_OVER_BYTES = 2**20
+HAND_OVER_SECONDS = 0.05
+# The network gets pieces of this size.
+PIECE_BYTES = 256 * 2**10
+# Rows as JSON are for people and browsers.
+JSON_ROWS = 10_000
+JSON_ROWS_BYTES = 16 * 2**20
 
 ARROW = (b"content-type", lance.ARROW_FILE.encode())
 # Clients generated from the protocol's description accept JSON here, but mean it for errors alone.

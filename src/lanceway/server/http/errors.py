@@ -19,7 +19,6 @@ from lanceway.errors import (
     UnauthenticatedError,
     UnsupportedOperationError,
 )
-from lanceway.server.http.limits import RETRY_AFTER_SECONDS
 from lanceway.wire import lance
 
 # A subclass may have a code of its own for those in the same process; on the wire its class counts.
@@ -28,7 +27,7 @@ _CODES: Mapping[type[BaseException], int] = {
     for class_ in (getattr(errors, name) for name in errors.__all__)
     if isinstance(class_, type) and issubclass(class_, LanceNamespaceError) and class_ is not LanceNamespaceError
 }
-_RETRY_AFTER = (b"retry-after", str(RETRY_AFTER_SECONDS).encode())
+_RETRY_AFTER = (b"retry-after", b"1")  # seconds
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="lanceway"')
 
 

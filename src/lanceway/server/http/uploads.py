@@ -12,7 +12,13 @@ from starlette.types import Message, Receive
 
 from lanceway.errors import InvalidInputError
 from lanceway.server.http.errors import BodyTooLargeError, SilentClientError
-from lanceway.server.http.limits import JSON_BODY_BYTES, SILENCE_SECONDS, UPLOAD_BUFFER_BYTES
+
+# A body of JSON is held in memory, so it has a limit of its own below `max_body_bytes`.
+JSON_BODY_BYTES = 64 * 2**20
+# The buffer between a client that sends and a catalog that reads.
+UPLOAD_BUFFER_BYTES = 8 * 2**20
+# A client that is silent for so long in the middle of its body has gone, whatever its connection says.
+SILENCE_SECONDS = 60.0
 
 
 class ClientGoneError(InvalidInputError):

@@ -44,7 +44,7 @@ def encode_answer(route: LanceRoute, response: Any) -> EncodedAnswer:
 
 
 def _model(response: Any) -> bytes:
-    # A second line of defence: `View` has removed secrets already.
+    # A second line of defence: `SafeCatalog` has removed secrets already.
     response = without_secrets(response)
     if isinstance(response, BaseModel):
         body: bytes = response.__pydantic_serializer__.to_json(response, by_alias=True, exclude_none=True)

@@ -20,7 +20,7 @@ from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundErro
 from lanceway.server.http.uploads import UploadStream
 from lanceway.server.lance import fields
 from lanceway.server.lance.answers import EncodedAnswer, encode_answer, send_answer
-from lanceway.server.lance.view import View
+from lanceway.server.lance.safe_options import SafeCatalog
 from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.wire import lance
@@ -42,7 +42,7 @@ class LanceDialect:
         self, tree: FederatedCatalog, threads: CatalogThreads, max_body_bytes: int, allowed: AllowedLocations
     ) -> None:
         self._tree, self._threads, self._most, self._allowed = tree, threads, max_body_bytes, allowed
-        self._views: dict[tuple[str, bool], View] = {}
+        self._views: dict[tuple[str, bool], SafeCatalog] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _find_route(scope)
@@ -68,7 +68,7 @@ class LanceDialect:
             else:
                 await send_answer(send, await self._threads.run(mount, _ask, route, catalog, request))
 
-    async def _list_all(self, catalog: View, request: Mapping[str, Any]) -> ListTablesResponse:
+    async def _list_all(self, catalog: SafeCatalog, request: Mapping[str, Any]) -> ListTablesResponse:
         """List the tables of all catalogs, each on its own threads, so that a dead one delays only this list."""
         steps = catalog.listing(accept(ListTablesRequest, request))
         page: Any = None
@@ -82,7 +82,7 @@ class LanceDialect:
 
     async def _query(
         self,
-        catalog: View,
+        catalog: SafeCatalog,
         mount: str | None,
         request: Mapping[str, Any],
         scope: Scope,
@@ -96,7 +96,7 @@ class LanceDialect:
             await downloads.send_rows(stream, self._threads, mount, receive, send)
 
     async def _upload(
-        self, route: LanceRoute, catalog: View, mount: str | None, request: Mapping[str, Any], receive: Receive
+        self, route: LanceRoute, catalog: SafeCatalog, mount: str | None, request: Mapping[str, Any], receive: Receive
     ) -> EncodedAnswer:
         """Let the catalog read the body while the client sends it."""
         stream = UploadStream()
@@ -114,14 +114,14 @@ class LanceDialect:
             # Whatever ended this, a thread that still reads must not wait for ever.
             stream.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
-    def _view(self, principal: Principal) -> View:
+    def _view(self, principal: Principal) -> SafeCatalog:
         who = principal.name, principal.admin
         view = self._views.get(who)
         if view is None:
             if len(self._views) >= _VIEWS:
                 self._views.clear()
             tree = self._tree.acting_as(principal.name)
-            view = self._views[who] = View(tree if principal.admin else tree.confined_to(self._allowed))
+            view = self._views[who] = SafeCatalog(tree if principal.admin else tree.confined_to(self._allowed))
         return view
 
 
@@ -162,17 +162,17 @@ def _listed(request: Mapping[str, Any], name: str) -> list[Any]:
 # -- on a catalog's thread -----------------------------------------------------------------------
 
 
-def _ask(route: LanceRoute, catalog: View, request: Mapping[str, Any]) -> EncodedAnswer:
+def _ask(route: LanceRoute, catalog: SafeCatalog, request: Mapping[str, Any]) -> EncodedAnswer:
     return encode_answer(route, getattr(catalog, route.operation)(request))
 
 
-def _insert(route: LanceRoute, catalog: View, request: Mapping[str, Any], stream: UploadStream) -> EncodedAnswer:
+def _insert(route: LanceRoute, catalog: SafeCatalog, request: Mapping[str, Any], stream: UploadStream) -> EncodedAnswer:
     return encode_answer(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(stream)))
 
 
-def _begin_query(catalog: View, request: Mapping[str, Any]) -> downloads.DownloadStream:
+def _begin_query(catalog: SafeCatalog, request: Mapping[str, Any]) -> downloads.DownloadStream:
     return downloads.begin(catalog.query_table_stream(accept(QueryTableRequest, request)))
 
 
-def _query_as_json(catalog: View, request: Mapping[str, Any]) -> EncodedAnswer:
+def _query_as_json(catalog: SafeCatalog, request: Mapping[str, Any]) -> EncodedAnswer:
     return downloads.as_json(catalog.query_table_stream(accept(QueryTableRequest, request)))

@@ -5,11 +5,15 @@ An allow-list, since the names of options are not ours: an option that is not kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar, cast, get_args
 
+from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
+
+from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep
+from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 
 Answer = TypeVar("Answer")
 
@@ -105,3 +109,25 @@ def _is_harmless(key: str, value: object) -> bool:
         name = name.removeprefix(cloud)
     # An address may carry a password before its @, or a signature in its query.
     return name in _HARMLESS and not ("://" in value and ("@" in value or "?" in value))
+
+
+class SafeCatalog(Forwarder):
+    """The catalog that dialects use: storage options in its answers are safe to send."""
+
+    def __init__(self, tree: FederatedCatalog) -> None:
+        self._tree = tree
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        return without_secrets(carry_out(self._tree, operation, request, *data))
+
+    def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the answer if it needs no waiting, else None."""
+        response = self._tree.try_fast(operation, names, fields)
+        return None if response is None else without_secrets(response)
+
+    def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
+        """List the tables of all catalogs, step by step."""
+        return self._tree.listing(request)
+
+    def namespace_id(self) -> str:
+        return self._tree.namespace_id()
