@@ -78,6 +78,63 @@ def test_nothing_is_left_for_later() -> None:
         assert not re.search(r"\b(TODO|FIXME|XXX)\b", path.read_text()), path
 
 
+def classes() -> dict[str, list[tuple[Path, list[str]]]]:
+    """Return every class by its name: where it is defined, and the names of its bases."""
+    defined: dict[str, list[tuple[Path, list[str]]]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                bases = [ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases]
+                defined.setdefault(node.name, []).append((path.relative_to(SOURCE), bases))
+    return defined
+
+
+def test_a_class_name_means_one_thing() -> None:
+    public = {name: {path for path, _ in places} for name, places in classes().items() if not name.startswith("_")}
+    assert {name: places for name, places in public.items() if len(places) > 1} == {}
+
+
+def test_classes_are_at_most_four_deep() -> None:
+    bases = {name: {base for _, above in places for base in above} for name, places in classes().items()}
+
+    def depth(name: str) -> int:
+        return 1 + max((depth(base) for base in bases[name] if base in bases), default=0)
+
+    assert {name: depth(name) for name in bases if depth(name) > 4} == {}
+
+
+def test_a_folder_has_about_a_dozen_modules() -> None:
+    folders: dict[Path, int] = {}
+    for path in MODULES:
+        folders[path.parent] = folders.get(path.parent, 0) + (path.name != "__init__.py")
+    assert {str(folder): count for folder, count in folders.items() if count > 14} == {}
+
+
+def imports(path: Path) -> set[str]:
+    """Return what a module imports when it is loaded or type-checked. A package's front may name what it shows."""
+    tree = ast.parse(path.read_text())
+    checked = [row for node in tree.body if isinstance(node, ast.If) for row in node.body]
+    names = set()
+    for node in [*tree.body, *(checked if path.name != "__init__.py" else [])]:
+        if isinstance(node, ast.ImportFrom):
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_no_module_is_in_a_cycle_of_imports() -> None:
+    named = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in MODULES
+    }
+    graph = {module: {name for name in imports(path) if name in named} - {module} for module, path in named.items()}
+    # What imports nothing that is left, and what nothing that is left imports, is in no cycle.
+    while free := {module for module in graph if not graph[module]}:
+        graph = {module: names - free for module, names in graph.items() if module not in free}
+    while free := set(graph) - {name for names in graph.values() for name in names}:
+        graph = {module: names for module, names in graph.items() if module not in free}
+    assert graph == {}
+
+
 def test_a_skip_fails_where_all_is_required(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest((REPOSITORY / "tests" / "conftest.py").read_text())
     pytester.makepyfile(

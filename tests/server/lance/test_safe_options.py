@@ -110,7 +110,7 @@ class Generous(LanceNamespace):
     def describe_table(self, request: Any) -> Any:
         return with_canaries(contract.DescribeTableResponse)
 
-    def glance(self, operation: str, names: list[str] | None, fields: Any) -> dict[str, Any]:
+    def try_fast(self, operation: str, names: list[str] | None, fields: Any) -> dict[str, Any]:
         return {"location": "x", "storage_options": dict(OPTIONS)}
 
 

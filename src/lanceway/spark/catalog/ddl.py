@@ -38,7 +38,7 @@ _OF_SPARK = frozenset({"provider", "owner", "external", "is_managed_location", "
 
 
 @dataclass(frozen=True)
-class NewTable:
+class TableDefinition:
     """The schema and the properties that a statement gives a table."""
 
     schema: pa.Schema
@@ -46,7 +46,7 @@ class NewTable:
     vectors: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, statement: Mapping[str, Any]) -> NewTable:
+    def of(cls, statement: Mapping[str, Any]) -> TableDefinition:
         """Read a statement as the JVM describes it. Refuse what a Lance table cannot have."""
         from pyspark.sql.types import StructType
 
@@ -61,7 +61,7 @@ class NewTable:
         return cls(schema.with_metadata({**properties} or None), properties, vectors)
 
 
-def create(ref: TableRef, table: NewTable, mode: str) -> None:
+def create(ref: TableRef, table: TableDefinition, mode: str) -> None:
     """Make a table without rows; mode `overwrite` puts it in the place of one that is there."""
     import pyarrow as pa
 

@@ -264,7 +264,7 @@ def _is_namespace(catalog: LanceNamespace, id_: list[str]) -> bool:
 def _create_table(arguments: Arguments) -> dict[str, Any]:
     """Make a new table at once, empty. One to be replaced stays as it is until its new rows are there."""
     ref = _ref_of(arguments)
-    table = ddl.NewTable.of(arguments)
+    table = ddl.TableDefinition.of(arguments)
     mode = arguments["mode"]
     if mode == "create" or (mode == "create_or_replace" and not ref.exists()):
         ddl.create(ref, table, "create")
@@ -279,12 +279,12 @@ def _create_table(arguments: Arguments) -> dict[str, Any]:
 
 
 def _replace_table(arguments: Arguments) -> None:
-    ddl.create(_ref_of(arguments), ddl.NewTable.of(arguments), "overwrite")
+    ddl.create(_ref_of(arguments), ddl.TableDefinition.of(arguments), "overwrite")
 
 
 def _finish_table(arguments: Arguments) -> None:
     """Give a table that was replaced by a query's rows the properties of the statement."""
-    properties = ddl.NewTable.of(arguments).properties
+    properties = ddl.TableDefinition.of(arguments).properties
     if properties:
         ddl.set_properties(_ref_of(arguments), properties, ())
 
