@@ -43,8 +43,6 @@ def read_changes(
     whether the row was rewritten or the column. 0 is before the first version. Without stable row ids a rewritten row
     is a deletion and an insertion, and a table that was compacted in between is refused.
     """
-    from pyspark.sql import functions as f
-
     ref = table_ref.resolve(target)
     new = ref.open(version=to_version)
     last = int(new.version)
@@ -65,6 +63,13 @@ def read_changes(
     before = _rows(spark, ref, from_version, _differing(old_states, new_states), schema, names, stable=stable)
     every = {name: name for name in schema.names}
     after = _rows(spark, ref, last, _differing(new_states, old_states), schema, every, stable=stable)
+    return _compare(before, after, schema, names)
+
+
+def _compare(before: DataFrame, after: DataFrame, schema: StructType, names: Mapping[str, str]) -> DataFrame:
+    """Join rows by their keys, and return those that differ with the kind of their change."""
+    from pyspark.sql import functions as f
+
     change = (
         f.when(f.col(f"before.{_KEY}").isNull(), f.lit(INSERT))
         .when(f.col(f"after.{_KEY}").isNull(), f.lit(DELETE))
