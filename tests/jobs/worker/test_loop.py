@@ -110,7 +110,7 @@ def test_a_worker_is_killed_and_another_goes_on_where_it_was(table: Bench, tmp_p
 def test_a_job_whose_worker_died_is_done_by_another(table: Bench) -> None:
     add(table, name="x", computed="id * 2")
     job = table.lake.alter_table_backfill_columns({"id": ["people"], "column": "x"}).job_id
-    assert table.worker._claimed() is not None  # and it is killed now
+    assert table.worker._claim() is not None  # and it is killed now
     with table.lake._lake.transaction() as connection:
         connection.execute(update(rows).values(held_until=0))
     found = table.done(job)

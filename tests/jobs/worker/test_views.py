@@ -290,7 +290,7 @@ def test_a_view_that_is_kept_fresh(source: Bench) -> None:
 
 def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
     for _ in range(count):
-        job = bench.worker._claimed()
+        job = bench.worker._claim()
         assert job is not None
         bench.worker.run_job(job)
     return rows(bench)

@@ -108,7 +108,7 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
         attached = attached_queue(catalog)
         if attached is None:
             raise typer.BadParameter(
-                f"[namespaces.{name}] records no jobs here. Set jobs to {HOME!r} or to a database.",
+                f"[namespaces.{name}] records no jobs. Set jobs in it to {HOME!r}, or to a database.",
                 param_hint="'--in'",
             )
         queue, (type_, settings) = attached.opened(), session.root
