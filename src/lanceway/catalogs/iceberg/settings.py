@@ -24,7 +24,7 @@ SETTINGS = (
         aliases=("oauth2-server-uri",),
     ),
     Setting("scope", "The scope that is asked for with credential.", default=iceberg.DEFAULT_SCOPE),
-    Setting("token_file", "A file that holds the bearer token and that somebody renews."),
+    Setting("token_file", "A file that holds the bearer token and that another program renews."),
     Setting("connect_timeout", "How many milliseconds to wait for a connection.", int, default=10_000),
     Setting("read_timeout", "How many milliseconds to wait for the server's next word.", int, default=30_000),
     Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
