@@ -25,26 +25,26 @@ def database(glue: Glue, name: str = "db", folder: Path | None = None, **input_:
 
 def row(name: str, location: str = "s3://somewhere/t.lance", **changes: Any) -> dict[str, Any]:
     """A Lance table in the least that Glue can have of one."""
-    made = {
+    least = {
         "Name": name,
         "TableType": "EXTERNAL_TABLE",
         "Parameters": {"table_type": "LANCE"},
         "StorageDescriptor": {"Location": location},
     }
-    return {**made, **changes}
+    return {**least, **changes}
 
 
 def put(glue: Glue, *rows: dict[str, Any], inside: str = "db") -> None:
     """Tables that somebody else has made, without a request for each."""
     backend = glue.state.root(ACCOUNT)
-    for made in rows:
-        backend.create_table(inside, made["Name"], made)
+    for table in rows:
+        backend.create_table(inside, table["Name"], table)
 
 
 def stored(glue: Glue, name: str, inside: str = "db") -> dict[str, Any]:
     """A table as a stock client gets it."""
-    found: dict[str, Any] = glue.client().get_table(DatabaseName=inside, Name=name)["Table"]
-    return found
+    table: dict[str, Any] = glue.client().get_table(DatabaseName=inside, Name=name)["Table"]
+    return table
 
 
 def create(catalog: GlueCatalog, table: Id, data: pa.Table | None = None, **options: Any) -> Id:
@@ -86,5 +86,5 @@ def drop(catalog: GlueCatalog, *namespace: str, **options: Any) -> Any:
 
 
 def properties(catalog: GlueCatalog, *namespace: str) -> dict[str, str]:
-    found = catalog.describe_namespace({"id": list(namespace)}).properties  # type: ignore[arg-type]
-    return dict(found or {})
+    values = catalog.describe_namespace({"id": list(namespace)}).properties  # type: ignore[arg-type]
+    return dict(values or {})

@@ -117,8 +117,8 @@ def test_a_column_that_somebody_changed_wins() -> None:
 
 @pytest.mark.parametrize("broken", ["", "{}", "[[1]]", '[[0,"int",{}]]', "nonsense"])
 def test_a_parameter_that_somebody_broke_says_nothing(broken: str) -> None:
-    found = glue_columns.to_schema([{"Name": "a", "Type": "int"}], {glue_columns.PARAMETER: broken})
-    assert found == arrow_json.schema(pa.schema([("a", pa.int32())]))
+    schema = glue_columns.to_schema([{"Name": "a", "Type": "int"}], {glue_columns.PARAMETER: broken})
+    assert schema == arrow_json.schema(pa.schema([("a", pa.int32())]))
 
 
 def test_a_type_that_cannot_be_read_leaves_no_schema() -> None:
@@ -201,6 +201,6 @@ def test_a_table_without_data_is_described_by_its_columns(glue: Glue, catalog: G
     shown = {"Location": (tmp_path / "t.lance").as_uri(), "Columns": [{"Name": "id", "Type": "bigint"}]}
     put(glue, row("t", StorageDescriptor=shown))
     assert describe(catalog, "db", "t").var_schema is None
-    found = describe(catalog, "db", "t", load_detailed_metadata=True)
-    assert found.is_only_declared
-    assert found.var_schema == arrow_json.schema(pa.schema([("id", pa.int64())]))
+    description = describe(catalog, "db", "t", load_detailed_metadata=True)
+    assert description.is_only_declared
+    assert description.var_schema == arrow_json.schema(pa.schema([("id", pa.int64())]))

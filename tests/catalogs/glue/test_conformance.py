@@ -41,8 +41,8 @@ def connect(glue: Glue, s3: S3, **settings: str) -> GlueCatalog:
 @pytest.fixture(scope="module")
 def shared(glue_server: Glue, s3: S3) -> Iterator[GlueCatalog]:
     """One for many tests: a client of AWS takes as long to make as most of them take."""
-    with connect(glue_server, s3) as made:
-        yield made
+    with connect(glue_server, s3) as catalog:
+        yield catalog
 
 
 class TestGlueTables(CatalogTests):
@@ -70,8 +70,8 @@ class TestGlueDatabases(GlueNamespaceTests):
 
     @pytest.fixture
     def catalog(self, glue: Glue, s3: S3) -> Iterator[GlueCatalog]:
-        with connect(glue, s3, hierarchy="databases", root=s3.prefix()) as made:
-            yield made
+        with connect(glue, s3, hierarchy="databases", root=s3.prefix()) as catalog:
+            yield catalog
 
 
 class TestDatabasesOfChildCatalog(GlueNamespaceTests):
@@ -81,8 +81,8 @@ class TestDatabasesOfChildCatalog(GlueNamespaceTests):
     def catalog(self, glue: Glue, s3: S3) -> Iterator[GlueCatalog]:
         glue.state.add(ACCOUNT, "outer")
         glue.state.add(ACCOUNT, "outer", "inner")
-        with connect(glue, s3, root=s3.prefix()) as made:
-            yield made
+        with connect(glue, s3, root=s3.prefix()) as catalog:
+            yield catalog
 
     @pytest.fixture
     def scratch(self) -> tuple[str, ...]:

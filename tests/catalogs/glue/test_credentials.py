@@ -66,16 +66,16 @@ def test_static_keys_come_before_the_environment(glue: Glue, monkeypatch: pytest
 
 
 def test_temporary_keys(glue: Glue) -> None:
-    given = glue.client("sts").assume_role(RoleArn=ROLE["assume_role_arn"], RoleSessionName="here")["Credentials"]
+    credentials = glue.client("sts").assume_role(RoleArn=ROLE["assume_role_arn"], RoleSessionName="here")["Credentials"]
     database(glue)
     catalog = bare(
         glue,
-        access_key_id=given["AccessKeyId"],
-        secret_access_key=given["SecretAccessKey"],
-        session_token=given["SessionToken"],
+        access_key_id=credentials["AccessKeyId"],
+        secret_access_key=credentials["SecretAccessKey"],
+        session_token=credentials["SessionToken"],
     )
     assert namespaces(catalog) == []  # of the role's own account
-    assert glue.state.keys[-1] == given["AccessKeyId"]
+    assert glue.state.keys[-1] == credentials["AccessKeyId"]
 
 
 def test_an_assumed_role(glue: Glue, sts: list[Any]) -> None:
@@ -115,13 +115,13 @@ def test_a_session_is_renewed_before_it_ends_and_no_request_fails(glue: Glue, st
 
 def test_the_server_would_have_refused_an_expired_session(glue: Glue, sts: list[Any]) -> None:
     glue.state.session_seconds = 0.5
-    given = glue.client("sts").assume_role(RoleArn=ROLE["assume_role_arn"], RoleSessionName="here")["Credentials"]
+    credentials = glue.client("sts").assume_role(RoleArn=ROLE["assume_role_arn"], RoleSessionName="here")["Credentials"]
     time.sleep(1)
     expired = bare(
         glue,
-        access_key_id=given["AccessKeyId"],
-        secret_access_key=given["SecretAccessKey"],
-        session_token=given["SessionToken"],
+        access_key_id=credentials["AccessKeyId"],
+        secret_access_key=credentials["SecretAccessKey"],
+        session_token=credentials["SessionToken"],
     )
     with pytest.raises(UnauthenticatedError, match="ExpiredTokenException"):
         namespaces(expired)

@@ -87,17 +87,17 @@ def test_a_denied_call_is_denied_with_the_specifications_code(glue: Glue) -> Non
 def test_throttling_is_waited_out(glue: Glue) -> None:
     database(glue)
     glue.refuse("GetTables", "ThrottlingException", times=2)
-    with glue.state.counted() as asked:
+    with glue.state.counted() as requests:
         assert tables(connect(glue), "db") == []
-    assert asked == ["GetTables"] * 3
+    assert requests == ["GetTables"] * 3
 
 
 @pytest.mark.usefixtures("impatient")
 def test_throttling_without_end_is_told_after_a_few_tries(glue: Glue) -> None:
     glue.refuse("GetTables", "ThrottlingException", times=100)
-    with glue.state.counted() as asked, pytest.raises(ThrottlingError, match="Try again later"):
+    with glue.state.counted() as requests, pytest.raises(ThrottlingError, match="Try again later"):
         tables(connect(glue), "db")
-    assert asked == ["GetTables"] * ATTEMPTS
+    assert requests == ["GetTables"] * ATTEMPTS
 
 
 @pytest.mark.usefixtures("impatient")

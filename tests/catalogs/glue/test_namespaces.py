@@ -44,7 +44,7 @@ def test_the_root_lists_child_catalogs_and_databases_but_not_itself(glue: Glue) 
     database(glue, "books")
     assert namespaces(connect(glue)) == ["books", "outer", "zoo"]
     assert namespaces(connect(glue, catalog_id=None)) == ["books", "outer", "zoo"]
-    assert ("GetCatalogs", True) in [(name, asked.get("IncludeRoot")) for name, asked in glue.state.requests]
+    assert ("GetCatalogs", True) in [(name, parameters.get("IncludeRoot")) for name, parameters in glue.state.requests]
 
 
 def test_a_catalog_lists_its_catalogs_and_databases(glue: Glue) -> None:
@@ -81,8 +81,8 @@ def test_without_a_setting_the_account_is_asked_for_once(glue: Glue, monkeypatch
     with connect(glue, catalog_id=None, endpoint=None) as catalog:
         make(catalog, "outer", "db")
         assert namespaces(catalog, "outer") == ["db"]
-    asked = [parameters["CatalogId"] for _, parameters in glue.state.requests if "CatalogId" in parameters]
-    assert set(asked) == {f"{ACCOUNT}:outer", f"{ACCOUNT}:outer/db"}
+    ids = [parameters["CatalogId"] for _, parameters in glue.state.requests if "CatalogId" in parameters]
+    assert set(ids) == {f"{ACCOUNT}:outer", f"{ACCOUNT}:outer/db"}
 
 
 def test_a_compatible_service_is_asked_by_bare_names(glue: Glue) -> None:
@@ -150,10 +150,10 @@ def test_glues_own_pages_are_followed_to_the_end_even_through_empty_ones(glue: G
         database(glue, name)
         glue.state.add(ACCOUNT, f"c{name}")
     glue.state.page, glue.state.hidden = 2, frozenset({"d9", "d1", "cd2", "cd8"})
-    seen = {*names, *(f"c{name}" for name in names)} - glue.state.hidden
-    assert namespaces(connect(glue)) == sorted(seen)
+    visible = {*names, *(f"c{name}" for name in names)} - glue.state.hidden
+    assert namespaces(connect(glue)) == sorted(visible)
     first = connect(glue).list_namespaces({"limit": 5})  # type: ignore[arg-type]
-    assert first.namespaces + namespaces(connect(glue), page_token=first.page_token) == sorted(seen)
+    assert first.namespaces + namespaces(connect(glue), page_token=first.page_token) == sorted(visible)
 
 
 def test_a_page_that_fails_is_an_error_and_no_short_list(glue: Glue) -> None:
@@ -240,17 +240,17 @@ def test_one_name_makes_a_catalog_and_two_a_database_in_it(glue: Glue) -> None:
     make(catalog, "team", "sales", properties={"region": "EMEA"})
     stock = glue.client()
     assert stock.get_catalog(CatalogId=f"{ACCOUNT}:team")["Catalog"]["Parameters"] == {"owner": "ada"}
-    made = stock.get_database(CatalogId=f"{ACCOUNT}:team", Name="sales")["Database"]
-    assert made["Parameters"] == {"region": "EMEA"}
+    database_row = stock.get_database(CatalogId=f"{ACCOUNT}:team", Name="sales")["Database"]
+    assert database_row["Parameters"] == {"region": "EMEA"}
     assert (properties(catalog, "team"), properties(catalog, "team", "sales")) == ({"owner": "ada"}, {"region": "EMEA"})
 
 
 def test_one_name_makes_a_database_where_that_is_set(glue: Glue) -> None:
     catalog = connect(glue, hierarchy="databases")
     make(catalog, "sales", properties={"location": "s3://bucket/sales", "description": "Orders", "owner": "ada"})
-    made = glue.client().get_database(Name="sales")["Database"]
-    assert (made["LocationUri"], made["Description"]) == ("s3://bucket/sales", "Orders")
-    assert made["Parameters"]["owner"] == "ada"
+    database_row = glue.client().get_database(Name="sales")["Database"]
+    assert (database_row["LocationUri"], database_row["Description"]) == ("s3://bucket/sales", "Orders")
+    assert database_row["Parameters"]["owner"] == "ada"
 
 
 def test_a_refused_catalog_says_how_to_have_databases(glue: Glue) -> None:
@@ -259,8 +259,8 @@ def test_a_refused_catalog_says_how_to_have_databases(glue: Glue) -> None:
         make(connect(glue), "team")
     source = {"glue.federated_catalog.identifier": "arn:x", "glue.federated_catalog.connection_name": "aws:redshift"}
     make(connect(glue), "team", properties=source)
-    made = glue.client().get_catalog(CatalogId=f"{ACCOUNT}:team")["Catalog"]
-    assert made["FederatedCatalog"] == {"Identifier": "arn:x", "ConnectionName": "aws:redshift"}
+    catalog_row = glue.client().get_catalog(CatalogId=f"{ACCOUNT}:team")["Catalog"]
+    assert catalog_row["FederatedCatalog"] == {"Identifier": "arn:x", "ConnectionName": "aws:redshift"}
 
 
 def test_a_database_needs_its_catalog(glue: Glue) -> None:
@@ -332,9 +332,9 @@ def test_what_the_caller_may_not_look_into_is_not_dropped(glue: Glue) -> None:
 
 def test_a_cascade_is_refused_before_anything_is_asked(glue: Glue) -> None:
     make(connect(glue), "team")
-    with glue.state.counted() as asked, pytest.raises(UnsupportedOperationError, match="cascade"):
+    with glue.state.counted() as requests, pytest.raises(UnsupportedOperationError, match="cascade"):
         drop(connect(glue), "team", behavior="cascade")
-    assert asked == []
+    assert requests == []
 
 
 def test_dropping_answers_what_there_was(glue: Glue) -> None:

@@ -56,12 +56,12 @@ def catalog(glue: Glue, tmp_path: Path) -> GlueCatalog:
 
 def test_plain_glue_needs_one_request_for_each_question(glue: Glue, catalog: GlueCatalog) -> None:
     put(glue, row("t"))
-    with glue.state.counted() as asked:
+    with glue.state.counted() as requests:
         assert describe(catalog, "db", "t").location == "s3://somewhere/t.lance"
         assert tables(catalog, "db") == ["t"]
         declare(catalog, "db", "u", location="s3://somewhere/u.lance")
         catalog.deregister_table({"id": ["db", "t"]})  # type: ignore[arg-type]
-    assert asked == ["GetTable", "GetTables", "CreateTable", "GetTable", "DeleteTable"]
+    assert requests == ["GetTable", "GetTables", "CreateTable", "GetTable", "DeleteTable"]
 
 
 @pytest.mark.parametrize("kind", NO_LANCE)
@@ -91,9 +91,9 @@ def test_storage_options_are_the_settings_and_above_them_the_tables_own_paramete
     parameters = {"table_type": "lance", "storage.aws_region": "eu-west-1", "owner": "ada"}
     put(glue, row("t", Parameters=parameters))
     catalog = connect(glue, **{"storage.aws_region": "us-east-1", "storage.allow_http": "true"})
-    found = describe(catalog, "db", "t")
-    assert found.storage_options == {"aws_region": "eu-west-1", "allow_http": "true"}
-    assert found.properties == {"table_type": "lance", "owner": "ada"}
+    description = describe(catalog, "db", "t")
+    assert description.storage_options == {"aws_region": "eu-west-1", "allow_http": "true"}
+    assert description.properties == {"table_type": "lance", "owner": "ada"}
 
 
 def test_the_credentials_of_the_catalog_go_to_no_address_that_a_table_names(glue: Glue, tmp_path: Path) -> None:
@@ -145,9 +145,9 @@ def test_ten_thousand_tables_are_listed_completely_and_in_order(glue: Glue, cata
     names = [f"t{number:05}" for number in range(10_000)]
     mixed = random.Random(7).sample(names, len(names))
     put(glue, *(row(name) for name in mixed), *(row(f"view{n}", TableType="VIRTUAL_VIEW") for n in range(50)))
-    with glue.state.counted() as asked:
+    with glue.state.counted() as requests:
         assert tables(catalog, "db") == names
-    assert asked == ["GetTables"] * 101
+    assert requests == ["GetTables"] * 101
     found, token = list[str](), None
     while token != "":
         page = catalog.list_tables({"id": ["db"], "limit": 6_000, "page_token": token})  # type: ignore[arg-type]
@@ -161,9 +161,9 @@ def test_ten_thousand_tables_are_listed_completely_and_in_order(glue: Glue, cata
 def test_a_new_table_lies_below_its_databases_location(glue: Glue, catalog: GlueCatalog, tmp_path: Path) -> None:
     location = declare(catalog, "db", "t", properties={"owner": "ada"}).location
     assert location.startswith(f"{tmp_path.as_uri()}/t-")
-    made = stored(glue, "t")
-    assert (made["TableType"], made["StorageDescriptor"]["Location"]) == ("EXTERNAL_TABLE", location)
-    assert made["Parameters"].items() >= {"table_type": "lance", "owner": "ada"}.items()
+    table = stored(glue, "t")
+    assert (table["TableType"], table["StorageDescriptor"]["Location"]) == ("EXTERNAL_TABLE", location)
+    assert table["Parameters"].items() >= {"table_type": "lance", "owner": "ada"}.items()
 
 
 def test_a_database_without_location_needs_one_from_elsewhere(glue: Glue, tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_a_drop_deletes_nothing_that_is_not_lances(catalog: GlueCatalog, tmp_pat
     (tmp_path / "behind" / "thesis.txt").write_text("years of work")
     (place / "_versions" / "link").symlink_to(tmp_path / "behind")
     catalog.drop_table({"id": ["db", "t"]})  # type: ignore[arg-type]
-    left = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
-    assert left == set(others)
+    files = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+    assert files == set(others)
     assert (tmp_path / "behind" / "thesis.txt").exists()
 
 
@@ -205,10 +205,10 @@ def test_how_lance_tables_are_told_cannot_be_given(catalog: GlueCatalog, propert
 
 def test_a_name_given_up_begins_anew_and_its_data_stays(catalog: GlueCatalog) -> None:
     create(catalog, ["db", "t"])
-    kept = catalog.deregister_table({"id": ["db", "t"]}).location  # type: ignore[arg-type]
+    location = catalog.deregister_table({"id": ["db", "t"]}).location  # type: ignore[arg-type]
     create(catalog, ["db", "t"], pa.table({"id": [9]}))
     assert count(catalog, "db", "t") == 1
-    assert lance.dataset(kept).count_rows() == 3
+    assert lance.dataset(location).count_rows() == 3
 
 
 def test_a_table_that_cannot_be_written_leaves_no_name(glue: Glue, catalog: GlueCatalog) -> None:

@@ -17,15 +17,15 @@ A_SCHEMA = {"type": "struct", "schema-id": 0, "fields": [{"id": 1, "name": "n", 
 
 
 def connect(endpoint: str, root: Path | None = None, **settings: Any) -> IcebergCatalog:
-    given = {"endpoint": endpoint, "warehouse": WAREHOUSE, "root": None if root is None else str(root), **settings}
-    return IcebergCatalog(**given)
+    defaults = {"endpoint": endpoint, "warehouse": WAREHOUSE, "root": None if root is None else str(root), **settings}
+    return IcebergCatalog(**defaults)
 
 
 def namespace(catalog: IcebergCatalog, **options: Any) -> list[str]:
     """A new namespace that nobody else uses."""
-    made = [*catalog.list_namespaces({}).namespaces, f"n{uuid.uuid4().hex[:12]}"]
-    catalog.create_namespace({"id": made, **options})
-    return made
+    space = [*catalog.list_namespaces({}).namespaces, f"n{uuid.uuid4().hex[:12]}"]
+    catalog.create_namespace({"id": space, **options})
+    return space
 
 
 def create(catalog: IcebergCatalog, id_: list[str], data: pa.Table = ROWS, **options: Any) -> list[str]:

@@ -19,14 +19,14 @@ from tests.servers.iceberg import Iceberg
 
 @pytest.fixture(params=["iceberg", "older_iceberg"])
 def server(request: pytest.FixtureRequest) -> Iceberg:
-    found: Iceberg = request.getfixturevalue(request.param)
-    return found
+    fixture: Iceberg = request.getfixturevalue(request.param)
+    return fixture
 
 
 @pytest.fixture
 def catalog(server: Iceberg, tmp_path: Path) -> Iterator[IcebergCatalog]:
-    with connect(server.endpoint, tmp_path) as made:
-        yield made
+    with connect(server.endpoint, tmp_path) as catalog:
+        yield catalog
 
 
 def companion(server: Iceberg, table: list[str]) -> Table:
@@ -35,20 +35,20 @@ def companion(server: Iceberg, table: list[str]) -> Table:
 
 def rows(catalog: IcebergCatalog, table: list[str]) -> list[int]:
     location = catalog.describe_table({"id": table}).location
-    found: list[int] = sorted(lance.dataset(location).to_table()["id"].to_pylist())
-    return found
+    ids: list[int] = sorted(lance.dataset(location).to_table()["id"].to_pylist())
+    return ids
 
 
 def test_each_reads_its_own(server: Iceberg, catalog: IcebergCatalog) -> None:
     table = create(catalog, [*namespace(catalog), "t"])
     assert rows(catalog, table) == [1, 2, 3]
-    found = companion(server, table)
-    assert [(field.name, str(field.field_type), field.required) for field in found.schema().fields] == [
+    iceberg_table = companion(server, table)
+    assert [(field.name, str(field.field_type), field.required) for field in iceberg_table.schema().fields] == [
         ("dummy", "string", False)
     ]
-    assert found.properties["table_type"] == "lance"
-    assert found.location() == catalog.describe_table({"id": table}).location
-    assert found.scan().to_arrow().num_rows == 0
+    assert iceberg_table.properties["table_type"] == "lance"
+    assert iceberg_table.location() == catalog.describe_table({"id": table}).location
+    assert iceberg_table.scan().to_arrow().num_rows == 0
 
 
 def test_what_lance_does_leaves_the_companion_alone(server: Iceberg, catalog: IcebergCatalog) -> None:
@@ -68,10 +68,10 @@ def test_what_lance_does_leaves_the_companion_alone(server: Iceberg, catalog: Ic
 
 def test_what_iceberg_does_leaves_the_lance_table_alone(server: Iceberg, catalog: IcebergCatalog) -> None:
     table = create(catalog, [*namespace(catalog), "t"])
-    found = companion(server, table)
-    with found.transaction() as change:
+    iceberg_table = companion(server, table)
+    with iceberg_table.transaction() as change:
         change.set_properties(comment="seen by Iceberg")
-    found.append(pa.table({"dummy": pa.array(["x", None], pa.string())}))
+    iceberg_table.append(pa.table({"dummy": pa.array(["x", None], pa.string())}))
     assert companion(server, table).scan().to_arrow().num_rows == 2
     assert rows(catalog, table) == [1, 2, 3]
     described = catalog.describe_table({"id": table, "load_detailed_metadata": True})
@@ -85,10 +85,10 @@ def test_a_table_that_pyiceberg_declared_is_a_lance_table(server: Iceberg, catal
     """As any other tool may do that follows the specification."""
     space = namespace(catalog)
     schema = pa.schema([pa.field("dummy", pa.string())])
-    made = PyIceberg("stock", uri=server.endpoint).create_table(
+    iceberg_table = PyIceberg("stock", uri=server.endpoint).create_table(
         (space[1], "t"), schema, properties={"table_type": "lance"}
     )
     assert catalog.list_tables({"id": space}).tables == ["t"]
     table = create(catalog, [*space, "t"])
     assert rows(catalog, table) == [1, 2, 3]
-    assert companion(server, table).metadata.table_uuid == made.metadata.table_uuid
+    assert companion(server, table).metadata.table_uuid == iceberg_table.metadata.table_uuid

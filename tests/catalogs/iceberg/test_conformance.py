@@ -41,9 +41,9 @@ class IcebergTests(Suite):
 
     @pytest.fixture
     def scratch(self, catalog: IcebergCatalog) -> Iterator[Sequence[str]]:
-        made = namespace(catalog)
-        yield made
-        remove(catalog, made)
+        space = namespace(catalog)
+        yield space
+        remove(catalog, space)
 
 
 def remove(catalog: IcebergCatalog, namespace: list[str]) -> None:
@@ -62,16 +62,16 @@ class TestReferenceServer(IcebergTests, CatalogTests):
     @pytest.fixture(scope="class")
     @classmethod
     def catalog(cls, iceberg: Iceberg, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergCatalog]:
-        with connect(iceberg, tmp_path_factory) as made:
-            yield made
+        with connect(iceberg, tmp_path_factory) as catalog:
+            yield catalog
 
 
 class TestOlderReferenceServer(IcebergTests, NamespaceTests, TableTests, ConcurrencyTests):
     @pytest.fixture(scope="class")
     @classmethod
     def catalog(cls, older_iceberg: Iceberg, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergCatalog]:
-        with connect(older_iceberg, tmp_path_factory) as made:
-            yield made
+        with connect(older_iceberg, tmp_path_factory) as catalog:
+            yield catalog
 
 
 def connect(server: Iceberg, folders: pytest.TempPathFactory) -> IcebergCatalog:
@@ -124,5 +124,5 @@ class TestSeaweedFS(IcebergTests, NamespaceTests, TableTests, DataTests, Structu
     def catalog(cls, s3: S3) -> Iterator[IcebergCatalog]:
         storage = {f"storage.{key}": value for key, value in s3.storage_options.items()}
         who = {"credential": f"{KEY}:{SECRET}"}
-        with IcebergCatalog(endpoint=s3.iceberg, warehouse=TABLE_BUCKET, root="s3://", **who, **storage) as made:
-            yield made
+        with IcebergCatalog(endpoint=s3.iceberg, warehouse=TABLE_BUCKET, root="s3://", **who, **storage) as catalog:
+            yield catalog

@@ -39,8 +39,8 @@ def proxy(iceberg: Iceberg) -> Iterator[Proxy]:
 
 @pytest.fixture
 def catalog(proxy: Proxy, tmp_path: Path) -> Iterator[IcebergCatalog]:
-    with connect(proxy.endpoint, tmp_path, max_retries=2) as made:
-        yield made
+    with connect(proxy.endpoint, tmp_path, max_retries=2) as catalog:
+        yield catalog
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ NOWHERE = "http://127.0.0.1:9"
 
 @pytest.fixture
 def catalog(iceberg: Iceberg, tmp_path: Path) -> Iterator[IcebergCatalog]:
-    with connect(iceberg.endpoint, tmp_path) as made:
-        yield made
+    with connect(iceberg.endpoint, tmp_path) as catalog:
+        yield catalog
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def test_it_is_connected_by_its_type_with_strings_alone(iceberg: Iceberg, tmp_pa
         "max_retries": "1",
         "root": str(tmp_path),
     }
-    found = lanceway.connect("iceberg", **settings)
-    assert isinstance(found, IcebergCatalog)
-    assert found.list_namespaces({"id": []}).namespaces == [WAREHOUSE]
+    catalog = lanceway.connect("iceberg", **settings)
+    assert isinstance(catalog, IcebergCatalog)
+    assert catalog.list_namespaces({"id": []}).namespaces == [WAREHOUSE]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_no_secret_is_shown() -> None:
 
 
 def test_another_identity_is_another_catalog() -> None:
-    one, other = (IcebergCatalog(endpoint=NOWHERE, auth_token=token) for token in ("a", "b"))
-    assert one.namespace_id() != other.namespace_id()
+    first, other = (IcebergCatalog(endpoint=NOWHERE, auth_token=token) for token in ("a", "b"))
+    assert first.namespace_id() != other.namespace_id()
 
 
 # -- warehouses and namespaces ---------------------------------------------------------------------
@@ -139,12 +139,12 @@ def test_a_name_must_not_hold_what_the_server_joins_names_with(catalog: IcebergC
 def test_the_older_server_is_asked_with_the_unit_separator(older_iceberg: Iceberg) -> None:
     with Proxy(older_iceberg.endpoint) as proxy:
         catalog = connect(proxy.endpoint)
-        made = [*namespace(catalog), "b"]
-        catalog.create_namespace({"id": made})
-        catalog.create_namespace({"id": [*made, "c"]})
-        assert catalog.list_namespaces({"id": made}).namespaces == ["c"]
-        assert proxy.sent("GET", f"parent={made[1]}%1Fb") == 1
-        assert proxy.sent("GET", f"/v1/namespaces/{made[1]}%1Fb") == 1
+        space = [*namespace(catalog), "b"]
+        catalog.create_namespace({"id": space})
+        catalog.create_namespace({"id": [*space, "c"]})
+        assert catalog.list_namespaces({"id": space}).namespaces == ["c"]
+        assert proxy.sent("GET", f"parent={space[1]}%1Fb") == 1
+        assert proxy.sent("GET", f"/v1/namespaces/{space[1]}%1Fb") == 1
 
 
 def test_dropping_what_is_missing_is_fine_unless_told_otherwise(catalog: IcebergCatalog) -> None:
@@ -156,12 +156,12 @@ def test_dropping_what_is_missing_is_fine_unless_told_otherwise(catalog: Iceberg
 
 
 def test_a_cascade_is_not_supported(catalog: IcebergCatalog) -> None:
-    made = namespace(catalog)
-    table = create(catalog, [*made, "t"])
+    space = namespace(catalog)
+    table = create(catalog, [*space, "t"])
     with pytest.raises(UnsupportedOperationError, match="empty namespaces alone"):
-        catalog.drop_namespace({"id": made, "behavior": "Cascade"})
+        catalog.drop_namespace({"id": space, "behavior": "Cascade"})
     with pytest.raises(UnsupportedOperationError):
-        catalog.create_namespace({"id": made, "mode": "overwrite"})
+        catalog.create_namespace({"id": space, "mode": "overwrite"})
     assert catalog.count_table_rows({"id": table}).count == 3
 
 
@@ -190,8 +190,8 @@ def test_the_root_is_the_working_folder_by_default(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     catalog = connect(iceberg.endpoint)
-    made = [*namespace(catalog), "t"]
-    assert catalog.declare_table({"id": made}).location == f"{tmp_path}/{WAREHOUSE}/{made[1]}/t"
+    table = [*namespace(catalog), "t"]
+    assert catalog.declare_table({"id": table}).location == f"{tmp_path}/{WAREHOUSE}/{table[1]}/t"
 
 
 def test_a_table_of_icebergs_own_is_no_lance_table(catalog: IcebergCatalog, iceberg: Iceberg) -> None:
@@ -231,9 +231,9 @@ def test_properties_are_kept_and_storage_options_are_no_properties(catalog: Iceb
     table = [*namespace(catalog), "t"]
     declared = catalog.declare_table({"id": table, "properties": {"owner": "ralph", "storage.region": "eu"}})
     described = catalog.describe_table({"id": table})
-    for answer in (declared, described):
-        assert answer.storage_options == {"region": "eu"}
-        properties = answer.properties or {}
+    for response in (declared, described):
+        assert response.storage_options == {"region": "eu"}
+        properties = response.properties or {}
         assert (properties["owner"], properties["table_type"]) == ("ralph", "lance")
         assert not {"storage.region", CLAIM} & set(properties)
     other = connect(iceberg.endpoint, **{"storage.region": "us", "storage.timeout": "9s"})
@@ -318,20 +318,20 @@ def test_a_page_of_ours_looks_at_no_more_tables_than_it_may_need(proxy: Proxy, t
 
 def test_no_table_is_lost_where_a_namespace_has_its_name(catalog: IcebergCatalog) -> None:
     space = namespace(catalog)
-    wanted: list[str] = []
+    expected: list[str] = []
     for path in (["a"], ["a", "x"], ["a", "y"], ["b"], ["c", "x"], ["c", "x", "z"], ["d"]):
         for depth in range(1, len(path)):
             catalog.create_namespace({"id": [*space, *path[:depth]], "mode": "exist_ok"})
         catalog.declare_table({"id": [*space, *path]})
-        wanted.append("$".join((*space, *path)))
-    assert catalog.list_all_tables({"id": space}).tables == wanted
+        expected.append("$".join((*space, *path)))
+    assert catalog.list_all_tables({"id": space}).tables == expected
     for limit in (1, 2, 3):
-        found, token = list[str](), None
-        while token is not None or not found:
+        names, token = list[str](), None
+        while token is not None or not names:
             page = catalog.list_all_tables({"id": space, "limit": limit, "page_token": token})
-            found += page.tables
+            names += page.tables
             token = page.page_token
-        assert found == wanted, limit
+        assert names == expected, limit
 
 
 # -- what is asked, and how often ------------------------------------------------------------------

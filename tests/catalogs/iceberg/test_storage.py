@@ -17,23 +17,23 @@ def loaded(properties: dict[str, str] | None = None, **answer: Any) -> LoadedTab
 
 def test_the_more_special_wins() -> None:
     table = loaded({"storage.region": "table", "owner": "ralph"}, config={"s3.region": "vended"})
-    own = {"region": "own", "timeout": "9s"}
-    assert options_of(table, own, vended=False) == {"region": "table", "timeout": "9s"}
-    assert options_of(table, own, vended=True) == {"region": "table", "timeout": "9s", "aws_region": "vended"}
+    settings = {"region": "own", "timeout": "9s"}
+    assert options_of(table, settings, vended=False) == {"region": "table", "timeout": "9s"}
+    assert options_of(table, settings, vended=True) == {"region": "table", "timeout": "9s", "aws_region": "vended"}
     assert options_of(loaded(), {}, vended=True) is None
 
 
 def test_the_credentials_of_the_catalog_go_to_no_address_that_a_table_names() -> None:
-    own = {"aws_access_key_id": "mine", "aws_secret_access_key": "hush"}
+    settings = {"aws_access_key_id": "mine", "aws_secret_access_key": "hush"}
     address = {"storage.aws_endpoint": "https://elsewhere.example"}
     theirs = {"storage.aws_access_key_id": "theirs", "storage.aws_secret_access_key": "own"}
     with pytest.raises(InvalidInputError, match="aws_endpoint"):
-        options_of(loaded(address), own, vended=False)
-    options = options_of(loaded({**address, **theirs}), own, vended=False) or {}
+        options_of(loaded(address), settings, vended=False)
+    options = options_of(loaded({**address, **theirs}), settings, vended=False) or {}
     assert "mine" not in options.values()
     assert options["aws_endpoint"] == "https://elsewhere.example"
     with pytest.raises(InvalidInputError, match="aws_endpoint"):
-        options_of(loaded({**address, **theirs}, config={"s3.access-key-id": "vended"}), own, vended=True)
+        options_of(loaded({**address, **theirs}, config={"s3.access-key-id": "vended"}), settings, vended=True)
 
 
 def test_options_are_no_properties() -> None:
@@ -87,8 +87,8 @@ def test_credentials_are_chosen_by_the_longest_prefix() -> None:
     rows = [
         {"prefix": prefix, "config": {"s3.access-key-id": prefix}} for prefix in ("s3://b", "s3://b/ns/t", "s3://b/ns")
     ]
-    answer = loaded(config={"s3.access-key-id": "all", "s3.region": "r"}, **{"storage-credentials": rows})
-    assert options_of(answer, {}, vended=True) == {"aws_access_key_id": "s3://b/ns/t", "aws_region": "r"}
+    table = loaded(config={"s3.access-key-id": "all", "s3.region": "r"}, **{"storage-credentials": rows})
+    assert options_of(table, {}, vended=True) == {"aws_access_key_id": "s3://b/ns/t", "aws_region": "r"}
     elsewhere = loaded(
         config={"s3.access-key-id": "all"}, **{"storage-credentials": [{"prefix": "s3://other", "config": {}}]}
     )

@@ -26,8 +26,8 @@ def vending(whole_run: Run) -> S3:
 @pytest.fixture
 def catalog(vending: S3) -> Iterator[IcebergCatalog]:
     """A catalog that knows no key to the data of its own."""
-    with connect(vending.iceberg, vended_credentials=True) as made:
-        yield made
+    with connect(vending.iceberg, vended_credentials=True) as catalog:
+        yield catalog
 
 
 def connect(endpoint: str, **settings: bool) -> IcebergCatalog:

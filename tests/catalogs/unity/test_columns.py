@@ -75,17 +75,17 @@ NESTED: list[tuple[pa.DataType, str, str, Any]] = [
 
 
 def column(field: pa.Field) -> dict[str, Any]:
-    (found,) = unity_columns.to_columns(pa.schema([field]))
-    return found
+    (shown,) = unity_columns.to_columns(pa.schema([field]))
+    return shown
 
 
 @pytest.mark.parametrize(("type_", "name", "text", "spark"), [*PLAIN, *NESTED], ids=lambda value: str(value)[:40])
 def test_every_type_has_unitys_words_and_comes_back(type_: pa.DataType, name: str, text: str, spark: Any) -> None:
-    found = column(pa.field("c", type_))
-    told = json.loads(found["type_json"])
-    assert (found["type_name"], found["type_text"], told["type"]) == (name, text, spark)
-    assert set(told) == {"name", "type", "nullable", "metadata"}
-    back = unity_columns.to_schema([found])
+    shown = column(pa.field("c", type_))
+    spark_field = json.loads(shown["type_json"])
+    assert (shown["type_name"], shown["type_text"], spark_field["type"]) == (name, text, spark)
+    assert set(spark_field) == {"name", "type", "nullable", "metadata"}
+    back = unity_columns.to_schema([shown])
     assert back is not None
     # The contract's own form of the field, whichever way it came.
     assert back.fields[0].type == arrow_json.data_type(type_)
@@ -101,8 +101,8 @@ def test_position_nullability_precision_and_scale_are_told() -> None:
 
 
 def test_a_vector_has_the_size_that_spark_looks_for() -> None:
-    found = json.loads(column(pa.field("v", pa.list_(pa.float32(), 128)))["type_json"])
-    assert found["metadata"] == {"arrow.fixed-size-list.size": 128}
+    spark_field = json.loads(column(pa.field("v", pa.list_(pa.float32(), 128)))["type_json"])
+    assert spark_field["metadata"] == {"arrow.fixed-size-list.size": 128}
 
 
 def test_a_blob_is_binary_and_says_so() -> None:

@@ -49,15 +49,15 @@ class TestUnityTables(CatalogTests):
     @classmethod
     def place(cls, unity_process: Unity) -> Iterator[Home]:
         unity_process.clear()
-        with home(real() or unity_process.endpoint) as made:
-            yield made
+        with home(real() or unity_process.endpoint) as place:
+            yield place
 
     @pytest.fixture(scope="class")
     @classmethod
     def catalog(cls, place: Home, s3: S3) -> Iterator[UnityCatalog]:
         storage = {f"storage.{key}": value for key, value in s3.storage_options.items()}
-        with place.connect(s3.prefix(), auth_token=TOKEN, **storage) as made:
-            yield made
+        with place.connect(s3.prefix(), auth_token=TOKEN, **storage) as catalog:
+            yield catalog
 
     @pytest.fixture
     def scratch(self, place: Home) -> Sequence[str]:
@@ -75,14 +75,14 @@ class UnitySchemas(RootTests, MissingNamespaceTests, NewNamespaceTests, DroppedN
     def place(cls, unity_process: Unity) -> Iterator[Home]:
         unity_process.clear()
         unity_process.dialect = cls.dialect
-        with home((cls.dialect == NEW and real()) or unity_process.endpoint) as made:
-            yield made
+        with home((cls.dialect == NEW and real()) or unity_process.endpoint) as place:
+            yield place
 
     @pytest.fixture(scope="class")
     @classmethod
     def catalog(cls, place: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnityCatalog]:
-        with place.connect(tmp_path_factory.mktemp("unity")) as made:
-            yield made
+        with place.connect(tmp_path_factory.mktemp("unity")) as catalog:
+            yield catalog
 
     @pytest.fixture
     def scratch(self, place: Home) -> Sequence[str]:

@@ -22,16 +22,16 @@ BROKEN = Fault()
 @pytest.fixture
 def fake(fake_unity: Unity) -> Iterator[Home]:
     """The fake behind a catalog of its own, with a schema."""
-    with home(fake_unity.endpoint) as made:
-        made.schema()
+    with home(fake_unity.endpoint) as place:
+        place.schema()
         fake_unity.seen.clear()
-        yield made
+        yield place
         fake_unity.token = None
         fake_unity.faults.clear()
 
 
 def methods(server: Unity) -> list[str]:
-    return [seen.method for seen in server.seen]
+    return [request.method for request in server.seen]
 
 
 # -- who asks ------------------------------------------------------------------------------------
@@ -125,9 +125,9 @@ def test_a_rename_whose_end_was_lost_leaves_one_name(fake: Home, fake_unity: Uni
     else:
         with code(17):
             catalog.rename_table({"id": table, "new_table_name": "new"})
-    (left,) = tables(catalog, schema)
-    assert left == ("new" if done else "old")
-    assert count(catalog, [*schema, left]) == 3
+    (name,) = tables(catalog, schema)
+    assert name == ("new" if done else "old")
+    assert count(catalog, [*schema, name]) == 3
 
 
 # -- other servers -------------------------------------------------------------------------------

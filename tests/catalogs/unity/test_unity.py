@@ -36,14 +36,14 @@ def catalog(unity: Home, tmp_path: Path) -> UnityCatalog:
 @pytest.fixture
 def fake(fake_unity: Unity) -> Any:
     """The fake behind a catalog of its own."""
-    with home(fake_unity.endpoint) as made:
-        made.schema()
+    with home(fake_unity.endpoint) as place:
+        place.schema()
         fake_unity.seen.clear()
-        yield made
+        yield place
 
 
 def asked(server: Unity) -> list[tuple[str, str]]:
-    return [(seen.method, seen.path.rpartition("unity-catalog/")[2].partition("/")[0]) for seen in server.seen]
+    return [(request.method, request.path.rpartition("unity-catalog/")[2].partition("/")[0]) for request in server.seen]
 
 
 # -- settings ------------------------------------------------------------------------------------
@@ -71,9 +71,9 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("missing", ["endpoint", "catalog"])
 def test_endpoint_and_catalog_are_needed(missing: str) -> None:
-    given = {"endpoint": "http://localhost:8080", "catalog": "main"}
+    settings = {"endpoint": "http://localhost:8080", "catalog": "main"}
     with pytest.raises(InvalidInputError, match=missing):
-        UnityCatalog(**{name: value for name, value in given.items() if name != missing})
+        UnityCatalog(**{name: value for name, value in settings.items() if name != missing})
 
 
 def test_the_api_may_lie_at_another_path(fake: Home, fake_unity: Unity) -> None:
@@ -98,8 +98,8 @@ def test_a_relative_root_means_the_same_folder_everywhere(
     unset = unity.connect()
     copied = pickle.dumps(catalog)
     monkeypatch.chdir("/")
-    told = declare(pickle.loads(copied), [*schema, "a"]).location
-    assert told.startswith(f"{tmp_path.as_uri()}/below/{unity.catalog}/s/a-")
+    location = declare(pickle.loads(copied), [*schema, "a"]).location
+    assert location.startswith(f"{tmp_path.as_uri()}/below/{unity.catalog}/s/a-")
     assert declare(unset, [*schema, "b"]).location.startswith(f"{tmp_path.as_uri()}/{unity.catalog}/s/b-")
 
 
@@ -180,28 +180,28 @@ def test_a_table_may_have_any_other_name(fake: Home, tmp_path: Path, name: str) 
 
 def test_pages_are_followed_to_the_end(fake: Home, fake_unity: Unity) -> None:
     """An exactly full page is followed by an empty one; where rows are filtered, empty ones stand in the middle."""
-    made = [f"t{number:02}" for number in range(12)]
-    for name in made:
+    names = [f"t{number:02}" for number in range(12)]
+    for name in names:
         fake.table(name)
         fake.schema(f"n{name}")
-    fake_unity.page, fake_unity.hidden = 3, frozenset(made[3:6])
-    catalog, seen = fake.connect(), made[:3] + made[6:]
+    fake_unity.page, fake_unity.hidden = 3, frozenset(names[3:6])
+    catalog, expected = fake.connect(), names[:3] + names[6:]
     fake_unity.seen.clear()
-    assert tables(catalog, [fake.catalog, "s"]) == seen
+    assert tables(catalog, [fake.catalog, "s"]) == expected
     assert len(fake_unity.seen) == 5
-    assert namespaces(catalog, [fake.catalog]) == [*(f"n{name}" for name in made), "s"]
+    assert namespaces(catalog, [fake.catalog]) == [*(f"n{name}" for name in names), "s"]
     page = catalog.list_tables({"id": [fake.catalog, "s"], "limit": 4})
-    assert page.tables == seen[:4]
-    rest = catalog.list_tables({"id": [fake.catalog, "s"], "page_token": page.page_token})
-    assert (rest.tables, rest.page_token) == (seen[4:], None)
+    assert page.tables == expected[:4]
+    second_page = catalog.list_tables({"id": [fake.catalog, "s"], "page_token": page.page_token})
+    assert (second_page.tables, second_page.page_token) == (expected[4:], None)
 
 
 def test_more_than_a_page_of_a_real_size(unity: Home, catalog: UnityCatalog) -> None:
-    made = [f"t{number:03}" for number in range(201)]
+    names = [f"t{number:03}" for number in range(201)]
     schema = unity.schema()
-    for name in reversed(made):
+    for name in reversed(names):
         unity.table(name)
-    assert tables(catalog, schema) == made
+    assert tables(catalog, schema) == names
 
 
 def test_a_list_that_does_not_end_is_an_error(fake: Home, fake_unity: Unity) -> None:
@@ -242,13 +242,13 @@ def test_tables_that_are_only_declared_may_be_left_out(unity: Home, catalog: Uni
 
 def test_a_declared_table_is_external_text_without_columns(unity: Home, catalog: UnityCatalog) -> None:
     table = [*unity.schema(), "t"]
-    answer = declare(catalog, table, location="s3://bucket/chosen/", properties={"team": "red"})
+    response = declare(catalog, table, location="s3://bucket/chosen/", properties={"team": "red"})
     row = unity.stored(table)
     assert (row["table_type"], row["data_source_format"], row["columns"]) == ("EXTERNAL", "TEXT", [])
     assert row["properties"].items() >= {"team": "red", "table_type": "lance"}.items()
     # The location is the server's: it drops the slash at the end.
-    assert answer.location == row["storage_location"] == describe(catalog, table).location == "s3://bucket/chosen"
-    assert answer.properties == {"team": "red", "table_type": "lance"}
+    assert response.location == row["storage_location"] == describe(catalog, table).location == "s3://bucket/chosen"
+    assert response.properties == {"team": "red", "table_type": "lance"}
     assert describe(catalog, table).var_schema is None
 
 
@@ -319,10 +319,10 @@ def test_a_plain_description_shows_what_unity_shows_and_a_detailed_one_the_table
 
 def test_a_deregistered_table_keeps_its_data_and_its_name_is_free(unity: Home, catalog: UnityCatalog) -> None:
     table = create(catalog, [*unity.schema(), "t"])
-    left = catalog.deregister_table({"id": table}).location
-    assert left is not None
+    location = catalog.deregister_table({"id": table}).location
+    assert location is not None
     assert create(catalog, table, pa.table({"id": [9]})) == table
-    assert (count(catalog, table), lance.dataset(left).count_rows()) == (1, 3)
+    assert (count(catalog, table), lance.dataset(location).count_rows()) == (1, 3)
 
 
 def test_dropping_deletes_what_lance_made_and_nothing_else(unity: Home, catalog: UnityCatalog, tmp_path: Path) -> None:
@@ -359,9 +359,9 @@ def test_a_registration_that_cannot_be_replaced_is_put_back(fake: Home, fake_uni
     before = describe(catalog, table)
     elsewhere = tmp_path / "elsewhere.lance"
     lance.write_dataset(ROWS, str(elsewhere))
-    taken = Fault(400, {"error_code": "TABLE_ALREADY_EXISTS", "message": "taken"}, method="POST")
+    fault = Fault(400, {"error_code": "TABLE_ALREADY_EXISTS", "message": "taken"}, method="POST")
     denied = Fault(403, {"error_code": "PERMISSION_DENIED", "message": "no"}, method="POST")
-    fake_unity.will(taken, denied)
+    fake_unity.will(fault, denied)
     with code(15):
         catalog.register_table({"id": table, "location": str(elsewhere), "mode": "overwrite"})
     after = describe(catalog, table)
@@ -396,10 +396,10 @@ def test_no_more_is_asked_than_is_needed(fake: Home, fake_unity: Unity) -> None:
         (lambda: namespaces(catalog, [fake.catalog]), [("GET", "schemas")]),
         (lambda: catalog.drop_namespace({"id": [fake.catalog, "n"]}), [("DELETE", "schemas")]),
     ]
-    for ask, wanted in work:
+    for ask, error in work:
         fake_unity.seen.clear()
         ask()
-        assert asked(fake_unity) == wanted
+        assert asked(fake_unity) == error
     assert "force" not in fake_unity.seen[-1].query
 
 

@@ -28,10 +28,10 @@ VENDED = {
 def catalog(fake_unity: Unity, s3: S3) -> Iterator[UnityCatalog]:
     """A catalog that knows where the data is, but no key to it."""
     fake_unity.vended = VENDED
-    known = {f"storage.{name}": text for name, text in s3.storage_options.items() if "key" not in name}
-    with home(fake_unity.endpoint) as made:
-        made.schema()
-        with made.connect(s3.prefix(), vended_credentials=True, **known) as connected:
+    addresses = {f"storage.{name}": text for name, text in s3.storage_options.items() if "key" not in name}
+    with home(fake_unity.endpoint) as place:
+        place.schema()
+        with place.connect(s3.prefix(), vended_credentials=True, **addresses) as connected:
             yield connected
 
 
@@ -41,7 +41,9 @@ def space(catalog: UnityCatalog) -> list[str]:
 
 
 def asked(unity: Unity) -> list[str]:
-    return [seen.body["operation"] for seen in unity.seen if seen.path.endswith("/temporary-table-credentials")]
+    return [
+        request.body["operation"] for request in unity.seen if request.path.endswith("/temporary-table-credentials")
+    ]
 
 
 def test_a_table_is_written_and_read_with_what_the_server_gives(
@@ -57,8 +59,8 @@ def test_a_table_is_written_and_read_with_what_the_server_gives(
 
 def test_credentials_are_answered_with_their_end(catalog: UnityCatalog, space: list[str]) -> None:
     table = [*space, "t"]
-    for answer in (declare(catalog, table), describe(catalog, table)):
-        options = answer.storage_options
+    for response in (declare(catalog, table), describe(catalog, table)):
+        options = response.storage_options
         assert (options["aws_access_key_id"], options["aws_secret_access_key"]) == (KEY, SECRET)
         assert options["expires_at_millis"] == str(ENDS)
         assert "aws_session_token" not in options

@@ -28,9 +28,9 @@ class Home:
     catalog: str
 
     def ask(self, method: str, path: str, **options: Any) -> Any:
-        answer = _HTTP.request(method, f"{self.endpoint}{API}{path}", **options)
-        answer.raise_for_status()
-        return answer.json() if method != "DELETE" else None
+        response = _HTTP.request(method, f"{self.endpoint}{API}{path}", **options)
+        response.raise_for_status()
+        return response.json() if method != "DELETE" else None
 
     def schema(self, name: str = "s", **options: Any) -> Id:
         self.ask("POST", "/schemas", json={"name": name, "catalog_name": self.catalog, **options})
@@ -53,22 +53,22 @@ class Home:
 
     def stored(self, table: Id) -> dict[str, Any]:
         """A table as a stock client gets it."""
-        found: dict[str, Any] = self.ask("GET", f"/tables/{'.'.join(table)}")
-        return found
+        row: dict[str, Any] = self.ask("GET", f"/tables/{'.'.join(table)}")
+        return row
 
     def connect(self, root: Path | str | None = None, **settings: Any) -> UnityCatalog:
-        given = {"endpoint": self.endpoint, "catalog": self.catalog, "root": None if root is None else str(root)}
-        return UnityCatalog(**{**given, **settings})
+        defaults = {"endpoint": self.endpoint, "catalog": self.catalog, "root": None if root is None else str(root)}
+        return UnityCatalog(**{**defaults, **settings})
 
 
 @contextmanager
 def home(endpoint: str, name: str | None = None) -> Iterator[Home]:
-    made = Home(endpoint, name or f"c{uuid.uuid4().hex[:12]}")
-    made.ask("POST", "/catalogs", json={"name": made.catalog, "properties": {"team": "red"}})
+    place = Home(endpoint, name or f"c{uuid.uuid4().hex[:12]}")
+    place.ask("POST", "/catalogs", json={"name": place.catalog, "properties": {"team": "red"}})
     try:
-        yield made
+        yield place
     finally:
-        _HTTP.delete(f"{endpoint}{API}/catalogs/{made.catalog}", params={"force": "true"})
+        _HTTP.delete(f"{endpoint}{API}/catalogs/{place.catalog}", params={"force": "true"})
 
 
 def create(catalog: UnityCatalog, table: Id, data: pa.Table = ROWS, **options: Any) -> Id:
