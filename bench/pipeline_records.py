@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from lanceway.lake.store.database import LakeStore
 
-_QUESTIONS = ("run", "read", "single", "look")
+_QUESTIONS = ("transact", "read", "execute_one", "snapshot")
 
 
 @contextmanager
@@ -19,10 +19,10 @@ def timed() -> Iterator[list[float]]:
     seconds: list[float] = []
 
     def with_clock(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(*given: Any) -> Any:
+        def asked(*arguments: Any, **options: Any) -> Any:
             began = time.perf_counter()
             try:
-                return ask(*given)
+                return ask(*arguments, **options)
             finally:
                 seconds.append(time.perf_counter() - began)
 

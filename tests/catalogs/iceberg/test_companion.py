@@ -29,6 +29,15 @@ def catalog(server: Iceberg, tmp_path: Path) -> Iterator[IcebergCatalog]:
         yield catalog
 
 
+@pytest.fixture
+def space(catalog: IcebergCatalog) -> Iterator[list[str]]:
+    """A namespace whose tables leave the shared server with the test: their files go, and others list everything."""
+    space = namespace(catalog)
+    yield space
+    for name in catalog.list_tables({"id": space}).tables:
+        catalog.deregister_table({"id": [*space, name]})
+
+
 def companion(server: Iceberg, table: list[str]) -> Table:
     return PyIceberg("stock", uri=server.endpoint).load_table(tuple(table[1:]))
 
@@ -39,8 +48,8 @@ def rows(catalog: IcebergCatalog, table: list[str]) -> list[int]:
     return ids
 
 
-def test_each_reads_its_own(server: Iceberg, catalog: IcebergCatalog) -> None:
-    table = create(catalog, [*namespace(catalog), "t"])
+def test_each_reads_its_own(server: Iceberg, catalog: IcebergCatalog, space: list[str]) -> None:
+    table = create(catalog, [*space, "t"])
     assert rows(catalog, table) == [1, 2, 3]
     iceberg_table = companion(server, table)
     assert [(field.name, str(field.field_type), field.required) for field in iceberg_table.schema().fields] == [
@@ -51,8 +60,8 @@ def test_each_reads_its_own(server: Iceberg, catalog: IcebergCatalog) -> None:
     assert iceberg_table.scan().to_arrow().num_rows == 0
 
 
-def test_what_lance_does_leaves_the_companion_alone(server: Iceberg, catalog: IcebergCatalog) -> None:
-    table = create(catalog, [*namespace(catalog), "t"])
+def test_what_lance_does_leaves_the_companion_alone(server: Iceberg, catalog: IcebergCatalog, space: list[str]) -> None:
+    table = create(catalog, [*space, "t"])
     before = companion(server, table)
     location = catalog.describe_table({"id": table}).location
     catalog.insert_into_table_stream({"id": table}, pa.table({"id": [4]}).to_reader())
@@ -66,8 +75,10 @@ def test_what_lance_does_leaves_the_companion_alone(server: Iceberg, catalog: Ic
     assert rows(catalog, table) == [7]
 
 
-def test_what_iceberg_does_leaves_the_lance_table_alone(server: Iceberg, catalog: IcebergCatalog) -> None:
-    table = create(catalog, [*namespace(catalog), "t"])
+def test_what_iceberg_does_leaves_the_lance_table_alone(
+    server: Iceberg, catalog: IcebergCatalog, space: list[str]
+) -> None:
+    table = create(catalog, [*space, "t"])
     iceberg_table = companion(server, table)
     with iceberg_table.transaction() as change:
         change.set_properties(comment="seen by Iceberg")
@@ -81,9 +92,10 @@ def test_what_iceberg_does_leaves_the_lance_table_alone(server: Iceberg, catalog
     assert companion(server, table).scan().to_arrow().num_rows == 2
 
 
-def test_a_table_that_pyiceberg_declared_is_a_lance_table(server: Iceberg, catalog: IcebergCatalog) -> None:
+def test_a_table_that_pyiceberg_declared_is_a_lance_table(
+    server: Iceberg, catalog: IcebergCatalog, space: list[str]
+) -> None:
     """As any other tool may do that follows the specification."""
-    space = namespace(catalog)
     schema = pa.schema([pa.field("dummy", pa.string())])
     iceberg_table = PyIceberg("stock", uri=server.endpoint).create_table(
         (space[1], "t"), schema, properties={"table_type": "lance"}
