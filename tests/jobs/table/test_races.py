@@ -33,7 +33,7 @@ def indexed(table: Kept) -> None:
     jobs.index(table.options, "id", "BTREE", threads=2)
 
 
-# Beside writers a backfill sometimes leaves a data file behind that no version has; `lanceway jobs clean` removes it.
+# Beside writers a backfill sometimes leaves a data file behind that no version has.
 _LEFT = pytest.mark.xfail(strict=False, reason="a data file may be left behind by a backfill beside writers")
 _FILLED = pytest.param(filled, marks=_LEFT, id="filled")
 
