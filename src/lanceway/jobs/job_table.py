@@ -53,7 +53,7 @@ class JobTable:
 
     def key(self, file: str) -> str:
         """Return the key below the table of a data file that was written for it, or for the branch."""
-        return f"data/{file}" if self.branch is None else f"tree/{self.branch}/data/{file}"
+        return commit.data_key(file, self.branch)
 
     def discard(self, unused_fragments: Iterable[FragmentMetadata]) -> None:
         """Remove the data files of fragments that were not committed, but never those that the table has."""

@@ -33,12 +33,7 @@ def indexed(table: Kept) -> None:
     jobs.index(table.options, "id", "BTREE", threads=2)
 
 
-# Beside writers a backfill sometimes leaves a data file behind that no version has.
-_LEFT = pytest.mark.xfail(strict=False, reason="a data file may be left behind by a backfill beside writers")
-_FILLED = pytest.param(filled, marks=_LEFT, id="filled")
-
-
-@pytest.mark.parametrize("job", [compacted, _FILLED, deduplicated, indexed])
+@pytest.mark.parametrize("job", [compacted, filled, deduplicated, indexed])
 def test_beside_writers(lakes: Path, rounds: int, job: Callable[[Kept], None]) -> None:
     for _ in range(min(rounds, 50) // 3 + 1):
         _race(upkeep.make(lakes, fragments=5, each=30), job)

@@ -16,6 +16,7 @@ from lance_namespace import (
 )
 
 from lanceway.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
     TableBranchNotFoundError,
@@ -70,6 +71,22 @@ def test_inserting_may_overwrite(table: Table) -> None:
     told = insert(table, samples.rows(90, 3), overwrite=True)
     assert (told.num_inserted_rows, told.version) == (3, 2)
     assert ids(table) == [90, 91, 92]
+
+
+@pytest.mark.parametrize("branch", [None, "main", "side"])
+def test_an_insert_that_meets_a_conflict_leaves_no_file(table: Table, branch: str | None) -> None:
+    branches.create(table, CreateTableBranchRequest(name="side"))
+    data = samples.rows(10, 4)
+    before = {key for key in table.store().keys("") if key.endswith(".lance")}
+
+    def interrupted() -> Iterator[pa.RecordBatch]:
+        yield from data.to_batches()
+        open_at(table, branch=branch).restore()  # after which no append may follow
+
+    with pytest.raises(ConcurrentModificationError, match="incompatible"):
+        insert(table, pa.RecordBatchReader.from_batches(data.schema, interrupted()), branch=branch)
+    assert {key for key in table.store().keys("") if key.endswith(".lance")} == before
+    assert ids(table, branch) == list(range(10))
 
 
 def test_a_branch_takes_its_own_rows(table: Table) -> None:

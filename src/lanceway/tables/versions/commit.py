@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from lanceway.tables.dataset import is_main
+
 if TYPE_CHECKING:
     import lance
     from lance.dataset import Transaction
@@ -35,6 +37,11 @@ def commit(table: Table, transaction: Transaction, *, retries: int, branch: lanc
 
 
 _SUFFIX = ".lance"
+
+
+def data_key(file: str, branch: str | None) -> str:
+    """Return the path in the table's folder of a data file that was written to it, or to the branch."""
+    return f"data/{file}" if is_main(branch) else f"tree/{branch}/data/{file}"
 
 
 def remove(store: Store, files: Iterable[str]) -> None:

@@ -21,19 +21,23 @@ from lance_namespace import (
     UpdateTableResponse,
 )
 
-from lanceway.errors import InvalidInputError
+from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.errors import translated
+from lanceway.tables.errors import FOREIGN, translate, translated
 from lanceway.tables.schema import fields
+from lanceway.tables.versions import commit
 from lanceway.tables.write.create import with_options
 from lanceway.tables.write.reader import CountingReader
 
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
-    from lance.dataset import MergeInsertBuilder
+    from lance.dataset import MergeInsertBuilder, Transaction
+    from lance.fragment import FragmentMetadata
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
+# How often pylance tries a commit again by itself.
+_RETRIES = 20
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
@@ -43,22 +47,41 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 def overwrite(table: Table, data: pa.RecordBatchReader, storage_options: Mapping[str, str] | None) -> int:
     """Replace rows and schema in one new version, and answer its number."""
     table = with_options(table, storage_options)
-    return _append(table, open_at(table), CountingReader(data), "create_table", "overwrite")
+    return _append(table, None, CountingReader(data), "create_table", "overwrite")
 
 
 def insert(
     table: Table, request: InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
 ) -> InsertIntoTableResponse:
     source = CountingReader(data)
-    dataset = open_at(table, branch=request.branch)
-    version = _append(table, dataset, source, "insert_into_table", "overwrite" if overwrite else "append")
+    version = _append(table, request.branch, source, "insert_into_table", "overwrite" if overwrite else "append")
     return InsertIntoTableResponse(num_inserted_rows=source.rows, version=version)
 
 
-def _append(table: Table, dataset: lance.LanceDataset, source: CountingReader, operation: str, mode: str) -> int:
+def _append(table: Table, branch: str | None, source: CountingReader, operation: str, mode: str) -> int:
+    import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
+
+    dataset = open_at(table, branch=branch)
     with source.consumed(table, operation):
-        dataset.insert(source.reader, mode=mode)
-        return int(dataset.version)
+        transaction = lance.fragment.write_fragments(source.reader, dataset, mode=mode, return_transaction=True)
+        try:
+            return commit.commit(table, transaction, retries=_RETRIES, branch=dataset)
+        except FOREIGN as error:
+            # pylance leaves the files of a commit that failed. Of any other failure only the response may be lost.
+            if isinstance(translate(table, operation, error), ConcurrentModificationError):
+                _remove_unused(table, dataset, transaction, branch)
+            raise
+
+
+def _remove_unused(table: Table, dataset: lance.LanceDataset, transaction: Transaction, branch: str | None) -> None:
+    """Remove the files of an append or overwrite, unless a version since has them: a commit is tried more than once."""
+    fragments: list[FragmentMetadata] = transaction.operation.fragments  # type: ignore[attr-defined]
+    files = {str(file.path) for fragment in fragments for file in fragment.files}
+    first, last = int(dataset.version) + 1, int(dataset.latest_version)
+    for version in range(first, last + 1):
+        committed = dataset.checkout_version(version).get_fragments()
+        files -= {str(file.path) for fragment in committed for file in fragment.metadata.files}
+    commit.remove(table.store(), (commit.data_key(file, branch) for file in files))
 
 
 def merge_insert(
