@@ -10,7 +10,7 @@ from typing import Any
 from lance_namespace import LanceNamespace
 
 from lake_filling import WIDE
-from lanceway.catalogs.contract.operations import REQUESTS
+from lanceway.catalogs.contract.hooks import REQUESTS
 from lanceway.tables.versions import manifests
 
 PAGE = 50

@@ -13,8 +13,7 @@ from sqlalchemy import text
 
 from lanceway.access import tokens
 from lanceway.access.authenticator import REMEMBERED, Authenticator
-from lanceway.access.jwks import SigningKeys
-from lanceway.access.oidc import Oidc
+from lanceway.access.oidc import Oidc, SigningKeys
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import ServiceUnavailableError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lanceway.access.jwks import FRESH, KEPT, PAUSE, SigningKeys
+from lanceway.access.oidc import FRESH, KEPT, PAUSE, SigningKeys
 from lanceway.errors import ServiceUnavailableError, UnauthenticatedError
 from tests.access.conftest import Clock
 from tests.access.issuer import FIRST, SECOND, Issuer, public

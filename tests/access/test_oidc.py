@@ -12,8 +12,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from lanceway.access.jwks import SigningKeys
-from lanceway.access.oidc import Oidc
+from lanceway.access.oidc import Oidc, SigningKeys
 from lanceway.access.principal import Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
 from tests.access.issuer import AUDIENCE, CURVE, EDWARDS, FIRST, STRANGER, Issuer, public, rsa_key

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from lanceway.access import token_pages, tokens
+from lanceway.access import tokens
 from lanceway.access.principal import ADMIN
 from lanceway.errors import (
     InvalidInputError,
@@ -208,7 +208,7 @@ def test_pages_are_complete_though_tokens_come_and_go(store: LakeStore) -> None:
     listed: list[str] = []
     page_token: str | None = None
     while True:
-        page, page_token = token_pages.page(store, user=None, dead=False, limit=2, page_token=page_token)
+        page, page_token = tokens.described_page(store, user=None, dead=False, limit=2, page_token=page_token)
         listed += [item["prefix"] for item in page]
         tokens.revoke(store, page[0]["prefix"], by="me")
         if not page_token:
@@ -219,10 +219,10 @@ def test_pages_are_complete_though_tokens_come_and_go(store: LakeStore) -> None:
 def test_a_page_token_of_another_list(store: LakeStore) -> None:
     for _ in range(3):
         tokens.create(store, "alice", by="me")
-    _, page_token = token_pages.page(store, user="alice", dead=False, limit=1, page_token=None)
+    _, page_token = tokens.described_page(store, user="alice", dead=False, limit=1, page_token=None)
     assert page_token
     with pytest.raises(InvalidInputError, match="does not belong to this list"):
-        token_pages.page(store, user="bob", dead=False, limit=1, page_token=page_token)
+        tokens.described_page(store, user="bob", dead=False, limit=1, page_token=page_token)
 
 
 # -- the first one -------------------------------------------------------------------------------

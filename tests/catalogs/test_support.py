@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from lanceway.catalogs import support
-from lanceway.catalogs.contract.operations import OPERATIONS
+from lanceway.catalogs import registry
+from lanceway.catalogs.contract.hooks import OPERATIONS
 from tests.paths import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "reference" / "support.md"
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    assert PAGE.read_text(encoding="utf-8") == support.page(), (
-        "run: python -m lanceway.catalogs.support > docs/reference/support.md"
+    assert PAGE.read_text(encoding="utf-8") == registry.page(), (
+        "run: python -m lanceway.catalogs.registry > docs/reference/support.md"
     )
 
 
 def test_every_operation_has_a_row_in_the_order_of_the_contract() -> None:
-    rows = list(support.table({"one": frozenset({"list_tables"}), "none": frozenset()}))
+    rows = list(registry.table({"one": frozenset({"list_tables"}), "none": frozenset()}))
     assert rows[0] == "| operation | one | none |"
     assert [row.split("`")[1] for row in rows[2:]] == list(OPERATIONS)
     assert "| `list_tables` | ✓ |  |" in rows
@@ -24,6 +24,6 @@ def test_every_operation_has_a_row_in_the_order_of_the_contract() -> None:
 
 
 def test_every_catalog_supports_something_known() -> None:
-    for name, operations in support.support().items():
+    for name, operations in registry.support().items():
         assert operations, name
         assert operations <= set(OPERATIONS)

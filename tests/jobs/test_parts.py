@@ -11,7 +11,7 @@ import pytest
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.jobs import executor
-from lanceway.jobs.context import JobContext
+from lanceway.jobs.executor import JobContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from lanceway.identifiers import Identifier, parse
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, metadata
 from lanceway.lake.tree import locations, lookups, namespaces, tables
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake
 
@@ -40,7 +40,7 @@ def _versions(connection: Connection, catalog: int) -> None:
         made = versions.claim(connection, table, VersionClaim(number, f"s{number}", f"f{number}"), by="me")
         versions.mark_copied(connection, made)
     versions.claim(connection, table, VersionClaim(4, "b4", "f4", branch="try", metadata={"a": "b"}), by="me")
-    orphans.record(connection, table.id, "", 9, path="p", kept_path="k")
+    checks.record(connection, table.id, "", 9, path="p", kept_path="k")
     locations.record(connection, ["/warehouse/gone"], by="me")
 
 

@@ -52,9 +52,9 @@ class Workspace:
         return pipelines.run(self.file, **{**defaults, **options})
 
     def location(self, table: str) -> str:
-        from lanceway.pipelines import targets
+        from lanceway.pipelines import model
 
-        return targets.find(f"here.{table}", self.config).table().location
+        return model.find(f"here.{table}", self.config).table().location
 
     def table(self, table: str) -> lance.LanceDataset:
         return lance.dataset(self.location(table))

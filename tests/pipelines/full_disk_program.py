@@ -13,7 +13,7 @@ from typing import Any
 
 import lanceway.spark
 from lanceway import pipelines
-from lanceway.pipelines import targets
+from lanceway.pipelines import model
 from tests.lake.store.full_disk_program import Disk
 
 ROOM = 200_000  # bytes that are left: enough to begin with a write, and not to end it
@@ -73,7 +73,7 @@ def main(disk: Path, root: Path) -> None:
         "left": sorted(leftover),
         "again": [again.ok, again.run.number, again.run.attempts],
         "versions": {step.name: step.version for step in again.steps},
-        "rows": targets.find("small.added", config).open().count_rows(),
+        "rows": model.find("small.added", config).open().count_rows(),
     }
     sys.stdout.write(json.dumps(result))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lanceway.errors import UnsupportedOperationError
-from lanceway.pipelines import targets
+from lanceway.pipelines import model
 from tests.pipelines.conftest import Workspace
 
 BOTH = """\
@@ -27,7 +27,7 @@ outputs:
 
 
 def found(workspace: Workspace) -> list[tuple[int, list[int]]]:
-    opened = [targets.find(f"lake.n.{name}", workspace.config).open() for name in ("added", "merged")]
+    opened = [model.find(f"lake.n.{name}", workspace.config).open() for name in ("added", "merged")]
     return [(each.version, sorted(each.to_table()["id"].to_pylist())) for each in opened]
 
 

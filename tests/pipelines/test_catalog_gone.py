@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from lanceway.pipelines import Event, targets
+from lanceway.pipelines import Event, model
 from tests.pipelines import ending
 from tests.pipelines.conftest import Workspace
 from tests.servers import lanceway
@@ -46,7 +46,7 @@ def group_and_port(server: Lanceway) -> tuple[int, int]:
 
 
 def rows(workspace: Workspace, table: str) -> list[int]:
-    return sorted(targets.find(f"lake.gone.{table}", workspace.config).open().to_table()["id"].to_pylist())
+    return sorted(model.find(f"lake.gone.{table}", workspace.config).open().to_table()["id"].to_pylist())
 
 
 def files(home: Path) -> set[Path]:

@@ -7,7 +7,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING
 
-from lanceway.pipelines.progress import Progress, SparkJobWatch
+from lanceway.pipelines.runs.report import Progress, SparkJobWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -86,9 +86,9 @@ outputs:
 
 
 def make(workspace: Workspace, table: str, rows: pa.Table) -> None:
-    from lanceway.pipelines import targets
+    from lanceway.pipelines import model
 
-    target = targets.find(f"here.{table}", workspace.config)
+    target = model.find(f"here.{table}", workspace.config)
     target.catalog().create_table_stream({"id": list(target.id)}, rows.to_reader())  # type: ignore[attr-defined]
 
 
@@ -250,9 +250,9 @@ def test_what_one_lake_publishes_into_another_stays_the_first_ones(workspace: Wo
 
 
 def pipeline_location(workspace: Workspace, name: str) -> str:
-    from lanceway.pipelines import targets
+    from lanceway.pipelines import model
 
-    return targets.find(name, workspace.config).table().location
+    return model.find(name, workspace.config).table().location
 
 
 def test_python_functions_make_rows_and_change_them(workspace: Workspace) -> None:

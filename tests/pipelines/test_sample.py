@@ -41,10 +41,10 @@ def test_the_sample_ends_in_a_table_that_can_be_searched(workspace: Workspace, l
     assert (report["state"], report["rows"]) == ("done", 594 + 6)
     (clean,) = [step["details"]["expectations"]["clean"] for step in report["steps"] if step["name"] == "topics"]
     assert clean["expectations"]["long enough to say something"] == {"broken": 6, "otherwise": "quarantine"}
-    from lanceway.pipelines import targets
+    from lanceway.pipelines import model
 
     rows = {
-        name: targets.find(f"lake.library.{name}", workspace.config).open()
+        name: model.find(f"lake.library.{name}", workspace.config).open()
         for name in ("documents", "topics", "rejected")
     }
     assert (rows["documents"].count_rows(), rows["rejected"].count_rows()) == (594, 6)

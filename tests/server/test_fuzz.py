@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.core.result import Ok
 
-from lanceway.server.api import openapi as openapi_lanceway
+from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import ARROW_STREAM, ROUTES
 from tests.server.server_helpers import created, stream, table

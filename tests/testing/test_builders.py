@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.errors import ErrorCode, InternalError, TableNotFoundError
-from lanceway.testing.builders import code, rows, stream, vector
+from lanceway.testing.sandbox import code, rows, stream, vector
 
 
 def test_the_expected_code_is_accepted() -> None:

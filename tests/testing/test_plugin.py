@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 # Imported here so that a run inside this run finds it loaded: compiled modules load only once.
-from lanceway.testing import suite as _suite  # noqa: F401
+from lanceway.testing import capabilities as _suite  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
 SUITE = """
 import pytest
 from lanceway.testing.capabilities import needs
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite
 
 class Tests(Suite):
     def test_always(self):
@@ -90,7 +90,7 @@ def test_a_flag_is_one_that_is_known(suite: pytest.Pytester) -> None:
 def test_without_the_plugin_the_suite_says_what_it_needs(suite: pytest.Pytester) -> None:
     suite.makepyfile(
         test_it="""
-        from lanceway.testing.suite import Suite
+        from lanceway.testing.capabilities import Suite
         import pytest
 
         class TestIt(Suite):

@@ -9,8 +9,8 @@ from lanceway.config import read_settings
 from lanceway.errors import LanceNamespaceError, from_error_code
 from lanceway.wire import http
 from lanceway.wire.authentication import Credentials, Fixed, bearer
+from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
-from lanceway.wire.retries import Repeat
 from tests.servers.faults import answer
 
 TOKEN = "open-sesame"

@@ -25,7 +25,7 @@ from lanceway.errors import (
     ServiceUnavailableError,
     UnauthenticatedError,
 )
-from lanceway.wire import retries
+from lanceway.wire import errors
 from lanceway.wire.authentication import ClientCredentials, Credentials, TokenFile, WithHeaders, bearer
 from lanceway.wire.http import Client, Request
 from tests.servers import faults as fake
@@ -41,7 +41,7 @@ def client(faults: Faults, connect: Callable[..., Client], naps: list[float]) ->
 # -- repeating -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", sorted(retries.PATIENCE))
+@pytest.mark.parametrize("status", sorted(errors.PATIENCE))
 def test_a_read_is_asked_again_where_patience_may_help(
     client: Client, faults: Faults, naps: list[float], status: int
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_refusal_is_not_argued_with(client: Client, faults: Faults, status: in
     assert len(faults.seen) == 1
 
 
-@pytest.mark.parametrize("status", sorted(retries.PATIENCE))
+@pytest.mark.parametrize("status", sorted(errors.PATIENCE))
 def test_a_change_is_never_asked_again_once_it_arrived(client: Client, faults: Faults, status: int) -> None:
     faults.will(answer(status, headers={"Retry-After": "0"}), OK)
     with pytest.raises(ServiceUnavailableError):
@@ -123,12 +123,12 @@ def test_one_that_asks_for_too_much_is_not_waited_for(client: Client, faults: Fa
 
 def test_retry_after_is_a_number_or_a_date() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    seconds = retries.retry_after(soon)
+    seconds = errors.retry_after(soon)
     assert seconds is not None
     assert 90 < seconds <= 100
-    assert retries.retry_after("Sun, 06 Nov 1994 08:49:37 GMT") == 0
-    assert retries.retry_after(" 12 ") == 12
-    assert [retries.retry_after(text) for text in (None, "", "soon", "-1", "1.5", "²")] == [None] * 6
+    assert errors.retry_after("Sun, 06 Nov 1994 08:49:37 GMT") == 0
+    assert errors.retry_after(" 12 ") == 12
+    assert [errors.retry_after(text) for text in (None, "", "soon", "-1", "1.5", "²")] == [None] * 6
 
 
 def test_waits_have_jitter_and_grow(faults: Faults, connect: Callable[..., Client], naps: list[float]) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lance_namespace.errors import ErrorCode
 from lance_namespace_urllib3_client.api_client import ApiClient
 
-from lanceway.catalogs.contract.operations import OPERATIONS, REQUESTS
+from lanceway.catalogs.contract.hooks import OPERATIONS, REQUESTS
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.wire import lance

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from lanceway.access import tokens
-from lanceway.access.last_used import Usage
 from lanceway.access.oidc import Oidc, OidcSettings
 from lanceway.access.principal import ANONYMOUS, Principal
+from lanceway.access.tokens import Usage
 from lanceway.errors import UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
 

@@ -1,4 +1,4 @@
-"""Tokens of the lake's own: `lw_<prefix>_<secret>`, made, found, listed and revoked.
+"""Access tokens of a lake: make, find, describe and revoke them, and record when they were last used.
 
 The prefix is no secret: it names the token in lists. The secret has 256 bits and is kept nowhere; the lake has a
 hash of the whole. A plain hash will do, since what was drawn from so many cannot be guessed.
@@ -12,15 +12,19 @@ import logging
 import os
 import re
 import secrets
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection
 
 from lanceway.access.principal import ADMIN, ANONYMOUS
+from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
@@ -30,13 +34,55 @@ from lanceway.errors import (
 )
 from lanceway.lake import tokens, users
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.engines import replacing
 from lanceway.lake.store.errors import RetryError
-from lanceway.lake.store.files import replacing
 from lanceway.lake.tokens import StoredToken, Token
 from lanceway.lake.tree.names import LONGEST_NAME
 from lanceway.lake.users import User
 
+PAUSE = 60_000  # milliseconds between two records of one token
+_GRACE = 5.0  # seconds
+_AT_ONCE = 1_000  # tokens; who comes beyond them is recorded another time
+
 _LOG = logging.getLogger(__name__)
+
+
+class Usage:
+    """Records uses on a thread of its own. What fails is logged and forgotten."""
+
+    def __init__(self, store: LakeStore) -> None:
+        self._store = store
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="lanceway-usage")
+        self._waiting: dict[int, Future[None]] = {}
+        self._lock = threading.Lock()
+        self._open = True
+
+    def note(self, stored: StoredToken) -> None:
+        """Record that a token is used now, without waiting for it."""
+        token, last = stored.token.id, stored.token.last_used_at
+        if last is not None and stored.now - last < PAUSE:
+            return
+        with self._lock:
+            if self._open and token not in self._waiting and len(self._waiting) < _AT_ONCE:
+                self._waiting[token] = self._pool.submit(self._record, token)
+
+    def close(self) -> None:
+        """Record nothing more. What is being written has a few seconds to end; what is behind it is dropped."""
+        with self._lock:
+            self._open = False
+            waiting = list(self._waiting.values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in waiting if not future.cancelled()], timeout=_GRACE)
+
+    def _record(self, token: int) -> None:
+        try:
+            self._store.execute_one(tokens.touch, token=token, pause=PAUSE)
+        except LanceNamespaceError as error:
+            _LOG.warning("The use of a token could not be recorded: %s", error)
+        finally:
+            with self._lock:
+                del self._waiting[token]
+
 
 MARK = "lw_"
 _PREFIX_BYTES, _SECRET_BYTES = 6, 32
@@ -226,3 +272,30 @@ def _milliseconds(lifetime: timedelta | None) -> int | None:
     if not timedelta(seconds=1) <= lifetime <= _LONGEST_LIFE:
         raise InvalidInputError("A token lives for at least a second and at most a hundred years, or without an end.")
     return lifetime // timedelta(milliseconds=1)
+
+
+def described(token: Token) -> dict[str, Any]:
+    """Describe a token without its secret; empty fields are left out. Times are milliseconds since 1970."""
+    facts = {
+        "prefix": shown(token.prefix),
+        "user": token.user,
+        "label": token.label,
+        "created_by": token.created_by,
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "revoked_at": token.revoked_at,
+        "last_used_at": token.last_used_at,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def described_page(
+    store: LakeStore, *, user: str | None, dead: bool, limit: int | None, page_token: str | None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of tokens, the oldest first, and the token of the page that follows, if one does."""
+    list_ = f"tokens\0{user or ''}\0{dead}"
+    after = page_start_id(list_, page_token) or 0
+    limit = page_limit(limit)
+    rows = page(store, user=user, dead=dead, after=after, limit=limit and limit + 1)
+    items, token = page_of(rows, limit, list_, lambda item: str(item.id))
+    return [described(item) for item in items], token

@@ -63,8 +63,8 @@ def attach_queue(
     Raises InvalidInputError for a catalog that takes no queue.
     """
     from lanceway.catalogs.contract.base import Catalog
+    from lanceway.catalogs.contract.hooks import BACKGROUND
     from lanceway.catalogs.contract.jobs import LazyJobQueue
-    from lanceway.catalogs.contract.operations import BACKGROUND
 
     if name is None:
         raise InvalidInputError(

@@ -8,16 +8,13 @@ from typing import Annotated
 import typer
 
 from lanceway import __version__
-from lanceway.cli import namespaces, views
+from lanceway.cli import namespaces, pipeline, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
-from lanceway.cli.lake import check as lake_check
-from lanceway.cli.lake import lake, separators
-from lanceway.cli.options import pairs
-from lanceway.cli.pipeline import pipeline
-from lanceway.cli.server import check, doctor, tokens, up
-from lanceway.cli.session import Session
-from lanceway.cli.tables import columns, indices, query, refs, rows, tables, versions
+from lanceway.cli.lake import lake
+from lanceway.cli.server import doctor, tokens, up
+from lanceway.cli.session import Session, pairs
+from lanceway.cli.tables import columns, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
 
 app = group(
@@ -29,17 +26,17 @@ app = group(
 for _family in (rows.app, query.app, versions.versioning_app):
     tables.app.add_typer(_family)
 tables.app.add_typer(versions.app, name="versions")
-tables.app.add_typer(refs.tags, name="tags")
-tables.app.add_typer(refs.branches, name="branches")
+tables.app.add_typer(versions.tags, name="tags")
+tables.app.add_typer(versions.branches, name="branches")
 tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
 tables.app.add_typer(columns.metadata, name="metadata")
 tables.app.add_typer(columns.transactions, name="transactions")
 for _family in (on_table.app, background.app, worker.app):
     between.app.add_typer(_family)
-lake.app.add_typer(separators.nested)
-lake.app.add_typer(separators.app, name="separator")
-lake.app.add_typer(lake_check.app)
+lake.app.add_typer(lake.nested)
+lake.app.add_typer(lake.separators_app, name="separator")
+lake.app.add_typer(lake.check_app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(views.app, name="views")
@@ -48,7 +45,7 @@ app.add_typer(between.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(up.app)
-app.add_typer(check.app)
+app.add_typer(doctor.check_app)
 app.add_typer(doctor.app)
 
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lanceway.cli.command import FAILED, command, group
-from lanceway.cli.options import Limit, Namespace, PageToken, Properties, Yes, agreed, pairs
-from lanceway.cli.session import Session
+from lanceway.cli.session import Limit, Namespace, PageToken, Properties, Session, Yes, agreed, pairs
 
 app = group("Namespaces: list and draw them, create and drop them.")
 

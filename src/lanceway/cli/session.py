@@ -1,12 +1,13 @@
-"""The session of one run: the chosen root namespace, the delimiter, and the form of the output."""
+"""The arguments and options that commands share, and the session that they open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,6 +18,85 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lanceway.catalogs import Catalog
+
+Namespace = Annotated[
+    str,
+    typer.Argument(
+        metavar="[NAMESPACE]",
+        help="A namespace, such as team.sales; the root if left out.",
+        show_default=False,
+    ),
+]
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="A table, such as team.sales.orders.")]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Parquet, Arrow, Feather, CSV, TSV, JSON or NDJSON files (also .gz), globs, or - for standard input.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Read the files as parquet, arrow, csv, tsv, json or ndjson, whatever their names."),
+]
+Branch = Annotated[str | None, typer.Option("--branch", help="The branch to work on, instead of main.")]
+Version = Annotated[int | None, typer.Option("--version", min=0, help="The version to read, instead of the latest.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Show one page of at most this many.")]
+PageToken = Annotated[str | None, typer.Option("--page-token", help="Begin after the page that ended with this token.")]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option("--property", metavar="KEY=VALUE", help="A property to keep with it; may be repeated."),
+]
+IndexedColumn = Annotated[str, typer.Argument(metavar="COLUMN", help="The column to index.")]
+IndexType = Annotated[
+    str,
+    typer.Option(
+        "--type",
+        help="Vectors: IVF_FLAT, IVF_PQ, IVF_HNSW_SQ and others; values: BTREE, BITMAP, LABEL_LIST; text: FTS.",
+    ),
+]
+IndexName = Annotated[
+    str | None, typer.Option("--name", help="The index's name; chosen from the column's if left out.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
+    """Return `KEY=VALUE` texts as a dictionary."""
+    values: dict[str, str] = {}
+    for text in texts or ():
+        key, separator, value = text.partition("=")
+        if not separator or not key:
+            raise typer.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint=f"'{option}'")
+        values[key] = value
+    return values
+
+
+def words(texts: Sequence[str] | None) -> list[str]:
+    """Split names that are given one by one or separated by commas."""
+    return [word.strip() for text in texts or () for word in text.split(",") if word.strip()]
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Parse a vector: numbers separated by commas, with or without brackets."""
+    try:
+        return [float(word) for word in text.strip().strip("[]").split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no vector; write numbers separated by commas, such as 0.1,0.2,0.3.",
+            param_hint=f"'{option}'",
+        ) from None
+
+
+def agreed(question: str, yes: bool) -> None:
+    """Ask before something is deleted for good. Without a terminal to ask at, require `--yes`."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("there is no terminal to ask at; give --yes to go on.", param_hint="'--yes'")
+    if not typer.confirm(question, err=True):
+        raise typer.Exit(1)
+
 
 # Lists that are shown whole are asked for in pages of this size.
 _PAGE = 1000
@@ -128,7 +208,7 @@ class Session:
         return [Identifier.parse(name, _WIRE_DELIMITER).format(self.delimiter) for name in names]
 
     def _request(self, operation: str, id_: list[str] | None, fields: Mapping[str, object]) -> Any:
-        from lanceway.catalogs.contract.operations import REQUESTS
+        from lanceway.catalogs.contract.hooks import REQUESTS
         from lanceway.catalogs.contract.requests import accept
 
         values = {key: value for key, value in fields.items() if value is not None}

@@ -12,8 +12,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.jobs import background, options
 from lanceway.cli.jobs.background import Wait
-from lanceway.cli.options import pairs
-from lanceway.cli.session import Session
+from lanceway.cli.session import Session, pairs
 
 if TYPE_CHECKING:
     import pyarrow as pa

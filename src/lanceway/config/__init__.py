@@ -12,11 +12,14 @@ Nothing else in the package reads `os.environ`.
 from lanceway.config.files import (
     FILE_NAME,
     LAKE_VARIABLES,
+    NamespaceSettings,
     config_file,
     hide_spark_traceback,
     java,
     lake,
     login,
+    namespace,
+    namespaces,
     proxy,
     quiet_lance,
     share_metrics,
@@ -26,7 +29,6 @@ from lanceway.config.files import (
     user_config_folder,
     variable,
 )
-from lanceway.config.namespaces import NamespaceSettings, namespace, namespaces
 from lanceway.config.server import CATALOG, SERVER, CatalogSettings, ServerSettings, server
 from lanceway.config.settings import Setting, is_secret, read_settings, redacted
 

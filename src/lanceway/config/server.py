@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lanceway.config.files import document, lake, override, override_named, section, sections, variable
-from lanceway.config.namespaces import NAMESPACES
+from lanceway.config.files import NAMESPACES, document, lake, override, override_named, section, sections, variable
 from lanceway.config.settings import Setting, read_settings, unknown
 from lanceway.errors import InvalidInputError
 

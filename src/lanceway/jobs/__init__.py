@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lanceway.jobs.report import JobSummary as JobSummary
     from lanceway.jobs.report import TableOutcome as TableOutcome
     from lanceway.jobs.table.backfill import backfill as backfill
-    from lanceway.jobs.table.clean import clean as clean
+    from lanceway.jobs.table.compact import clean as clean
     from lanceway.jobs.table.compact import compact as compact
     from lanceway.jobs.table.dedupe import dedupe as dedupe
     from lanceway.jobs.table.index import index as index
@@ -43,7 +43,7 @@ __all__, __getattr__ = front(
         "JobProgress": "lanceway.jobs.report",
         "JobSummary": "lanceway.jobs.report",
         "backfill": "lanceway.jobs.table.backfill",
-        "clean": "lanceway.jobs.table.clean",
+        "clean": "lanceway.jobs.table.compact",
         "compact": "lanceway.jobs.table.compact",
         "crawl": "lanceway.jobs.between.crawl",
         "dedupe": "lanceway.jobs.table.dedupe",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lanceway.lazy import front
 
 if TYPE_CHECKING:
+    from lanceway.lake.runs.runs import RunReport as RunReport
     from lanceway.pipelines.file.check import check as check
     from lanceway.pipelines.file.load import load as load
     from lanceway.pipelines.file.yaml import InvalidPipelineError as InvalidPipelineError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from lanceway.pipelines.runner import run as run
     from lanceway.pipelines.runs.http import Server as Server
     from lanceway.pipelines.runs.report import Event as Event
-    from lanceway.pipelines.runs.report import RunReport as RunReport
     from lanceway.pipelines.runs.report import history as history
     from lanceway.pipelines.runs.report import lineage as lineage
     from lanceway.pipelines.runs.report import status as status
@@ -32,7 +32,7 @@ __all__, __getattr__ = front(
         "Event": "lanceway.pipelines.runs.report",
         "InvalidPipelineError": "lanceway.pipelines.file.yaml",
         "Problem": "lanceway.pipelines.file.yaml",
-        "RunReport": "lanceway.pipelines.runs.report",
+        "RunReport": "lanceway.lake.runs.runs",
         "Server": "lanceway.pipelines.runs.http",
         "check": "lanceway.pipelines.file.check",
         "history": "lanceway.pipelines.runs.report",

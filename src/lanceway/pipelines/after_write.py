@@ -24,8 +24,8 @@ from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
 from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Registrar
-from lanceway.jobs.table.clean import clean
-from lanceway.pipelines import targets
+from lanceway.jobs.table.compact import clean
+from lanceway.pipelines import model
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import Index, PipelineOutput
 from lanceway.tables import indices
@@ -164,7 +164,7 @@ def _publish(output: PipelineOutput, target: TableRef, written: WrittenOutput) -
     location = target.table().location
     published: list[str] = []
     for name in output.publish:
-        catalog, table = targets.catalog(name, written.config)
+        catalog, table = model.catalog(name, written.config)
         with _closing(catalog), Registrar(catalog) as registrar:
             registered = register.find(catalog, table)
             if registered is not None and register.is_same_place(registered.location, location):

@@ -21,7 +21,7 @@ from lanceway.pipelines import atomic_outputs
 from lanceway.pipelines.atomic_outputs import DeferredTable, require_managed
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import MERGE, OVERWRITE, PipelineOutput
-from lanceway.pipelines.runs.failures import said
+from lanceway.pipelines.runs.report import said
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.types import arrow_schema, rows_schema, spark_schema, to_spark
 from lanceway.spark.write.merge import merge
@@ -30,8 +30,8 @@ from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import commit, plan, stage
 from lanceway.writes import plan as planning
+from lanceway.writes.commit import WriteId
 from lanceway.writes.plan import WritePlan
-from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa

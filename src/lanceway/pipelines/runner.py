@@ -16,15 +16,15 @@ from threading import Lock, local
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError
-from lanceway.jobs.context import Stop, check_threads, never_stop
-from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run
+from lanceway.jobs.executor import Stop, check_threads, never_stop
+from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run, RunReport
 from lanceway.pipelines import atomic_outputs, model, outputs, steps
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
-from lanceway.pipelines.runs import failures, store
-from lanceway.pipelines.runs.report import Listener, RunReport, no_progress
+from lanceway.pipelines.runs import store
+from lanceway.pipelines.runs.report import Listener, no_progress, outcome
 from lanceway.pipelines.runs.store import LEASE, Ending, PipelineLease, State
-from lanceway.pipelines.sources.sources import Sources
+from lanceway.pipelines.sources import Sources
 from lanceway.pipelines.steps import OutputTask, PipelineContext
 from lanceway.pipelines.transforms import functions
 from lanceway.pipelines.transforms.frames import Frames
@@ -129,7 +129,7 @@ def _run(
             _run_all(context, [task.run for task in tasks if not task.failed], threads, stop)
     report = lease.run_store.report(begun.key)
     if report.failed:
-        return FAILED, failures.outcome(report.steps)
+        return FAILED, outcome(report.steps)
     if stop() or any(step.state in (WAITING, RUNNING) for step in report.steps):
         return STOPPED, None
     return DONE, None

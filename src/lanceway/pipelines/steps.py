@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Run, StepRow
-from lanceway.pipelines import after_write, atomic_outputs, model, outputs, targets
+from lanceway.pipelines import after_write, atomic_outputs, model, outputs
 from lanceway.pipelines.after_write import FollowUp, WrittenOutput
 from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
-from lanceway.pipelines.progress import SparkJobWatch
-from lanceway.pipelines.runs import failures
-from lanceway.pipelines.runs.report import BEGUN, ENDED, UNDER_WAY, WRITTEN, Event, Listener
+from lanceway.pipelines.runs import report
+from lanceway.pipelines.runs.report import BEGUN, ENDED, UNDER_WAY, WRITTEN, Event, Listener, SparkJobWatch
 from lanceway.pipelines.runs.store import PipelineLease, StepEnding
-from lanceway.pipelines.sources.sources import Sources, SourceVersions
+from lanceway.pipelines.sources import Sources, SourceVersions
 from lanceway.pipelines.transforms.frames import Frames
 
 if TYPE_CHECKING:
@@ -241,7 +240,7 @@ class OutputTask:
         except LanceNamespaceError as error:
             failure = error
         except (PySparkException, Py4JJavaError) as error:
-            failure = failures.translated(name, error)
+            failure = report.translated(name, error)
         self.failed = True
         if not self.context.stopping:
             step = self.context.lease.end_step(self.context.run, name, FAILED, error=str(failure))
@@ -278,7 +277,7 @@ def plan(context: PipelineContext) -> list[OutputTask]:
         read = {name: versions_read.get((output.name, name, location), 0) for name, location in locations.items()}
         everything = run.full or output.mode == OVERWRITE
         after = {source.name: read[source.name] if source.incremental and not everything else 0 for source in sources}
-        target = targets.find(output.table, context.config)
+        target = model.find(output.table, context.config)
         tasks.append(OutputTask(context, output, kind, after, recorded, target, read))
     return tasks
 

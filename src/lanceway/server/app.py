@@ -13,14 +13,13 @@ from lanceway.access.authenticator import Authenticator
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.config import ServerSettings
-from lanceway.server.api import openapi as openapi_lanceway
+from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.health import Health
 from lanceway.server.home import Home
-from lanceway.server.http import hosts
-from lanceway.server.http.auth import Authentication
-from lanceway.server.http.metrics import Metrics
-from lanceway.server.http.middleware import RequestMiddleware
+from lanceway.server.http import middleware
+from lanceway.server.http.log import Metrics
+from lanceway.server.http.middleware import Authentication, RequestMiddleware
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
@@ -54,8 +53,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             health.load()
             yield
 
-    dialects = {LANCE: hosts.check_host(lance, settings)}
-    others = {LANCEWAY: hosts.check_host(api, settings)}
+    dialects = {LANCE: middleware.check_host(lance, settings)}
+    others = {LANCEWAY: middleware.check_host(api, settings)}
     paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
     return _across_origins(RequestMiddleware(paths, metrics), settings.cors_origins)
 

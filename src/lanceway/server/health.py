@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 from lanceway import __version__
 from lanceway.errors import ServiceUnavailableError
 from lanceway.lake.store.database import LakeStore
-from lanceway.server.http import request_context
+from lanceway.server.http import log
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
-from lanceway.server.http.metrics import CONTENT_TYPE, Metrics
+from lanceway.server.http.log import CONTENT_TYPE, Metrics
 from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import JSON
 
@@ -47,7 +47,7 @@ class Health:
         page = self._pages.get(path)
         if page is None:
             raise RouteNotFoundError("There is nothing at this path. Lance REST is below /lance; see /openapi.json.")
-        request_context.of(scope).operation = path[1:]
+        log.of(scope).operation = path[1:]
         if scope["method"] not in _METHODS:
             raise MethodNotAllowedError(f"This path takes {' and '.join(_METHODS)} only.", _METHODS)
         response = await page()

@@ -89,6 +89,6 @@ class DefaultSource(DataSource):
         return StreamReader(dict(self.options), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
-        from lanceway.spark.write.stream import StreamWriter
+        from lanceway.spark.write.writer import StreamWriter
 
         return StreamWriter(dict(self.options), schema, overwrite=overwrite)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from lanceway.testing.capabilities import STORAGE_MANAGED as STORAGE_MANAGED
     from lanceway.testing.capabilities import needs as needs
     from lanceway.testing.catalog import CatalogTests as CatalogTests
+    from lanceway.testing.inspection import Raw as Raw
     from lanceway.testing.sandbox import Sandbox as Sandbox
     from lanceway.testing.sandbox import temporary_namespace as temporary_namespace
-    from lanceway.testing.storage import Raw as Raw
 
 
 _WITH_ASSERTIONS = (
@@ -39,9 +39,9 @@ _WITH_ASSERTIONS = (
     "lanceway.testing.behaviours.rows",
     "lanceway.testing.behaviours.tables",
     "lanceway.testing.behaviours.versions",
-    "lanceway.testing.builders",
     "lanceway.testing.sandbox",
-    "lanceway.testing.storage",
+    "lanceway.testing.sandbox",
+    "lanceway.testing.inspection",
 )
 
 
@@ -59,7 +59,7 @@ __all__, __getattr__ = front(
         "CAPABILITIES": "lanceway.testing.capabilities",
         "CatalogTests": "lanceway.testing.catalog",
         "NO_ENGINE": "lanceway.testing.capabilities",
-        "Raw": "lanceway.testing.storage",
+        "Raw": "lanceway.testing.inspection",
         "STORAGE_MANAGED": "lanceway.testing.capabilities",
         "Sandbox": "lanceway.testing.sandbox",
         "needs": "lanceway.testing.capabilities",

@@ -1,4 +1,4 @@
-"""What a catalog may leave out, and how it says so.
+"""What a catalog may leave out, how it says so, and which tests that leaves out.
 
 A catalog's test class names what its specification leaves out, with the reason:
 
@@ -10,11 +10,17 @@ report shows each key with its reason, and an operation left out must answer 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from lanceway.catalogs.contract.operations import OPERATIONS
+import pytest
+from lance_namespace import LanceNamespace
+
+from lanceway.catalogs.contract.hooks import OPERATIONS
+from lanceway.testing import plugin
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import Sandbox
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -87,3 +93,44 @@ def _refuse_unknown(names: Mapping[str, str] | tuple[str, ...], owner: str) -> N
             f"{owner} names {', '.join(unknown)}, which is neither an operation of the contract nor one of "
             f"{', '.join(CAPABILITIES)}."
         )
+
+
+class Suite:
+    """What a subclass declares of its catalog, and the fixtures that its tests use."""
+
+    # What the catalog's specification leaves out, each with the reason (see capabilities.py).
+    without: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    # Tests that a foreign catalog is known to fail, each with the reason.
+    deviations: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    # Texts that must never be read from the catalog's repr or namespace_id.
+    secrets: ClassVar[Sequence[str]] = ()
+    # What joins the names in list_all_tables.
+    delimiter: ClassVar[str] = "$"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        left_out(cls.without, cls.__name__)
+        for name in cls.deviations:
+            if not hasattr(cls, name.partition("[")[0]):
+                raise TypeError(f"{cls.__name__}.deviations names {name}, which is no test of it.")
+
+    @pytest.fixture
+    def catalog(self) -> LanceNamespace:
+        """Return the catalog under test. A subclass must supply it."""
+        raise NotImplementedError(f"{type(self).__name__} must supply a fixture named catalog.")
+
+    @pytest.fixture
+    def scratch(self) -> Sequence[str]:
+        """Return the namespace in which the tests work; the root unless a subclass says otherwise."""
+        return ()
+
+    @pytest.fixture
+    def space(self, catalog: LanceNamespace, scratch: Sequence[str], request: pytest.FixtureRequest) -> Sandbox:
+        if plugin.LEFT_OUT not in request.config.stash:
+            pytest.fail("CatalogTests needs its plugin: run pytest -p lanceway.testing.plugin.")
+        return Sandbox(catalog, tuple(scratch))
+
+    @pytest.fixture
+    def raw(self, space: Sandbox) -> Raw:
+        """Return the storage below the catalog. A subclass may supply its own credentials."""
+        return Raw(space)

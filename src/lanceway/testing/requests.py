@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lanceway.testing.builders import rows, stream
-from lanceway.testing.sandbox import Id
+from lanceway.testing.sandbox import Id, rows, stream
 
 _QUERY: Mapping[str, Any] = {"k": 1, "vector": {}}
 
@@ -81,6 +80,6 @@ def ask(catalog: Any, operation: str, id_: Id | None, *, as_dict: bool = True) -
 
 
 def model(operation: str) -> Any:
-    from lanceway.catalogs.contract.operations import REQUESTS
+    from lanceway.catalogs.contract.hooks import REQUESTS
 
     return REQUESTS[operation]

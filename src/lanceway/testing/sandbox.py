@@ -1,7 +1,8 @@
-"""The sandbox of a test: a catalog, the namespace the test stays in, and short forms of long requests."""
+"""A namespace for each test, and short ways to make tables and requests in it."""
 
 from __future__ import annotations
 
+import io
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from lance_namespace import (
     AlterTableAddColumnsRequest,
     CountTableRowsRequest,
@@ -32,8 +34,73 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from lance_namespace_urllib3_client.models.query_table_request_vector import QueryTableRequestVector
 
-from lanceway.errors import LanceNamespaceError, NamespaceNotFoundError, TableNotFoundError
-from lanceway.testing import builders
+from lanceway.errors import (
+    ErrorCode,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedOperationError,
+)
+
+DIMENSIONS = 8
+WORDS = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath")
+
+# The contract allows either for a column that is not there.
+MISSING_COLUMN = (ErrorCode.TABLE_COLUMN_NOT_FOUND, ErrorCode.INVALID_INPUT)
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("name", pa.string()),
+        pa.field("vector", pa.list_(pa.float32(), DIMENSIONS)),
+    ]
+)
+
+
+def rows(*ids: int) -> pa.Table:
+    """Return one row for each id: a sentence that names it, and a vector of its own."""
+    return pa.table({"id": ids, "name": [sentence(i) for i in ids], "vector": [vector(i) for i in ids]}, SCHEMA)
+
+
+def sentence(i: int) -> str:
+    return f"the {WORDS[i % len(WORDS)]} number{i}"
+
+
+def vector(i: int) -> list[float]:
+    """Return the vector of a number. Vectors of near numbers are near: the first dimension is the number itself."""
+    return [float(i), *(float((i * 7 + d) % 5) / 100 for d in range(1, DIMENSIONS))]
+
+
+def stream(table: pa.Table) -> bytes:
+    """Encode a table as an Arrow IPC stream, the form in which the contract takes rows."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def read_file(data: object) -> pa.Table:
+    """Decode the Arrow IPC file of a query's response."""
+    assert isinstance(data, bytes), "query_table gives no bytes"
+    return pa.ipc.open_file(pa.py_buffer(data)).read_all()
+
+
+@contextmanager
+def code(*expected: ErrorCode) -> Iterator[pytest.ExceptionInfo[LanceNamespaceError]]:
+    """Assert that the block is refused with one of these codes and a message."""
+    with pytest.raises(LanceNamespaceError) as raised:
+        yield raised
+    if isinstance(raised.value, UnsupportedOperationError) and ErrorCode.UNSUPPORTED not in expected:
+        raise raised.value  # not another answer than expected: the operation is not there
+    assert raised.value.code in expected, (
+        f"expected {_names(expected)}, got {_names([raised.value.code])}: {raised.value}"
+    )
+    assert str(raised.value).strip(), "an error without a message"
+
+
+def _names(codes: Sequence[int]) -> str:
+    return " or ".join(f"{int(c)} ({ErrorCode(c).name})" for c in codes)
+
 
 Id = list[str]
 _MOST_PAGES = 10_000
@@ -89,8 +156,8 @@ class Sandbox:
     def table(self, data: pa.Table | None = None, *, id: Id | None = None, **options: Any) -> Id:  # noqa: A002
         """Create a table; without data it has the rows 1, 2 and 3."""
         table = id or self.id()
-        content = builders.rows(1, 2, 3) if data is None else data
-        self.catalog.create_table(CreateTableRequest(id=table, **options), builders.stream(content))
+        content = rows(1, 2, 3) if data is None else data
+        self.catalog.create_table(CreateTableRequest(id=table, **options), stream(content))
         return table
 
     def declare(self, id_: Id | None = None, **options: Any) -> Id:
@@ -129,13 +196,13 @@ class Sandbox:
     # -- rows ------------------------------------------------------------------------------------
 
     def insert(self, id_: Id, data: pa.Table, **options: Any) -> Any:
-        return self.catalog.insert_into_table(InsertIntoTableRequest(id=id_, **options), builders.stream(data))
+        return self.catalog.insert_into_table(InsertIntoTableRequest(id=id_, **options), stream(data))
 
     def count(self, id_: Id, **options: Any) -> int | None:
         return self.catalog.count_table_rows(CountTableRowsRequest(id=id_, **options)).count
 
     def query(self, id_: Id, *, k: int = 1000, near: list[float] | None = None, **options: Any) -> pa.Table:
-        return builders.read_file(self.catalog.query_table(query(id_, k=k, near=near, **options)).data)
+        return read_file(self.catalog.query_table(query(id_, k=k, near=near, **options)).data)
 
     def ids(self, id_: Id, **options: Any) -> list[int]:
         """Return the ids of the rows, sorted."""

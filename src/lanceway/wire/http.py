@@ -17,11 +17,10 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from lanceway.errors import ErrorInfo, InternalError, LanceNamespaceError
-from lanceway.wire import retries
+from lanceway.wire import errors
 from lanceway.wire.authentication import API_KEY, AUTHORIZATION, Credentials
-from lanceway.wire.errors import AttemptFailed, TransportError, attempt_failed
+from lanceway.wire.errors import AttemptFailed, Repeat, TransportError, attempt_failed
 from lanceway.wire.lance import REQUEST_ID
-from lanceway.wire.retries import Repeat
 from lanceway.wire.settings import SETTINGS, check, check_headers, checked_uri, read_address
 from lanceway.wire.transport import Response, Transport
 
@@ -143,7 +142,7 @@ class Client:
     # -- one attempt -----------------------------------------------------------------------------
 
     def _run(self, request: Request, attempt: Callable[[], Result]) -> Result:
-        return retries.run(attempt, request.repeat, self._settings["retries"], self._settings["timeout"])
+        return errors.run(attempt, request.repeat, self._settings["retries"], self._settings["timeout"])
 
     def _whole(self, request: Request) -> HttpAnswer:
         response = self._opened(request)
@@ -198,7 +197,7 @@ class Client:
 
     def _refused(self, request: Request, response: Response) -> AttemptFailed:
         answer = HttpAnswer(response.status, response.headers, _hidden(_beginning(response), response.sent))
-        after = retries.retry_after(answer.headers.get("retry-after"))
+        after = errors.retry_after(answer.headers.get("retry-after"))
         error = self._redirected(request, answer) if response.is_redirect else self._refuse(request, answer)
         ErrorInfo(answer.status, ErrorInfo.of(error).request_id or answer.request_id, after).attach(error)
         return AttemptFailed(error, arrived=True, status=answer.status, after=after)

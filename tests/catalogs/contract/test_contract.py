@@ -9,11 +9,11 @@ import pytest
 from lance_namespace import LanceNamespace
 
 from lanceway.catalogs.contract.base import OPERATIONS, Catalog
-from lanceway.catalogs.contract.operations import REQUESTS, WITH_DATA
+from lanceway.catalogs.contract.hooks import REQUESTS, WITH_DATA
 from lanceway.catalogs.directory.catalog import DirectoryCatalog
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ON_A_TABLE, OTHERS
+from lanceway.testing.sandbox import rows, stream
 
 # What needs nothing but an identifier, or not even that.
 BARE = {"list_namespaces", "describe_namespace", "namespace_exists", "list_tables"}

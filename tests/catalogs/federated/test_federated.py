@@ -24,9 +24,9 @@ from lanceway.errors import (
     UnsupportedOperationError,
 )
 from lanceway.lake.store.database import open_store
-from lanceway.testing.builders import rows as sample
-from lanceway.testing.builders import stream
 from lanceway.testing.requests import ask
+from lanceway.testing.sandbox import rows as sample
+from lanceway.testing.sandbox import stream
 from tests.catalogs.federated.tree_helpers import (
     LAKE,
     SECRET,

@@ -17,8 +17,8 @@ from lanceway.catalogs import IcebergCatalog
 from lanceway.errors import NamespaceNotEmptyError
 from lanceway.testing import NO_ENGINE, STORAGE_MANAGED, CatalogTests
 from lanceway.testing.behaviours.concurrency import ConcurrencyTests
+from lanceway.testing.capabilities import Suite
 from lanceway.testing.catalog import DataTests, NamespaceTests, StructureTests, TableTests
-from lanceway.testing.suite import Suite
 from tests.catalogs.iceberg.iceberg_helpers import namespace
 from tests.servers.iceberg import Iceberg
 from tests.servers.seaweedfs import KEY, S3, SECRET, TABLE_BUCKET

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake import repair
 from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
@@ -51,7 +51,7 @@ def unmarked(lake: LakeCatalog) -> list[int]:
 
 def found(lake: LakeCatalog) -> dict[str, bool]:
     """What a check finds about the table, and whether it is wrong."""
-    both = [*lake._lake.snapshot(checks.check), *storage_check.check(lake._lake, {}, None)]
+    both = [*lake._lake.snapshot(checks.check), *repair.check(lake._lake, {}, None)]
     return {finding.kind: finding.wrong for finding in both if f"table t of {lake._catalog.name}" in finding.where}
 
 

@@ -28,7 +28,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import Version
 from lanceway.tables.versions import manifests
 from lanceway.testing.behaviours.concurrency import race
@@ -264,7 +264,7 @@ def test_a_claim_that_crashed_over_a_stray_wins(lake: LakeCatalog, table: Id) ->
 def kept(lake: LakeCatalog, table: Id) -> list[int]:
     """The versions of the strays that are recorded; each lies where the record says."""
     row = lake._tables.row(Identifier(table))
-    found = lake._lake.read(orphans.of_table, row.id)
+    found = lake._lake.read(checks.of_table, row.id)
     assert all(storage(lake, table).exists(stray.kept_path) for stray in found)
     return [stray.version for stray in found]
 

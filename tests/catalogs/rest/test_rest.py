@@ -19,8 +19,8 @@ import pytest
 
 import lanceway
 from lanceway.catalogs import RestCatalog
-from lanceway.catalogs.contract.operations import OPERATIONS, WITH_DATA
-from lanceway.catalogs.rest.answers import refuse
+from lanceway.catalogs.contract.hooks import OPERATIONS, WITH_DATA
+from lanceway.catalogs.rest.messages import refuse
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
@@ -34,9 +34,8 @@ from lanceway.errors import (
     from_error_code,
 )
 from lanceway.tables.read import ipc
-from lanceway.testing.builders import rows, stream
 from lanceway.testing.requests import ask
-from lanceway.testing.sandbox import fresh
+from lanceway.testing.sandbox import fresh, rows, stream
 from lanceway.wire import lance as protocol
 from lanceway.wire.http import HttpAnswer, Request
 from lanceway.wire.lance import BY_OPERATION, Body

@@ -10,7 +10,7 @@ import pytest
 
 from lanceway.catalogs import UnityCatalog
 from lanceway.errors import ErrorCode, LanceNamespaceError, ServiceUnavailableError, TableAlreadyExistsError
-from lanceway.testing.builders import code
+from lanceway.testing.sandbox import code
 from tests.catalogs.unity.unity_helpers import Home, count, create, declare, describe, home, namespaces, tables
 from tests.servers.faults import faults
 from tests.servers.unity import Fault, Unity

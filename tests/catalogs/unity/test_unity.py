@@ -23,7 +23,7 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
 )
-from lanceway.testing.builders import code
+from lanceway.testing.sandbox import code
 from tests.catalogs.unity.unity_helpers import ROWS, Home, count, create, declare, describe, home, namespaces, tables
 from tests.servers.unity import DATABRICKS, NEW, OLD, Fault, Unity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lanceway.cli.files.cast import FileRows, fitted, with_vectors
+from lanceway.cli.files import FileRows, fitted, with_vectors
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError
 
 

@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 import typer
 
-from lanceway.cli.files import read
-from lanceway.cli.files.cast import FileRows
+from lanceway.cli import files
+from lanceway.cli.files import FileRows
 from lanceway.errors import InvalidInputError, TableSchemaValidationError
 
 TABLE = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "name": ["a", "b", None]})
@@ -69,14 +69,14 @@ def values(rows: FileRows) -> list[dict[str, object]]:
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
-    rows = read.read([str(tmp_path / name)])
+    rows = files.read([str(tmp_path / name)])
     assert rows.schema.field("id").type == pa.int64()
     assert values(rows) == TABLE.to_pylist()
 
 
 def test_the_format_may_be_said(tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text(csv())
-    assert values(read.read([str(tmp_path / "data.txt")], "csv")) == TABLE.to_pylist()
+    assert values(files.read([str(tmp_path / "data.txt")], "csv")) == TABLE.to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -87,25 +87,25 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_
     WRITERS[name](tmp_path / name)
     with (tmp_path / name).open() as file:
         monkeypatch.setattr("sys.stdin", file)
-        assert values(read.read(["-"], format_)) == TABLE.to_pylist()
+        assert values(files.read(["-"], format_)) == TABLE.to_pylist()
 
 
 def test_the_rows_of_a_parquet_file_are_counted_beforehand(tmp_path: Path) -> None:
     WRITERS["t.parquet"](tmp_path / "t.parquet")
-    assert read.read([str(tmp_path / "t.parquet")]).total == 3
+    assert files.read([str(tmp_path / "t.parquet")]).total == 3
 
 
 def test_globs_and_many_files_in_order(tmp_path: Path) -> None:
     for number, name in enumerate(("b.csv", "a.csv", "c.csv")):
         (tmp_path / name).write_text(f"id\n{number}\n")
-    rows = read.read([str(tmp_path / "c.csv"), str(tmp_path / "[ab].csv")])
+    rows = files.read([str(tmp_path / "c.csv"), str(tmp_path / "[ab].csv")])
     assert whole(rows)["id"].to_pylist() == [2, 1, 0]
 
 
 def test_a_later_file_takes_the_types_of_the_first(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("x,name\n1.5,a\n")
     (tmp_path / "2.csv").write_text("name,x\nb,2\n")
-    rows = read.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")])
+    rows = files.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")])
     assert whole(rows).to_pylist() == [{"x": 1.5, "name": "a"}, {"x": 2.0, "name": "b"}]
 
 
@@ -113,14 +113,14 @@ def test_a_later_file_that_does_not_fit_is_named(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("x\n1\n")
     (tmp_path / "2.csv").write_text("x\nword\n")
     with pytest.raises(TableSchemaValidationError, match=r"'x' does not fit .*2\.csv"):
-        whole(read.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")]))
+        whole(files.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")]))
 
 
 def test_a_later_file_with_other_columns_is_named(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("x\n1\n")
     (tmp_path / "2.csv").write_text("y\n1\n")
     with pytest.raises(InvalidInputError, match=r"2\.csv has the columns y, but .*1\.csv has x"):
-        whole(read.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")]))
+        whole(files.read([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")]))
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_a_later_file_with_other_columns_is_named(tmp_path: Path) -> None:
 def test_a_broken_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InvalidInputError, match=rf"{name} cannot be read: .*--format"):
-        whole(read.read([str(tmp_path / name)]))
+        whole(files.read([str(tmp_path / name)]))
 
 
 def test_a_file_that_breaks_later_is_named(tmp_path: Path) -> None:
     line = b'{"a": 1}\n'
-    (tmp_path / "t.ndjson").write_bytes(line * (read._BLOCK // len(line) + 10) + b'{"a": "word"}\n')
-    rows = read.read([str(tmp_path / "t.ndjson")])
+    (tmp_path / "t.ndjson").write_bytes(line * (files._BLOCK // len(line) + 10) + b'{"a": "word"}\n')
+    rows = files.read([str(tmp_path / "t.ndjson")])
     assert next(rows.batches).num_rows > 0
     with pytest.raises(InvalidInputError, match=r"t\.ndjson cannot be read"):
         list(rows.batches)
@@ -156,7 +156,7 @@ def test_a_large_file_is_not_held_whole(tmp_path: Path) -> None:
         for _ in range(20):
             writer.write_table(pa.table({"x": range(100_000)}))
     before = pa.total_allocated_bytes()
-    rows = read.read([str(tmp_path / "t.parquet")])
+    rows = files.read([str(tmp_path / "t.parquet")])
     peak = max(pa.total_allocated_bytes() - before for _ in rows.batches)
     assert peak < 20 * 100_000 * 8 / 2
 
@@ -164,11 +164,11 @@ def test_a_large_file_is_not_held_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing.csv", "nothing-*.csv"])
 def test_a_missing_file_is_wrong_use(tmp_path: Path, name: str) -> None:
     with pytest.raises(typer.BadParameter, match="there is no file"):
-        read.read([str(tmp_path / name)])
+        files.read([str(tmp_path / name)])
 
 
 @pytest.mark.parametrize(("name", "format_"), [("data.txt", None), ("data", None), ("t.csv", "excel")])
 def test_an_unknown_format_is_wrong_use(tmp_path: Path, name: str, format_: str | None) -> None:
     (tmp_path / name).write_text("x\n1\n")
     with pytest.raises(typer.BadParameter, match="choose one of arrow, csv, json, ndjson, parquet, tsv"):
-        read.read([str(tmp_path / name)], format_)
+        files.read([str(tmp_path / name)], format_)

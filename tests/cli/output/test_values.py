@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lanceway.cli.output import values
+from lanceway.cli.output import renderers
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from lanceway.cli.output import values
     ],
 )
 def test_cells(value: object, shown: str) -> None:
-    assert values.cell(value) == shown
+    assert renderers.cell(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_cells(value: object, shown: str) -> None:
     ],
 )
 def test_json(value: object, written: object) -> None:
-    assert json.loads(values.to_json(value)) == written
+    assert json.loads(renderers.to_json(value)) == written
 
 
 def test_nanoseconds_are_kept() -> None:
     stamps = pa.array([1_700_000_000_000_000_001], pa.timestamp("ns"))
-    [row] = values.rows(pa.record_batch({"t": stamps}))
+    [row] = renderers.rows(pa.record_batch({"t": stamps}))
     assert row["t"].endswith("20.000000001")
 
 
@@ -61,8 +61,8 @@ def test_nanoseconds_are_kept() -> None:
     [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_000_000, "2.0 MB"), (3e9, "3.0 GB"), (4e12, "4.0 TB")],
 )
 def test_sizes(count: float, shown: str) -> None:
-    assert values.size(count) == shown
+    assert renderers.size(count) == shown
 
 
 def test_moments_are_utc() -> None:
-    assert values.moment(0) == "1970-01-01 00:00:00Z"
+    assert renderers.moment(0) == "1970-01-01 00:00:00Z"

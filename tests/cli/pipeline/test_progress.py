@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from lanceway.cli.pipeline import progress
+from lanceway.cli import pipeline
 from lanceway.lake.runs.runs import Run, StepRow
 from lanceway.pipelines import Event
 
@@ -34,13 +34,13 @@ def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
     ],
 )
 def test_how_far_a_step_is(event: Event, text: str) -> None:
-    assert progress.progress(event, 10.0) == text
+    assert pipeline.progress(event, 10.0) == text
 
 
 def test_a_line_for_each_step_with_its_warnings() -> None:
     text = io.StringIO()
     with Progress(console=Console(file=text, width=200)) as bar:
-        watch = progress.StepLines(bar)
+        watch = pipeline.StepLines(bar)
         for event in (
             under_way(1, 2),  # whose beginning nobody has seen
             Event("begun", StepRow("out", "output"), RUN),
@@ -60,7 +60,7 @@ def test_a_line_for_each_step_with_its_warnings() -> None:
 
 
 def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.watched(events=True) as listen:
+    with pipeline.watched(events=True) as listen:
         for event in (
             Event("begun", StepRow("out", "output", "running", base=1), RUN),
             under_way(1, 4, 1_000, 5),
@@ -81,6 +81,6 @@ def test_every_event_is_a_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
 def test_where_nobody_watches_nothing_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     from lanceway.pipelines.runs.report import no_progress
 
-    with progress.watched(events=False) as listen:
+    with pipeline.watched(events=False) as listen:
         assert listen is no_progress  # so that Spark is not asked at all
     assert capsys.readouterr() == ("", "")

@@ -20,7 +20,7 @@ from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between import register
 from lanceway.jobs.between.checksums import pin
-from lanceway.jobs.context import never_stop
+from lanceway.jobs.executor import never_stop
 from lanceway.jobs.state import Journal
 from lanceway.tables.storage.store import open_store
 from tests.jobs import move_helpers as moves

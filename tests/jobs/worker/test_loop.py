@@ -18,7 +18,7 @@ from sqlalchemy import select, update
 
 import lanceway
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnsupportedOperationError
-from lanceway.jobs.worker import backfills
+from lanceway.jobs.worker import loop
 from lanceway.jobs.worker.loop import Worker
 from lanceway.lake.runs import jobs
 from lanceway.lake.store.schema import jobs as rows
@@ -133,7 +133,7 @@ def test_what_fails(table: Bench, monkeypatch: pytest.MonkeyPatch, error: Except
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(backfills, "backfill", fail)
+    monkeypatch.setattr(loop, "backfill", fail)
     found = table.done(job)
     assert (found.state, found.attempts) == (state, attempts)
     assert str(found.error) in ("Away.", "Wrong.", "RuntimeError in the worker; its log says more.")
@@ -146,7 +146,7 @@ def test_what_may_pass_is_tried_no_more_than_three_times(table: Bench, monkeypat
     def fail(*_: Any, **__: Any) -> None:
         raise ServiceUnavailableError("Away.")
 
-    monkeypatch.setattr(backfills, "backfill", fail)
+    monkeypatch.setattr(loop, "backfill", fail)
     for _ in range(jobs.MOST_ATTEMPTS):
         with table.lake._lake.transaction() as connection:
             connection.execute(update(rows).values(due_at=0))

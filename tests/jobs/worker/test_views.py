@@ -21,7 +21,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.jobs.worker import rows as shares
+from lanceway.jobs.worker import write
 from lanceway.jobs.worker.write import Refresh
 from lanceway.lake.store.schema import jobs
 from lanceway.tables import dataset
@@ -231,7 +231,7 @@ def test_a_function_that_fails_changes_nothing(source: Bench) -> None:
 
 
 def test_a_large_source_is_worked_on_in_shares(source: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "_ROWS", 1)
+    monkeypatch.setattr(write, "_ROWS", 1)
     for id_ in range(4, 9):
         source.append("people", people(id_, 10 * id_))
     job = source.view("view", SCHEMA, QUERY, with_no_data=False)
@@ -245,7 +245,7 @@ def test_a_large_source_is_worked_on_in_shares(source: Bench, monkeypatch: pytes
 
 
 def test_shares_that_were_written_go_where_another_fails(source: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shares, "_ROWS", 1)
+    monkeypatch.setattr(write, "_ROWS", 1)
     source.append("people", people(4))
     source.append("people", people(99))
     schema = pa.schema([("id", pa.int64())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from lanceway.lake.runs.drawing import Node, svg
+from lanceway.lake.runs.lineage import Node, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake import repair
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.store.database import open_store
@@ -60,7 +60,7 @@ def versions(lake: LakeCatalog, table: list[str] = TABLE) -> list[int]:
 def findings(lake: LakeCatalog, uri: str) -> list[str]:
     lake.close()  # its marks are written now
     store = open_store(uri)
-    found = [*store.snapshot(checks.check), *storage_check.check(store, {}, None)]
+    found = [*store.snapshot(checks.check), *repair.check(store, {}, None)]
     store.close()
     return [finding.kind for finding in found]
 

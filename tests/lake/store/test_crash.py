@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake import repair
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import TableNotFoundError
 from lanceway.lake.store.database import open_store
-from lanceway.lake.versions import checks, inventory
+from lanceway.lake.versions import checks
 from lanceway.lake.versions.checks import Finding
 from lanceway.tables.versions import manifests
 from tests.lake.store import crash_program as drill
@@ -178,7 +178,7 @@ def has_token(lake: LakeCatalog, table: list[str], version: int, token: str) -> 
 def check_all(uri: str, kinds: set[str]) -> None:
     """What the shipped checker says: nothing wrong, no gap, and nothing to note but what is allowed."""
     store = open_store(uri)
-    found: list[Finding] = [*store.snapshot(checks.check), *storage_check.check(store, {}, None)]
+    found: list[Finding] = [*store.snapshot(checks.check), *repair.check(store, {}, None)]
     store.close()
     assert [finding for finding in found if finding.wrong or finding.kind not in kinds] == []
 
@@ -186,7 +186,7 @@ def check_all(uri: str, kinds: set[str]) -> None:
 def settle(lake: LakeCatalog, uri: str) -> None:
     """Look at every table, which finishes what the dead began, and delete what they dropped."""
     store = open_store(uri)
-    for holder in store.read(inventory.holders, limit=10**6):
+    for holder in store.read(checks.holders, limit=10**6):
         lake.list_table_versions({"id": list(holder.identifier)})
     store.close()
     lake.finish_removals()

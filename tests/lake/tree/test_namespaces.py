@@ -12,7 +12,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import ROOT, Identifier, parse
-from lanceway.lake.tree import catalogs, locations, lookups, namespaces, subtrees, tables
+from lanceway.lake.tree import catalogs, locations, lookups, namespaces, nesting, tables
 from tests.lake.conftest import Lake
 
 
@@ -81,8 +81,8 @@ def test_the_root_is_always_there(lake: Lake) -> None:
     assert lake.see(namespaces.load, ROOT).identifier == ROOT
     with pytest.raises(NamespaceAlreadyExistsError, match="root"):
         lake.do(namespaces.create, ROOT, by="me")
-    for attempt in (namespaces.drop, subtrees.drop):
-        options = {"by": "me"} if attempt is subtrees.drop else {}
+    for attempt in (namespaces.drop, nesting.drop):
+        options = {"by": "me"} if attempt is nesting.drop else {}
         with pytest.raises(InvalidInputError, match="root"):
             lake.do(attempt, ROOT, **options)
 
@@ -154,13 +154,13 @@ def test_a_cascade_takes_all_that_is_inside_and_nothing_else(lake: Lake) -> None
     make(lake, "A.B.C", "A.D", "AB.x", "B")
     inside = [lake.do(tables.create, parse(path), by="me").location for path in ("A.t", "A.B.C.t", "A.D.t")]
     outside = lake.do(tables.create, parse("AB.t"), by="me")
-    assert lake.do(subtrees.drop, parse("A"), by="bob") == sorted(inside)
+    assert lake.do(nesting.drop, parse("A"), by="bob") == sorted(inside)
     assert lake.see(namespaces.children, ROOT) == ["AB", "B"]
     assert lake.see(lookups.find, parse("AB.t")) == outside
     waiting = lake.store.read(locations.pending)
     assert sorted((each.location, each.dropped_by) for each in waiting) == [(each, "bob") for each in sorted(inside)]
     with pytest.raises(NamespaceNotFoundError):
-        lake.do(subtrees.drop, parse("A"), by="bob")
+        lake.do(nesting.drop, parse("A"), by="bob")
 
 
 def test_what_was_dropped_can_be_made_anew_and_inherits_nothing(lake: Lake) -> None:
@@ -174,7 +174,7 @@ def test_what_was_dropped_can_be_made_anew_and_inherits_nothing(lake: Lake) -> N
 def test_a_renamed_namespace_takes_its_paths_along(lake: Lake) -> None:
     make(lake, "A.B.C.D", "A.Bx", "A.B-x", "AB")
     table = lake.do(tables.create, parse("A.B.C.t"), by="me")
-    renamed = lake.do(subtrees.rename, parse("A.B"), "b.2", by="bob")
+    renamed = lake.do(nesting.rename, parse("A.B"), "b.2", by="bob")
     assert renamed.identifier == ("A", "b.2")
     assert lake.see(lookups.find, Identifier(["A", "b.2", "C", "t"])).id == table.id
     assert lake.see(namespaces.children, Identifier(["A", "b.2", "C"])) == ["D"]
@@ -187,15 +187,15 @@ def test_a_rename_to_what_cannot_be_is_refused(lake: Lake) -> None:
     make(lake, "A.B", "A.C")
     for name, error in {"C": NamespaceAlreadyExistsError, "x:y": InvalidInputError, "\x00": InvalidInputError}.items():
         with pytest.raises(error):
-            lake.do(subtrees.rename, parse("A.B"), name, by="me")
+            lake.do(nesting.rename, parse("A.B"), name, by="me")
     with pytest.raises(NamespaceNotFoundError):
-        lake.do(subtrees.rename, parse("A.X"), "Y", by="me")
+        lake.do(nesting.rename, parse("A.X"), "Y", by="me")
     with pytest.raises(InvalidInputError, match="root"):
-        lake.do(subtrees.rename, ROOT, "Y", by="me")
+        lake.do(nesting.rename, ROOT, "Y", by="me")
     deep = Identifier(["A", "B", *("x" * 250 for _ in range(7))])
     lake.do(namespaces.create, deep, by="me", parents=True)
     with pytest.raises(InvalidInputError, match="bytes"):
-        lake.do(subtrees.rename, parse("A.B"), "y" * 255, by="me")
+        lake.do(nesting.rename, parse("A.B"), "y" * 255, by="me")
     assert lake.see(namespaces.load, deep).identifier == deep
 
 

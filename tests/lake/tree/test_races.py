@@ -27,7 +27,7 @@ from lanceway.errors import (
 from lanceway.identifiers import HierarchicalName, Identifier, parse
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, objects
-from lanceway.lake.tree import catalogs, lookups, namespaces, nesting, subtrees, tables
+from lanceway.lake.tree import catalogs, lookups, namespaces, nesting, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake, make_lake
@@ -172,7 +172,7 @@ def test_a_cascade_racing_creates_leaves_no_orphan(lake: Lake, rounds: int) -> N
             [
                 *(lambda i=i: lake.do(tables.create, parse(f"n{number}.a.b.t{i}"), by="me") for i in range(4)),
                 *(lambda i=i: create(lake, f"n{number}.a.b.s{i}.u", parents=True) for i in range(4)),
-                *(lambda: lake.do(subtrees.drop, parse(f"n{number}"), by="me") for _ in range(3)),
+                *(lambda: lake.do(nesting.drop, parse(f"n{number}"), by="me") for _ in range(3)),
             ]
         )
         errors = {type(each) for each in answers if isinstance(each, LanceNamespaceError)}
@@ -189,7 +189,7 @@ def test_a_rename_racing_creates_keeps_paths_and_names_together(lake: Lake, roun
         create(lake, f"n{number}.a", parents=True)
         answers = at_once(
             [
-                lambda: lake.do(subtrees.rename, parse(f"n{number}"), f"m{number}", by="me"),
+                lambda: lake.do(nesting.rename, parse(f"n{number}"), f"m{number}", by="me"),
                 *(lambda i=i: create(lake, f"n{number}.a.s{i}") for i in range(6)),
             ]
         )

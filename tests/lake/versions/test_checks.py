@@ -6,7 +6,7 @@ import pytest
 
 from lanceway.identifiers import parse
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tree import catalogs, locations, lookups, subtrees, tables
+from lanceway.lake.tree import catalogs, locations, lookups, nesting, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.checks import Finding, check
 from lanceway.lake.versions.versions import VersionClaim
@@ -43,8 +43,8 @@ def test_what_a_crash_leaves_is_noted(lake: Lake) -> None:
 
 def test_drops_and_renames_leave_nothing(lake: Lake) -> None:
     fill(lake)
-    lake.do(subtrees.rename, parse("team"), "party", by="me")
-    lake.do(subtrees.drop, parse("party"), by="me")
+    lake.do(nesting.rename, parse("team"), "party", by="me")
+    lake.do(nesting.drop, parse("party"), by="me")
     gone = lake.store.read(locations.pending)
     assert len(gone) == SPACES + 3
     for removal in gone:

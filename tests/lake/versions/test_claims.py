@@ -15,7 +15,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import parse
 from lanceway.lake.tree import lookups, namespaces, tables
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import Version, VersionClaim
 from tests.lake.conftest import Lake
 
@@ -110,7 +110,7 @@ def test_the_same_claim_again_claims_nothing(lake: Lake, table: TableRow) -> Non
 
 def test_a_stray_of_the_number_before_leaves_doubt(lake: Lake, table: TableRow) -> None:
     def record(branch: str, number: int) -> None:
-        lake.store.transact(orphans.record, table.id, branch, number, path="p", kept_path=f"k{branch}{number}")
+        lake.store.transact(checks.record, table.id, branch, number, path="p", kept_path=f"k{branch}{number}")
 
     record("side", 1)
     record("", 2)

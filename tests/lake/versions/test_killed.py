@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake import repair
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import TableNotFoundError
 from lanceway.lake.store.database import open_store
@@ -98,7 +98,7 @@ def test_a_batch_is_all_or_nothing_before_whichever_statement_its_process_is_kil
     assert outcomes.count(False) >= 10
     assert outcomes.count(True) >= 3  # the copies follow: killed in between, and not at all
     store = open_store(uri)
-    found = [*store.snapshot(checks.check), *storage_check.check(store, {}, root)]
+    found = [*store.snapshot(checks.check), *repair.check(store, {}, root)]
     store.close()
     assert not [finding for finding in found if finding.wrong]
     # What is deregistered keeps its folder; and manifests of deleted versions may be left by who was to delete them.

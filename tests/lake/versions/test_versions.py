@@ -16,7 +16,7 @@ from lanceway.errors import (
 from lanceway.identifiers import parse
 from lanceway.lake.tree import lookups, tables
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import Version, VersionClaim
 from tests.lake.conftest import Lake
 
@@ -210,22 +210,22 @@ def test_a_list_of_tables_says_which_have_versions(lake: Lake, table: TableRow) 
 def test_versions_and_strays_go_with_their_table_and_stay_through_a_rename(lake: Lake, table: TableRow) -> None:
     ask(lake, claim(1))
     for _ in range(2):
-        lake.store.transact(orphans.record, table.id, "", 2, path="_versions/2", kept_path="_strays/2")
-    (stray,) = lake.store.read(orphans.of_table, table.id)
+        lake.store.transact(checks.record, table.id, "", 2, path="_versions/2", kept_path="_strays/2")
+    (stray,) = lake.store.read(checks.of_table, table.id)
     assert (stray.version, stray.branch, stray.path, stray.kept_path) == (2, "", "_versions/2", "_strays/2")
     lake.do(tables.rename, T, parse("u"), by="me")
     assert numbers(lake, table) == [1]
     lake.do(tables.drop, parse("u"), by="me")
     assert numbers(lake, table) == []
-    assert lake.store.read(orphans.of_table, table.id) == []
+    assert lake.store.read(checks.of_table, table.id) == []
 
 
 def test_an_adopted_stray_is_forgotten(lake: Lake, table: TableRow) -> None:
     for number in (2, 3):
-        lake.store.transact(lambda c, n=number: orphans.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
-    first, second = lake.store.read(orphans.of_table, table.id)
-    lake.store.transact(orphans.forget, first)
-    assert lake.store.read(orphans.of_table, table.id) == [second]
+        lake.store.transact(lambda c, n=number: checks.record(c, table.id, "", n, path=f"p{n}", kept_path=f"k{n}"))
+    first, second = lake.store.read(checks.of_table, table.id)
+    lake.store.transact(checks.forget, first)
+    assert lake.store.read(checks.of_table, table.id) == [second]
 
 
 def batch(lake: Lake, *asked: tuple[str, VersionClaim]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from lanceway import errors
 from lanceway.errors import ErrorCode, InternalError, PermissionDeniedError, ServiceUnavailableError, ThrottlingError
 from lanceway.server.http.errors import render
-from lanceway.server.http.metrics import Metrics
+from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import RequestMiddleware
 from lanceway.wire import lance
 from tests.server.server_helpers import Id, ask, created, refused, space

@@ -9,9 +9,8 @@ import pytest
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
-from lanceway.server.lance.answers import encode_answer
+from lanceway.server.lance.answers import SafeCatalog, encode_answer, safe_options, without_secrets
 from lanceway.server.lance.fields import merge_context, to_headers
-from lanceway.server.lance.safe_options import SafeCatalog, safe_options, without_secrets
 from lanceway.wire.lance import BY_OPERATION
 
 SECRETS = (

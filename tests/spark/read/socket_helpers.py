@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 
-from lanceway.spark.read import arrow_stream
+from lanceway.spark.read import scan
 
 
 def connect(told: bytes) -> socket.socket:
-    assert told.startswith(arrow_stream.PREFIX)
+    assert told.startswith(scan.PREFIX)
     connection = socket.socket(socket.AF_UNIX)
-    connection.connect(told.removeprefix(arrow_stream.PREFIX).decode())
+    connection.connect(told.removeprefix(scan.PREFIX).decode())
     return connection
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pytest
 
-from lanceway.spark.read import arrow_stream
+from lanceway.spark.read import scan
 
 
 def joined(messages: Iterable[pa.Buffer]) -> pa.Table:
@@ -16,12 +16,12 @@ def joined(messages: Iterable[pa.Buffer]) -> pa.Table:
 
 def test_a_stream_of_no_batches_has_its_schema() -> None:
     schema = pa.schema({"id": pa.int64(), "name": pa.string()})
-    assert joined(arrow_stream.arrow_messages(schema, iter([]))) == schema.empty_table()
+    assert joined(scan.arrow_messages(schema, iter([]))) == schema.empty_table()
 
 
 def test_a_message_is_cut_and_not_copied() -> None:
     message = pa.py_buffer(bytes(range(256)) * 3_000)
-    rows = arrow_stream._in_pieces(message)
+    rows = scan._in_pieces(message)
     values = rows["piece"]
     assert rows.num_rows == 3
     assert b"".join(values.to_pylist()) == message.to_pybytes()
@@ -30,16 +30,16 @@ def test_a_message_is_cut_and_not_copied() -> None:
 
 
 def test_a_large_batch_becomes_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_stream, "_LARGEST", 1_000)
+    monkeypatch.setattr(scan, "_LARGEST", 1_000)
     rows = pa.table({"id": range(1_000), "text": ["x" * 50, "y"] * 500})
-    messages = list(arrow_stream.arrow_messages(rows.schema, iter(rows.to_batches())))
+    messages = list(scan.arrow_messages(rows.schema, iter(rows.to_batches())))
     assert len(messages) > 20
     assert joined(messages) == rows
 
 
 def test_one_row_larger_than_that_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_stream, "_LARGEST", 10)
+    monkeypatch.setattr(scan, "_LARGEST", 10)
     rows = pa.table({"text": ["x" * 50, "y" * 70]})
-    messages = list(arrow_stream.arrow_messages(rows.schema, iter(rows.to_batches())))
+    messages = list(scan.arrow_messages(rows.schema, iter(rows.to_batches())))
     assert len(messages) == 3
     assert joined(messages) == rows

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lanceway.spark.read import arrow_stream
+from lanceway.spark.read import scan
 from tests.spark.read.socket_helpers import connect, received
 
 MESSAGES = [pa.py_buffer(bytes([number]) * 300_000) for number in range(20)]
@@ -25,7 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_all_messages_arrive_in_their_order() -> None:
-    rows = arrow_stream.socket_stream(MESSAGES)
+    rows = scan.socket_stream(MESSAGES)
     with ThreadPoolExecutor(1) as pool:
         arriving = pool.submit(received, next(rows))
         assert len(list(rows)) == 1
@@ -33,7 +33,7 @@ def test_all_messages_arrive_in_their_order() -> None:
 
 
 def test_what_follows_is_larger_than_what_a_worker_buffers() -> None:
-    rows = arrow_stream.socket_stream([], buffered=1_000)
+    rows = scan.socket_stream([], buffered=1_000)
     with connect(next(rows)):
         assert len(next(rows)) >= 2_000
         assert list(rows) == []
@@ -47,7 +47,7 @@ def test_a_reader_who_hangs_up_has_read_enough() -> None:
             made.append(message)
             yield message
 
-    rows = arrow_stream.socket_stream(messages())
+    rows = scan.socket_stream(messages())
     with connect(next(rows)) as connection:
         assert connection.recv(10) == bytes(10)
     assert len(list(rows)) == 1
@@ -59,7 +59,7 @@ def test_a_failure_is_raised_after_what_came_before_it() -> None:
         yield pa.py_buffer(b"first")
         raise ValueError("no second")
 
-    rows = arrow_stream.socket_stream(messages())
+    rows = scan.socket_stream(messages())
     with ThreadPoolExecutor(1) as pool:
         arriving = pool.submit(received, next(rows))
         with pytest.raises(ValueError, match="no second"):
@@ -68,13 +68,13 @@ def test_a_failure_is_raised_after_what_came_before_it() -> None:
 
 
 def test_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow_stream, "_PATIENCE", 0.1)
+    monkeypatch.setattr(scan, "_PATIENCE", 0.1)
     with pytest.raises(TimeoutError):
-        list(arrow_stream.socket_stream(MESSAGES))
+        list(scan.socket_stream(MESSAGES))
 
 
 def test_a_place_with_a_long_name_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    assert arrow_stream.has_sockets()
+    assert scan.has_sockets()
     monkeypatch.setattr(tempfile, "tempdir", "/" + "long" * 30)
-    assert not arrow_stream.has_sockets()
+    assert not scan.has_sockets()

@@ -20,11 +20,10 @@ from pyspark.sql.types import BinaryType, LongType, StructType
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
-from lanceway.catalogs.lake import storage_check
+from lanceway.catalogs.lake import repair
 from lanceway.errors import ConcurrentModificationError, TableAlreadyExistsError
 from lanceway.lake.versions import checks
-from lanceway.spark.write.stream import StreamWriter
-from lanceway.spark.write.writer import BatchWriter
+from lanceway.spark.write.writer import BatchWriter, StreamWriter
 from tests.spark.write_helpers import append, ids, settle, strays
 
 if TYPE_CHECKING:
@@ -236,7 +235,7 @@ def test_a_managed_table_has_each_of_many_jobs_versions_claimed(
     assert strays(Path(table.uri)) == set()
     if through == "lake":
         assert isinstance(catalog, LakeCatalog)
-        found = [*catalog._lake.snapshot(checks.check), *storage_check.check(catalog._lake, {}, None)]
+        found = [*catalog._lake.snapshot(checks.check), *repair.check(catalog._lake, {}, None)]
         assert [finding for finding in found if finding.wrong] == []
 
 

@@ -12,18 +12,18 @@ from lance_namespace import (
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.tables.dataset import Table, open_at
-from lanceway.tables.schema import metadata
+from lanceway.tables.schema import columns
 from lanceway.tables.versions import branches
 
 
 def update(table: Table, *entries: dict[str, Any], **asked: Any) -> UpdateFieldMetadataResponse:
-    return metadata.update_fields(table, UpdateFieldMetadataRequest.model_validate({"updates": list(entries), **asked}))
+    return columns.update_fields(table, UpdateFieldMetadataRequest.model_validate({"updates": list(entries), **asked}))
 
 
 def test_the_schemas_metadata_is_replaced(table: Table) -> None:
-    first = metadata.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"a": "1", "b": "2"}))
+    first = columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"a": "1", "b": "2"}))
     assert first.metadata == {"a": "1", "b": "2"}
-    second = metadata.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"c": "3"}))
+    second = columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"c": "3"}))
     assert second.metadata == {"c": "3"}
     assert open_at(table).schema.metadata == {b"c": b"3"}
 
@@ -60,7 +60,7 @@ def test_a_missing_field_changes_nothing(table: Table) -> None:
 def test_a_branch_has_its_own_metadata(table: Table) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     update(table, {"path": "id", "metadata": {"a": "1"}}, branch="side")
-    metadata.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"k": "v"}, branch="side"))
+    columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"k": "v"}, branch="side"))
     assert open_at(table).schema.metadata is None
     assert open_at(table, branch="side").schema.metadata == {b"k": b"v"}
     assert open_at(table, branch="side").schema.field("id").metadata == {b"a": b"1"}

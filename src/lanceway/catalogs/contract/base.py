@@ -13,9 +13,15 @@ from collections.abc import Mapping
 
 from lanceway.catalogs.contract.background import BackgroundOperations
 from lanceway.catalogs.contract.create import TableCreation
-from lanceway.catalogs.contract.hooks import CatalogHooks, TableEntry
+from lanceway.catalogs.contract.hooks import (
+    BACKGROUND,
+    MUST_OVERRIDE,
+    OPERATIONS,
+    REQUIRED_HOOKS,
+    CatalogHooks,
+    TableEntry,
+)
 from lanceway.catalogs.contract.metadata import MetadataOperations
-from lanceway.catalogs.contract.operations import BACKGROUND, MUST_OVERRIDE, OPERATIONS, REQUIRED_HOOKS
 from lanceway.catalogs.contract.tables import TableOperations
 
 __all__ = ["OPERATIONS", "Catalog", "TableEntry"]

@@ -17,7 +17,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table
 from lanceway.tables.read import ipc, query
-from lanceway.tables.schema import columns, metadata
+from lanceway.tables.schema import columns
 from lanceway.tables.versions import branches, tags, transactions, versions
 from lanceway.tables.write import rows
 
@@ -135,11 +135,11 @@ class TableOperations(CatalogHooks):
         self, request: ln.UpdateTableSchemaMetadataRequest
     ) -> ln.UpdateTableSchemaMetadataResponse:
         request = accept(ln.UpdateTableSchemaMetadataRequest, request)
-        return metadata.update_schema(self._table(request.id, "update_table_schema_metadata"), request)
+        return columns.update_schema(self._table(request.id, "update_table_schema_metadata"), request)
 
     def update_field_metadata(self, request: ln.UpdateFieldMetadataRequest) -> ln.UpdateFieldMetadataResponse:
         request = accept(ln.UpdateFieldMetadataRequest, request)
-        return metadata.update_fields(self._table(request.id, "update_field_metadata"), request)
+        return columns.update_fields(self._table(request.id, "update_field_metadata"), request)
 
     # -- tags and branches -----------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from types import MappingProxyType
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.limits import IdentifierLimits
+from lanceway.catalogs.contract.names import check_known, check_new
 from lanceway.catalogs.directory.manifest import Manifest
-from lanceway.catalogs.directory.names import check_known, check_new
 from lanceway.catalogs.directory.tables import DirectoryTables
 from lanceway.config import Setting
 from lanceway.errors import (

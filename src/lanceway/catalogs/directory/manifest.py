@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import lance_namespace as ln
 
+from lanceway.catalogs.contract.names import DELIMITER, MANIFEST
 from lanceway.catalogs.directory.folder import Folder, open_folder
-from lanceway.catalogs.directory.names import DELIMITER, MANIFEST
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,

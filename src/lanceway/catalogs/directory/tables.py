@@ -10,18 +10,17 @@ from itertools import groupby, islice
 from typing import NoReturn
 
 from lanceway.catalogs.contract.base import TableEntry
-from lanceway.catalogs.directory.folder import claimed_properties, new_claim, open_folder
-from lanceway.catalogs.directory.manifest import Manifest, ManifestRow, RelayedManifest
-from lanceway.catalogs.directory.names import (
-    MANIFEST,
-    SUFFIX,
-    check_known,
-    check_new,
+from lanceway.catalogs.contract.names import MANIFEST, SUFFIX, check_known, check_new
+from lanceway.catalogs.directory.folder import (
+    claimed_properties,
     folders_of,
     looks_like_manifest_folder,
     manifest_folder,
+    new_claim,
+    open_folder,
     table_of,
 )
+from lanceway.catalogs.directory.manifest import Manifest, ManifestRow, RelayedManifest
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,

@@ -26,7 +26,7 @@ from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import ConfiguredMount, Mount, canonical, check_name
-from lanceway.catalogs.wrappers import rewrite
+from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import (
@@ -204,16 +204,16 @@ class FederatedCatalog(JobMethods, Forwarder):
                 )
             return names[1:]
 
-        inside = rewrite.rewrite_request(request, below)
+        inside = subtree.rewrite_request(request, below)
         if mount.configured and getattr(inside, "identity", None) is not None:
             # It says who asks this tree, and is not for the mounted service to know.
             inside = inside.model_copy(update={"identity": None})
         response = self._ask(mount, operation, inside, *data)
-        return rewrite.rewrite_response(operation, response, lambda names: [name, *names])
+        return subtree.rewrite_response(operation, response, lambda names: [name, *names])
 
     def _branch(self, operation: str, request: BaseModel) -> str:
         """Return the name of the one catalog that a request is for."""
-        identifiers = [Identifier(names or ()) for names in rewrite.identifiers(request)]
+        identifiers = [Identifier(names or ()) for names in subtree.identifiers(request)]
         for identifier in identifiers:
             if operation not in _ON_NAMESPACES:
                 _refuse_at_the_root(operation, identifier)

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from lanceway.catalogs.contract.http_errors import refusal
 from lanceway.catalogs.iceberg.names import check, check_levels
 from lanceway.catalogs.iceberg.settings import IcebergSettings
-from lanceway.catalogs.metastore.http import json_request, pages, read_failure, read_json
+from lanceway.catalogs.metastore.http import json_request, pages, read_failure, read_json, refusal
 from lanceway.errors import (
     ErrorInfo,
     InternalError,
@@ -25,9 +24,9 @@ from lanceway.errors import (
 from lanceway.identifiers import Identifier
 from lanceway.wire import iceberg
 from lanceway.wire.authentication import ClientCredentials, Credentials, Fixed, TokenFile, bearer
+from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
 from lanceway.wire.iceberg import Config, IcebergRoute
-from lanceway.wire.retries import Repeat
 
 log = logging.getLogger(__name__)
 

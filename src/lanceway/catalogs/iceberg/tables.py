@@ -35,8 +35,8 @@ from lanceway.tables.dataset import Table
 from lanceway.tables.storage import options, own_files
 from lanceway.tables.storage.store import local_path, open_store
 from lanceway.wire import iceberg
+from lanceway.wire.errors import Repeat
 from lanceway.wire.iceberg import LoadedTable
-from lanceway.wire.retries import Repeat
 
 # What Iceberg calls its folder.
 _METADATA = "metadata"

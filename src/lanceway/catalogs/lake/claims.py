@@ -26,7 +26,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import Version, VersionClaim
 from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
@@ -132,7 +132,7 @@ class LakeClaims:
             raise _unwritten(table, claim)
         version = versions.claim(connection, row, claim, by=self.lake.user)
         # Read after the claim: only now is it certain that the version before is there to be seen.
-        base = orphans.base(connection, row.id, claim.branch, claim.version)
+        base = checks.base(connection, row.id, claim.branch, claim.version)
         if base is None or (base.copied and (trusted or not base.strayed)):
             return version
         if not base.copied:
@@ -150,7 +150,7 @@ class LakeClaims:
         version that was certainly built on what the lake has, and does not conflict with it.
         """
         latest = self.lake.store.read(versions.latest, table.row.id, branch) or 0
-        base = self.lake.store.read(orphans.base, table.row.id, branch, refused)
+        base = self.lake.store.read(checks.base, table.row.id, branch, refused)
         if refused > latest + 1:
             table.quarantine_orphans(branch, above=latest)
         elif refused == latest + 1 and base is not None and base.strayed:

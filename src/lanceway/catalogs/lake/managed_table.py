@@ -25,7 +25,7 @@ from lanceway.errors import (
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import orphans, versions
+from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage.store import Store
@@ -263,7 +263,7 @@ class Manifests:
     def _record(self, connection: Connection, branch: str, data: Mapping[str, bytes]) -> None:
         for number, key in sorted((manifests.version_of(key) or 0, key) for key in data):
             kept_path = manifests.kept_key(key, data[key])
-            orphans.record(connection, self.row.id, branch, number, path=key, kept_path=kept_path)
+            checks.record(connection, self.row.id, branch, number, path=key, kept_path=kept_path)
 
     # -- from storage into the lake --------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import namespaces, settings, subtrees
+from lanceway.lake.tree import namespaces, nesting, settings
 from lanceway.lake.tree.catalogs import get
 
 Properties = Mapping[str, str]
@@ -49,7 +49,7 @@ class LakeNamespaces:
     def _drop_rows(self, connection: Connection, namespace: Identifier) -> tuple[Properties, Sequence[str]]:
         catalog = self.lake.catalog.id
         properties = namespaces.load(connection, catalog, namespace).properties
-        return properties, subtrees.drop(connection, catalog, namespace, by=self.lake.user)
+        return properties, nesting.drop(connection, catalog, namespace, by=self.lake.user)
 
     # -- by logical path -------------------------------------------------------------------------
 

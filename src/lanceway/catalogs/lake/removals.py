@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import locations, subtrees
+from lanceway.lake.tree import locations, nesting
 from lanceway.tables.storage import own_files
 from lanceway.tables.versions import manager as managers
 
@@ -50,7 +50,7 @@ class Removals:
     def refuse_shared(self, namespace: Identifier) -> None:
         """Refuse to drop a namespace with a table at whose location there are files that are not the table's."""
         what = f"The namespace {namespace}" if namespace else "The catalog"
-        for location in self.lake.store.read(subtrees.locations, self.lake.catalog.id, namespace):
+        for location in self.lake.store.read(nesting.locations, self.lake.catalog.id, namespace):
             self.refuse_others(what, location)
 
     def refuse_others(self, what: str, location: str) -> None:

@@ -1,17 +1,38 @@
-"""What catalogs share whose service speaks JSON over HTTP: settings, requests, pages and locations."""
+"""What the catalogs of external HTTP services share: errors, options and addresses."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from lanceway.config import Setting
-from lanceway.errors import InternalError
+from lanceway.errors import InternalError, LanceNamespaceError, from_error_code
 from lanceway.wire import http
+from lanceway.wire.errors import Repeat
 from lanceway.wire.http import HttpAnswer, Request
-from lanceway.wire.retries import Repeat
+
+_WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
+    {
+        0: "This server has no such operation.",
+        17: "Try again later.",
+        21: "Ask less often, or later.",
+    }
+)
+
+
+def refusal(
+    request: Request, answer: HttpAnswer, code: int, said: str | None, what_to_do: Mapping[int, str]
+) -> LanceNamespaceError:
+    """Return the error of a code, with the server's own message and what a user can do about it."""
+    failure = f"{request.what} failed with {answer.status}: {(said or 'no reason was given').rstrip('.')}."
+    error: LanceNamespaceError = from_error_code(
+        code, " ".join(filter(None, (failure, what_to_do.get(code, _WHAT_TO_DO.get(code)))))
+    )
+    return error
+
 
 _JSON = "application/json"
 _SHARED = ("header.*", "headers.*", "tls.ssl_ca_cert", "tls.cert_file", "tls.key_file", "tls.assert_hostname")

@@ -17,10 +17,10 @@ from pydantic import BaseModel
 
 from lanceway.catalogs.contract.base import OPERATIONS, Catalog, TableEntry
 from lanceway.catalogs.contract.create import create_empty_table
+from lanceway.catalogs.contract.hooks import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.jobs import Job
-from lanceway.catalogs.contract.operations import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.requests import accept
-from lanceway.catalogs.rest import answers, arrow, requests
+from lanceway.catalogs.rest import arrow, messages
 from lanceway.catalogs.rest.jobs import RestJobs
 from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
 from lanceway.catalogs.wrappers.forward import Forwarder
@@ -77,7 +77,7 @@ class RestCatalog(Forwarder, Catalog):
         # A relative path means the same file wherever the catalog is pickled to.
         token_file = settings["token_file"] and os.path.abspath(settings["token_file"])
         self._settings = MappingProxyType({**settings, "uri": uri, "token_file": token_file})
-        self._client = http.Client(uri, self._settings, self._credentials, answers.refuse)
+        self._client = http.Client(uri, self._settings, self._credentials, messages.refuse)
         self._jobs = RestJobs(uri, self._settings, self._credentials)
         self._authenticated = _has_credentials(settings)
 
@@ -113,12 +113,12 @@ class RestCatalog(Forwarder, Catalog):
 
     def _write(self, operation: str, request: BaseModel, data: Any = None) -> http.Request:
         route, delimiter = lance.BY_OPERATION[operation], self._settings["delimiter"]
-        return requests.write(route, request, data, delimiter=delimiter, authenticated=self._authenticated)
+        return messages.write(route, request, data, delimiter=delimiter, authenticated=self._authenticated)
 
     def _ask(self, operation: str, request: BaseModel, data: Any = None) -> Any:
         """Ask the server."""
         written = self._write(operation, request, data)
-        response = answers.read(lance.BY_OPERATION[operation], written, self._client.send(written))
+        response = messages.read(lance.BY_OPERATION[operation], written, self._client.send(written))
         if options := self._settings["storage"]:
             _add_options(response, options)
         return response
@@ -145,7 +145,7 @@ class RestCatalog(Forwarder, Catalog):
         written = self._write("query_table", accept(ln.QueryTableRequest, request))
         http_response = self._client.send(written)
         data = arrow.whole(written.what, http_response.content)
-        response: ln.QueryTableResponse = answers.model(
+        response: ln.QueryTableResponse = messages.model(
             lance.BY_OPERATION["query_table"], written, {"data": data}, http_response.headers
         )
         return response

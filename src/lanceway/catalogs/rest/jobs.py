@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 from lanceway.catalogs.contract.jobs import Job, checked_state
-from lanceway.catalogs.rest.answers import cleaned
+from lanceway.catalogs.rest.messages import cleaned
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError, from_error_code
 from lanceway.wire import lance
 from lanceway.wire.authentication import Credentials
+from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
-from lanceway.wire.retries import Repeat
 
 _LANCE, _LANCEWAY = "/lance", "/lanceway"
 _JOBS = "/v1/jobs"

@@ -14,9 +14,15 @@ from lance_namespace import DeclareTableRequest, DeregisterTableRequest, Describ
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
-from lanceway.catalogs.contract.hooks import CatalogHooks
+from lanceway.catalogs.contract.hooks import (
+    BACKGROUND,
+    MUST_OVERRIDE,
+    OPERATIONS,
+    REQUIRED_HOOKS,
+    CatalogHooks,
+    stream_twin,
+)
 from lanceway.catalogs.contract.jobs import JobQueue
-from lanceway.catalogs.contract.operations import BACKGROUND, MUST_OVERRIDE, OPERATIONS, REQUIRED_HOOKS, stream_twin
 from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, UnsupportedOperationError
 from lanceway.identifiers import Identifier

@@ -17,9 +17,8 @@ from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.metastore.tables import ExternalTables, rename_by_copy
 from lanceway.catalogs.unity import columns, names
-from lanceway.catalogs.unity.client import UnityClient
+from lanceway.catalogs.unity.client import SETTINGS, UnityClient, UnitySettings
 from lanceway.catalogs.unity.namespaces import UnityNamespaces
-from lanceway.catalogs.unity.settings import SETTINGS, UnitySettings
 from lanceway.catalogs.unity.tables import UnityEntry, UnityTables
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.metastore.tables import CLAIM, NewTable, find_created, require_data
 from lanceway.catalogs.unity import columns as unity_columns
-from lanceway.catalogs.unity.client import UnityClient
+from lanceway.catalogs.unity.client import UnityClient, UnitySettings
 from lanceway.catalogs.unity.names import TABLE_LEVEL, absolute, check_new, check_table, default_location
 from lanceway.catalogs.unity.namespaces import UnityNamespaces, check_properties, missing_schema
-from lanceway.catalogs.unity.settings import UnitySettings
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
@@ -34,7 +33,7 @@ from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.storage.store import EXPIRES
 from lanceway.wire import unity
-from lanceway.wire.retries import Repeat
+from lanceway.wire.errors import Repeat
 from lanceway.wire.unity import TableInfo, Vended
 
 if TYPE_CHECKING:

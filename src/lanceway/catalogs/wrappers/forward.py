@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from lanceway.catalogs.contract import capabilities, jobs
 from lanceway.catalogs.contract.capabilities import KeepsJobs
+from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.jobs import Job
-from lanceway.catalogs.contract.operations import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import UnsupportedOperationError
 from lanceway.tables.read import ipc

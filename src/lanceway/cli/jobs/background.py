@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lanceway.cli.command import FAILED, command, group
-from lanceway.cli.options import Limit, PageToken
-from lanceway.cli.session import Session
+from lanceway.cli.session import Limit, PageToken, Session
 
 if TYPE_CHECKING:
     from lanceway.catalogs.contract.jobs import Job

@@ -12,8 +12,7 @@ from lanceway.cli.jobs import catalogs, progress
 from lanceway.cli.jobs import options as job_options
 from lanceway.cli.jobs.catalogs import Source, Target
 from lanceway.cli.jobs.options import DryRun
-from lanceway.cli.options import pairs
-from lanceway.cli.session import Session
+from lanceway.cli.session import Session, pairs
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace

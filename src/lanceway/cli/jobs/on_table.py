@@ -15,8 +15,7 @@ from lanceway.cli.command import command, group
 from lanceway.cli.jobs import options as job_options
 from lanceway.cli.jobs import progress
 from lanceway.cli.jobs.options import DryRun, Master, State, Tables, Threads
-from lanceway.cli.options import IndexedColumn, IndexName, IndexType, Table, pairs, words
-from lanceway.cli.session import Session
+from lanceway.cli.session import IndexedColumn, IndexName, IndexType, Session, Table, pairs, words
 
 if TYPE_CHECKING:
     from lanceway.jobs import JobSummary

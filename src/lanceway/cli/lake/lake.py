@@ -1,14 +1,15 @@
-"""`lanceway lake …`: the lake as a whole, with its database. Its tables are `lanceway tables …` with `--in`."""
+"""`lanceway lake`: create, upgrade, back up and check a lake, and change its separator."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanceway.cli.command import command, group
+from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.options import Catalog, LakePlace, Metalake, Root, Uri, place
 from lanceway.cli.session import Session
 
@@ -16,6 +17,153 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from lanceway.lake.tree.catalogs import CatalogRow
+    from lanceway.lake.tree.nesting import Scan
+
+check_app = group("Soundness")
+
+
+@command(check_app, "check")
+def check(
+    session: Session,
+    uri: Uri = None,
+    root: Annotated[
+        str | None,
+        typer.Option("--root", help="The folder or URI to look at; the roots of all catalogs if left out."),
+    ] = None,
+    storage: Annotated[
+        bool, typer.Option("--storage/--no-storage", help="Also look whether the manifest of every version is there.")
+    ] = True,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 also for what is only a note.")] = False,
+) -> None:
+    """Look for what should not be: orphans, half chains, gaps, overlaps, lost manifests. Nothing is changed.
+
+    Exit code 1 if anything is wrong. What a crash left, and the lake finishes by itself, is only a note.
+    """
+    where = place(session, uri=uri)
+    from lanceway.catalogs.lake import repair
+    from lanceway.lake.versions import checks
+
+    with where.opened() as store:
+        findings = list(store.snapshot(checks.check))
+        if storage:
+            findings += repair.check(store, where.storage_options, root)
+    ordered = sorted(findings, key=lambda finding: not finding.wrong)
+    session.output.findings([asdict(finding) for finding in ordered])
+    if any(finding.wrong or strict for finding in findings):
+        raise typer.Exit(FAILED)
+
+
+@command(check_app, "tidy")
+def tidy(session: Session, uri: Uri = None, metalake: Metalake = None, catalog: Catalog = None) -> None:
+    """Delete the data of dropped tables that a crash, or storage that could not be reached, has left."""
+    where = place(session, uri=uri, metalake=metalake, catalog=catalog)
+    from lanceway.catalogs.lake.catalog import LakeCatalog
+
+    # Where new tables lie is the catalog's affair; nothing is made here.
+    settings = {key: value for key, value in where.settings.items() if key != "root"}
+    lake = LakeCatalog(**settings, create=False)
+    try:
+        removed = list[str]()
+        while some := lake.finish_removals():
+            removed += some
+    finally:
+        lake.close()
+    session.output.done(f"Deleted the data of {len(removed):,} dropped tables.", {"removed": removed})
+
+
+nested = group("Nested mode")
+separators_app = group("The separator: the character between the names of a path, the same for the whole lake.")
+
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what stands in the way; exit code 1 if anything.")]
+_Character = Annotated[str, typer.Argument(metavar="CHARACTER", help="One character, such as : or ~.")]
+
+
+@command(nested, "enable-nested")
+def enable_nested(
+    session: Session, uri: Uri = None, metalake: Metalake = None, catalog: Catalog = None, dry_run: _DryRun = False
+) -> None:
+    """Let namespaces of a catalog lie in namespaces, unless a name holds the lake's separator.
+
+    The refusal, and --dry-run, show the names that do, and the separators that no name holds.
+    """
+    where = place(session, uri=uri, metalake=metalake, catalog=catalog)
+    from lanceway.lake.tree import catalogs, nesting
+
+    with where.opened() as store:
+        row = store.read(catalogs.load, where.metalake, where.catalog)
+        scan = store.transact(nesting.enable, row.id, by=where.user, dry_run=dry_run)
+    _report(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
+
+
+@command(separators_app, "show")
+def show(session: Session, uri: Uri = None) -> None:
+    """Show the separator and its policy."""
+    where = place(session, uri=uri)
+    from lanceway.lake.tree import settings
+
+    with where.opened() as store:
+        stored = store.read(settings.separator)
+    session.output.record({"separator": stored.character, "policy": stored.policy})
+
+
+@command(separators_app, "set")
+def set_(
+    session: Session,
+    character: _Character,
+    uri: Uri = None,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="The new policy, restricted or unrestricted; as it is if left out.")
+    ] = None,
+    dry_run: _DryRun = False,
+) -> None:
+    """Change the separator of the whole lake, unless a nested namespace's name holds the new one.
+
+    Nothing that is stored changes. Processes that are configured with another separator refuse to start afterwards.
+    """
+    # What the environment says of the separator is about to be out of date.
+    where = place(session, uri=uri).agreeing_with_any_separator()
+    from lanceway.lake.tree import nesting
+
+    with where.opened() as store:
+        scan = store.transact(nesting.change_separator, character, policy=policy, dry_run=dry_run)
+    _report(session, scan, f"The separator is {character} now.", dry_run)
+
+
+@command(separators_app, "mend")
+def mend(
+    session: Session,
+    character: _Character,
+    replacement: Annotated[
+        str, typer.Argument(metavar="REPLACEMENT", help="What to write in its place, such as _ or -.")
+    ],
+    uri: Uri = None,
+    metalake: Metalake = None,
+    catalog: Catalog = None,
+) -> None:
+    """Rename every namespace of a catalog whose name holds a character, so that it can separate names."""
+    where = place(session, uri=uri, metalake=metalake, catalog=catalog)
+    from lanceway.lake.tree import catalogs, nesting
+
+    with where.opened() as store:
+        row = store.read(catalogs.load, where.metalake, where.catalog)
+        renamed = store.transact(nesting.mend, row.id, character, replacement, by=where.user)
+    records = [{"from": list(old), "to": list(new)} for old, new in renamed]
+    session.output.records({"from": "from", "to": "to"}, records)
+
+
+def _report(session: Session, scan: Scan, sentence: str, dry_run: bool) -> None:
+    facts = {
+        "separator": scan.separator,
+        "conflicts": [list(conflict.namespace) for conflict in scan.conflicts],
+        "alternatives": list(scan.alternatives),
+    }
+    if not dry_run:
+        session.output.done(sentence, facts)
+        return
+    session.output.scan(facts)
+    if scan.conflicts:
+        raise typer.Exit(FAILED)
+
 
 app = group("The lake: Lanceway's own catalog, its database, its nested names, its backups.")
 

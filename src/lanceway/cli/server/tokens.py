@@ -13,8 +13,7 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import LakePlace, Uri, place, refuse_without_packages
-from lanceway.cli.options import Limit, PageToken
-from lanceway.cli.session import Session
+from lanceway.cli.session import Limit, PageToken, Session
 
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
@@ -60,11 +59,11 @@ def create(
     """
     lifetime = _lifetime(expires)
     where = _place(session, home, uri)
-    from lanceway.access import token_pages, tokens
+    from lanceway.access import tokens
 
     with where.opened() as store:
         created = tokens.create(store, user, by=where.user, label=label, lifetime=lifetime, admin=admin)
-    session.output.token({"token": created.secret, **token_pages.described(created.token)})
+    session.output.token({"token": created.secret, **tokens.described(created.token)})
 
 
 @command(app, "list")
@@ -79,10 +78,10 @@ def list_(
 ) -> None:
     """List the tokens by their prefixes, the oldest first."""
     where = _place(session, home, uri)
-    from lanceway.access import token_pages
+    from lanceway.access import tokens
 
     columns = _COLUMNS | _ENDED if everything else _COLUMNS
-    list_page = partial(token_pages.page, user=user, dead=everything)
+    list_page = partial(tokens.described_page, user=user, dead=everything)
     with where.opened() as store:
         if limit is None and page_token is None:
             session.output.records(columns, _all(partial(list_page, store, limit=_PAGE)))
@@ -103,7 +102,7 @@ def revoke(
 ) -> None:
     """Revoke a token. Servers that are running refuse it within five seconds."""
     where = _place(session, home, uri)
-    from lanceway.access import token_pages, tokens
+    from lanceway.access import tokens
     from lanceway.errors import InvalidInputError
 
     with where.opened() as store:
@@ -111,7 +110,7 @@ def revoke(
     if revoked is None:
         raise InvalidInputError(f"There is no token {prefix}. Those there are: lanceway tokens list")
     name = tokens.shown(revoked.prefix)
-    session.output.done(f"The token {name} of {revoked.user} is revoked.", token_pages.described(revoked))
+    session.output.done(f"The token {name} of {revoked.user} is revoked.", tokens.described(revoked))
 
 
 def _place(session: Session, home: Path | None, uri: str | None) -> LakePlace:

@@ -10,8 +10,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.jobs import background
 from lanceway.cli.jobs.background import Wait
-from lanceway.cli.options import Branch, Table, pairs
-from lanceway.cli.session import Session
+from lanceway.cli.session import Branch, Session, Table, pairs
 
 app = group("Columns: add, fill, alter and drop them.")
 

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.options import Branch, IndexedColumn, IndexName, IndexType, Limit, PageToken, Table, Version
-from lanceway.cli.session import Session
+from lanceway.cli.session import Branch, IndexedColumn, IndexName, IndexType, Limit, PageToken, Session, Table, Version
 
 app = group("Indices: for vectors, for values, for full text.")
 

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.options import Branch, Table, Version, numbers, pairs, words
 from lanceway.cli.output.progress import meter
-from lanceway.cli.session import Session
+from lanceway.cli.session import Branch, Session, Table, Version, numbers, pairs, words
 
 app = group("Queries")
 
@@ -150,12 +149,12 @@ def _plan(session: Session, id_: list[str], fields: dict[str, Any], *, run: bool
 
 
 def _export(session: Session, table: str, output: Path, fields: dict[str, Any]) -> None:
-    from lanceway.cli.files import export
+    from lanceway.cli import files
 
-    export.check(output)
+    files.check(output)
     reader = session.query(session.id(table), **fields)
     with meter(table) as counted:
-        export.write(output, reader.schema, counted.over(iter(reader)))
+        files.write(output, reader.schema, counted.over(iter(reader)))
     facts = {"file": str(output), "rows": counted.rows}
     session.output.done(f"Wrote {counted.rows:,} rows to {output}.", facts)
 

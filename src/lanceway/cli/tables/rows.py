@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.options import Branch, Files, Format, Properties, Table, pairs, words
-from lanceway.cli.output.interrupts import stoppable
-from lanceway.cli.output.progress import meter
-from lanceway.cli.session import Session
+from lanceway.cli.output.progress import meter, stoppable
+from lanceway.cli.session import Branch, Files, Format, Properties, Session, Table, pairs, words
 
 if TYPE_CHECKING:
-    from lanceway.cli.files.cast import FileRows
+    from lanceway.cli.files import FileRows
 
 app = group("Rows")
 
@@ -40,8 +38,7 @@ def create(
     format_: Format = None,
 ) -> None:
     """Create a table from files."""
-    from lanceway.cli.files.cast import with_vectors
-    from lanceway.cli.files.read import read
+    from lanceway.cli.files import read, with_vectors
 
     rows = with_vectors(read(files, format_), words(vectors))
     metadata = pairs(properties, "--property") or None
@@ -161,8 +158,7 @@ def delete(
 
 def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> FileRows:
     """Return the files' rows with the types of the table into which they go."""
-    from lanceway.cli.files.cast import fitted
-    from lanceway.cli.files.read import read
+    from lanceway.cli.files import fitted, read
     from lanceway.errors import InvalidTableStateError
 
     rows = read(files, format_)

@@ -7,19 +7,19 @@ from typing import Annotated
 import typer
 
 from lanceway.cli.command import FAILED, command, group
-from lanceway.cli.options import (
+from lanceway.cli.session import (
     Branch,
     Limit,
     Namespace,
     PageToken,
     Properties,
+    Session,
     Table,
     Version,
     Yes,
     agreed,
     pairs,
 )
-from lanceway.cli.session import Session
 
 app = group("Tables: find, create, fill, query, change and drop them.")
 

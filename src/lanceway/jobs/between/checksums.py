@@ -15,7 +15,7 @@ from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, InvalidInputError, InvalidTableStateError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.register import location_of
-from lanceway.jobs.context import Stop
+from lanceway.jobs.executor import Stop
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields as blobs

@@ -13,15 +13,14 @@ from urllib.parse import urlsplit
 from lance_namespace import LanceNamespace
 
 from lanceway.catalogs.contract import limits
+from lanceway.catalogs.contract.names import MANIFEST, SUFFIX
 from lanceway.catalogs.directory.folder import DEREGISTERED, VERSIONS
-from lanceway.catalogs.directory.names import MANIFEST, SUFFIX
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.jobs import executor
 from lanceway.jobs.between import register
 from lanceway.jobs.between.register import Naming, Registrar, find, is_same_place, location_of
-from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
-from lanceway.jobs.executor import Listener
+from lanceway.jobs.executor import THREADS, JobContext, Listener, Stop, never_stop
 from lanceway.jobs.report import COLLISION, KNOWN, NEW, JobReport, TableOutcome
 from lanceway.tables.storage.store import Store, local_path, open_store
 

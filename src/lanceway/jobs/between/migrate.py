@@ -26,8 +26,7 @@ from lanceway.jobs.between import register
 from lanceway.jobs.between.checksums import Checksum, VersionRows, passing, pin
 from lanceway.jobs.between.register import Naming, Provenance, Registrar, find, is_declared, is_same_place, location_of
 from lanceway.jobs.between.sync import note, refuse_itself
-from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
-from lanceway.jobs.executor import Listener
+from lanceway.jobs.executor import THREADS, JobContext, Listener, Stop, never_stop
 from lanceway.jobs.report import CHANGED, COLLISION, KNOWN, NEW, JobReport, TableOutcome
 from lanceway.jobs.state import Journal, JournalEntry
 

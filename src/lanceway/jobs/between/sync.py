@@ -21,8 +21,7 @@ from lanceway.jobs.between.register import (
     is_same_place,
     location_of,
 )
-from lanceway.jobs.context import THREADS, JobContext, Stop, never_stop
-from lanceway.jobs.executor import Listener
+from lanceway.jobs.executor import THREADS, JobContext, Listener, Stop, never_stop
 from lanceway.jobs.report import CHANGED, COLLISION, GONE, KNOWN, NEW, JobReport, TableOutcome
 
 

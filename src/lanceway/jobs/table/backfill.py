@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
@@ -20,9 +20,8 @@ from lanceway.spark.types import ROW_ID
 from lanceway.tables.errors import translated
 from lanceway.writes import commit
 from lanceway.writes import table_ref as tables
-from lanceway.writes.commit import retry_on_conflict
+from lanceway.writes.commit import WriteId, retry_on_conflict
 from lanceway.writes.plan import APPEND, WritePlan
-from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance

@@ -13,7 +13,7 @@ from lanceway.errors import (
     TableColumnNotFoundError,
 )
 from lanceway.jobs import executor
-from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.spark.types import ROW_ADDRESS
@@ -21,8 +21,7 @@ from lanceway.spark.write.rewrite import BaseVersion
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import commit, deletions, stage, table_ref
-from lanceway.writes.commit import retry_on_conflict
-from lanceway.writes.write_id import WriteId
+from lanceway.writes.commit import WriteId, retry_on_conflict
 
 if TYPE_CHECKING:
     import lance

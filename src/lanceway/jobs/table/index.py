@@ -12,7 +12,7 @@ from lance_namespace import CreateTableIndexRequest
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableIndexNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint

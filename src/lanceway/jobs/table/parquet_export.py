@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.table.parquet_files import Files

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lanceway.errors import InternalError, InvalidInputError, TableAlreadyExistsError
 from lanceway.errors import TableSchemaValidationError as SchemaError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.context import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
+from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, never_stop, no_progress
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table.parquet_files import Files, plain
@@ -18,9 +18,9 @@ from lanceway.tables import dataset
 from lanceway.tables.storage.store import Object
 from lanceway.writes import commit, stage, table_ref
 from lanceway.writes import plan as planning
+from lanceway.writes.commit import WriteId
 from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
 from lanceway.writes.table_ref import TableRef
-from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import pyarrow as pa

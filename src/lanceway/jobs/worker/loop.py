@@ -1,4 +1,4 @@
-"""The loop of a worker: claim a job, run it, and record its result."""
+"""Take jobs from the queue and run them: views, and backfills of computed columns."""
 
 from __future__ import annotations
 
@@ -26,17 +26,65 @@ from lanceway.errors import (
     TableNotFoundError,
     ThrottlingError,
 )
-from lanceway.jobs.worker import backfills, views
+from lanceway.jobs.executor import PART_THREADS
+from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
+from lanceway.jobs.table.functions import BatchFunction, Expression, Picked, require_allowed
+from lanceway.jobs.worker import views
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import LIFETIME, JobLease
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
 from lanceway.lake.runs.jobs import MOST_ATTEMPTS, JobRow
+from lanceway.tables.schema import computed, fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lanceway.jobs.report import JobSummary
+    from lanceway.jobs.worker.lease import JobLease
+    from lanceway.writes.table_ref import TableRef
+
+
+def run_backfill(
+    target: TableRef,
+    request: Mapping[str, Any],
+    lease: JobLease,
+    *,
+    functions: Sequence[str],
+    state: str | None,
+    spark: SparkSession | None,
+) -> JobSummary:
+    """Compute the column as its field says, in the rows in which it is null or for which `where` holds."""
+    column, branch = request["column"], request.get("branch")
+    function, inputs = _function(target, column, branch, functions)
+    return backfill(
+        target,
+        column,
+        function,
+        inputs=inputs,
+        update=True,
+        where=request.get("where"),
+        branch=branch,
+        batch_rows=request.get("checkpoint_size") or BATCH_ROWS,
+        threads=request.get("concurrency") or PART_THREADS,
+        state=state,
+        spark=spark,
+        watch=lease.watch,
+        stop=lease.should_stop,
+    )
+
+
+def _function(
+    target: TableRef, column: str, branch: str | None, functions: Sequence[str]
+) -> tuple[BatchFunction, tuple[str, ...] | None]:
+    table, schema = target.table(), target.open(branch=branch).schema
+    if column not in schema.names:
+        fields.require_top(table, schema, column, "backfill")
+    definition = computed.require_definition(table, schema, column)
+    if isinstance(definition, str):
+        return Expression(definition), None
+    return Picked(require_allowed(definition.function, functions), field=definition.field), definition.inputs
+
 
 _log = logging.getLogger("lanceway.worker")
 # What may pass if it is tried again.
@@ -122,7 +170,7 @@ class Worker:
     def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
-            return backfills.run(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
+            return run_backfill(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
         if job.kind in (REFRESH, AUTO_REFRESH):
             return views.run(self.places, job, lease, functions=self.functions, sql=self._sql, spark=self._spark())
         raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")

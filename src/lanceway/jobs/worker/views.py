@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
 from lanceway.jobs import executor, job_table
-from lanceway.jobs.context import PART_THREADS, JobContext
+from lanceway.jobs.executor import PART_THREADS, JobContext
 from lanceway.jobs.job_table import JobTable, fragments
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.table.functions import require_allowed
-from lanceway.jobs.worker import rows as shares
 from lanceway.jobs.worker import write
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import JobLease
-from lanceway.jobs.worker.rows import Counted, RowLimit, ViewShare, ViewShareWriter
-from lanceway.jobs.worker.write import Refresh, Shown, leaves_rows, states, transaction
+from lanceway.jobs.worker.write import (
+    Counted,
+    Refresh,
+    RowLimit,
+    Shown,
+    ViewShare,
+    ViewShareWriter,
+    leaves_rows,
+    shares_of,
+    states,
+    transaction,
+)
 from lanceway.lake.runs.jobs import JobRow
 from lanceway.spark.read.filters import literal
 from lanceway.spark.types import arrow_schema
@@ -73,7 +82,7 @@ def shares_added(source: JobTable, additions: Sequence[tuple[int, int]]) -> list
     for version, count in additions:
         # The ids of fragments grow, so what was added last comes last.
         fragments = job_table.fragments(source.open(version))
-        added_shares += shares.of(version, fragments[len(fragments) - count :]) if count else []
+        added_shares += shares_of(version, fragments[len(fragments) - count :]) if count else []
     return added_shares
 
 
@@ -226,7 +235,7 @@ class _ViewRefresh:
                 merged = self._merge(refresh, summary, self.source.open(shown.version), source)
                 if merged is not None:
                     return merged
-        every = shares.of(latest.version, fragments(source), together=self.view.kind == UDTF)
+        every = shares_of(latest.version, fragments(source), together=self.view.kind == UDTF)
         return self._write(refresh, summary, every, replacing=True)
 
     # -- rows that are added, or take the place of all -------------------------------------------

@@ -23,7 +23,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake.store import upgrades
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.store.files import replacing
+from lanceway.lake.store.engines import replacing
 from lanceway.lake.store.schema import OLDEST_CODE, VERSION, metadata, objects
 from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
 

@@ -1,7 +1,11 @@
-"""Engines: how each database is connected to, so that what it acknowledged stays."""
+"""Engines for SQLite and PostgreSQL, and files that appear whole or not at all, readable by their owner alone."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,28 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.errors import InvalidInputError, PermissionDeniedError, ServiceUnavailableError, UnsupportedOperationError
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Yield a new file in the same folder, which replaces `file` at the end. The caller syncs what it writes."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
+    except PermissionError as error:
+        raise PermissionDeniedError(f"{file} cannot be written: {error.strerror}. Check its folder.") from error
+    except OSError as error:
+        raise InvalidInputError(f"{file} cannot be written: {error.strerror}. Check its folder.") from error
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, file)
+    except OSError as error:
+        raise ServiceUnavailableError(f"{file} could not be written: {error.strerror}. Free some space.") from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
 
 _DRIVERS = {
     "sqlite": "sqlite+pysqlite",

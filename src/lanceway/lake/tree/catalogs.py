@@ -15,7 +15,7 @@ from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.store.schema import metalakes as metalake_rows
-from lanceway.lake.tree import locations, metalakes, subtrees
+from lanceway.lake.tree import locations, metalakes, nesting
 from lanceway.lake.tree.names import checked_name
 from lanceway.lake.tree.pages import at_most
 
@@ -146,7 +146,7 @@ def drop(connection: Connection, metalake: str, name: str) -> CatalogRow:
 def drop_tree(connection: Connection, metalake: str, name: str, *, by: str) -> tuple[CatalogRow, Sequence[str]]:
     """Drop a catalog with all that is inside; it, and the locations of its tables, recorded among the removals."""
     row = _row(connection, metalake, name, _ALONE)
-    locations = subtrees.clear(connection, row.id, by=by)
+    locations = nesting.clear(connection, row.id, by=by)
     connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
     return CatalogRow.of(row), locations
 

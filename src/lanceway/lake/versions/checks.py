@@ -1,4 +1,4 @@
-"""Checks of the rows against each other: what the database's constraints enforce, and what they cannot.
+"""Check the versions of a lake: the inventory that storage should hold, and orphan manifests.
 
 Run `check` on one state of the database (`LakeStore.snapshot`). What is wrong was done without the lake, or by an
 error in it; what is only noted is work that a crash left, and that the lake finishes.
@@ -10,18 +10,155 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, Select, func, literal, select, union_all
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, delete, exists, func, literal, select, union_all
 
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import HierarchicalName
-from lanceway.lake.store.schema import NAMESPACE, catalogs, metalakes, objects, orphan_manifests, removals, versions
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import (
+    NAMESPACE,
+    TABLE,
+    catalogs,
+    metalakes,
+    objects,
+    orphan_manifests,
+    removals,
+    versions,
+)
 from lanceway.lake.tree import settings
 from lanceway.lake.versions.versions import FOLLOWED
+
+_parents = objects.alias("parents")
+_PAGE: Select[Any] = (
+    select(objects.c.id, objects.c.name, objects.c.location, _parents.c.physical, catalogs.c.name.label("catalog"))
+    .join_from(objects, _parents, objects.c.parent_id == _parents.c.id)
+    .join(catalogs, objects.c.catalog_id == catalogs.c.id)
+    .where(objects.c.kind == TABLE, objects.c.managed, objects.c.id > bindparam("after"))
+    .order_by(objects.c.id)
+    .limit(bindparam("limit"))
+)
+_CLAIMED = select(versions.c.branch, versions.c.version, versions.c.staging_path, versions.c.copied).where(
+    versions.c.table_id == bindparam("table")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A managed table: its name, and where its manifests should be."""
+
+    id: int
+    catalog: str
+    identifier: Identifier
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryVersion:
+    """A version that a table has."""
+
+    branch: str
+    version: int
+    staging_path: str
+    copied: bool
+
+
+def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Sequence[Holder]:
+    """Return the managed tables of all catalogs whose ids come after one."""
+    rows = connection.execute(_PAGE, {"after": after, "limit": limit})
+    return [
+        Holder(row.id, row.catalog, HierarchicalName.from_physical(row.physical).child(row.name), row.location)
+        for row in rows
+    ]
+
+
+def claimed(connection: Connection, table: int) -> frozenset[InventoryVersion]:
+    """Return all versions of a table, of every branch."""
+    return frozenset(InventoryVersion(*row) for row in connection.execute(_CLAIMED, {"table": table}))
+
+
+def roots(connection: Connection) -> Sequence[str]:
+    """Return the locations under which catalogs put new tables."""
+    statement = select(catalogs.c.location).where(catalogs.c.location.is_not(None)).distinct()
+    return connection.execute(statement.order_by(catalogs.c.location)).scalars().all()
+
+
+def is_known(connection: Connection, location: str) -> bool:
+    """Return whether a location is or contains one of a table, a root, or one of a dropped table not yet deleted."""
+    for column in (objects.c.location, removals.c.location, catalogs.c.location):
+        below = (column > f"{location}/") & (column < f"{location}0")
+        if connection.execute(select(column).where((column == location) | below).limit(1)).scalar() is not None:
+            return True
+    return False
+
+
+_INSERT = Insert(orphan_manifests, found_at=now())
+_SAME = (orphan_manifests.c.table_id == versions.c.table_id) & (orphan_manifests.c.branch == versions.c.branch)
+_BASE = select(
+    versions.c.copied,
+    exists().where(_SAME, orphan_manifests.c.version == versions.c.version).correlate(versions).label("strayed"),
+).where(
+    versions.c.table_id == bindparam("table"),
+    versions.c.branch == bindparam("of_branch"),
+    versions.c.version == bindparam("number"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanManifest:
+    """A manifest without a row: where it was, and where it is kept."""
+
+    id: int
+    table: int
+    branch: str
+    version: int
+    path: str
+    kept_path: str
+    found_at: int
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> OrphanManifest:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ParentVersion:
+    """The version before a new one: whether it is `copied`, and whether an orphan had its number too (`strayed`).
+
+    Once it is copied, no orphan can take its place any more, and those that were there are recorded.
+    """
+
+    copied: bool
+    strayed: bool
+
+
+def base(connection: Connection, table: int, branch: str, version: int) -> ParentVersion | None:
+    """Return the version before one that is to be claimed, None if there is none."""
+    row = connection.execute(_BASE, {"table": table, "of_branch": branch, "number": version - 1}).one_or_none()
+    return None if row is None else ParentVersion(row.copied, row.strayed)
+
+
+def record(connection: Connection, table: int, branch: str, version: int, *, path: str, kept_path: str) -> None:
+    """Record an orphan before it is moved, so that a crash does not lose it. Recording it twice does no harm."""
+    where = {"path": path, "kept_path": kept_path}
+    _INSERT(connection, {"table_id": table, "branch": branch, "version": version, **where})
+
+
+def of_table(connection: Connection, table: int) -> Sequence[OrphanManifest]:
+    """Return the orphans of a table, in the order in which they were found."""
+    statement = select(orphan_manifests).where(orphan_manifests.c.table_id == table).order_by(orphan_manifests.c.id)
+    return [OrphanManifest.of(row) for row in connection.execute(statement)]
+
+
+def forget(connection: Connection, stray: OrphanManifest) -> None:
+    """Delete the record of an orphan that was adopted or deleted."""
+    connection.execute(delete(orphan_manifests).where(orphan_manifests.c.id == stray.id))
+
 
 # Rows are read in parts of this size, so that a large lake is never held whole.
 _PART = 10_000
 
-_parents = objects.alias("parents")
 _TABLE, _REMOVAL, _ROOT = 0, 1, 2
 _WHOSE = {_TABLE: "a table", _REMOVAL: "a dropped table", _ROOT: "a catalog"}
 

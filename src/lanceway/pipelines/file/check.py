@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lanceway.errors import LanceNamespaceError
-from lanceway.pipelines import targets
+from lanceway.pipelines import model
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.file.yaml import InvalidPipelineError, Problem, Problems
 from lanceway.pipelines.model import BATCHES, PYTHON, TABLE, Pipeline
@@ -50,12 +50,12 @@ def _check_tables(pipeline: Pipeline, problems: Problems, config: str | Path | N
     for source in pipeline.sources.values():
         if source.kind == TABLE:
             try:
-                targets.find(source.where[0], config).open()
+                model.find(source.where[0], config).open()
             except LanceNamespaceError as error:
                 problems.add(source.line, f"The source {source.name!r} cannot be read: {error}", "table")
     for line, name in _written(pipeline):
         try:
-            targets.find(name, config)
+            model.find(name, config)
         except LanceNamespaceError as error:
             problems.add(line, str(error), "table")
 

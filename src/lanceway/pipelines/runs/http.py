@@ -28,7 +28,7 @@ from lanceway.lake.runs.source_files import File
 from lanceway.pipelines.runs.protocol import VersionsRead
 from lanceway.wire import http, lance
 from lanceway.wire.authentication import Credentials, Fixed, TokenFile, bearer
-from lanceway.wire.retries import Repeat
+from lanceway.wire.errors import Repeat
 
 Answer = TypeVar("Answer")
 

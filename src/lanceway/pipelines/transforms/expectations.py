@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
-from lanceway.pipelines.runs.failures import said
+from lanceway.pipelines.runs.report import said
 from lanceway.tables.schema.fields import quoted
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from lanceway.errors import LanceNamespaceError
 from lanceway.pipelines import model
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import BATCHES, SQL, Pipeline, PipelineSource, Transform
-from lanceway.pipelines.runs.failures import said, user_function
-from lanceway.pipelines.sources.sources import Sources, SourceVersions
+from lanceway.pipelines.runs.report import said, user_function
+from lanceway.pipelines.sources import Sources, SourceVersions
 from lanceway.pipelines.transforms import expectations, functions
 from lanceway.pipelines.transforms.expectations import Checked
 

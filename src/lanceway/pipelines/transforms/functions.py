@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError
 from lanceway.jobs.table.functions import failing_row
-from lanceway.pipelines.runs.failures import short, shown
+from lanceway.pipelines.runs.report import short, shown
 from lanceway.spark.errors import hide_traceback
 
 if TYPE_CHECKING:

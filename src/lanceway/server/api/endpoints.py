@@ -26,9 +26,9 @@ from starlette.routing import Route
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
-from lanceway.server.http import request_context
-from lanceway.server.http.auth import principal_of
+from lanceway.server.http import log
 from lanceway.server.http.errors import BodyTooLargeError
+from lanceway.server.http.middleware import principal_of
 from lanceway.server.threads import CatalogThreads
 from lanceway.wire.lance import JSON
 
@@ -106,9 +106,9 @@ class Endpoint:
     async def _serve(
         self, types: dict[str, Any], store: LakeStore, threads: CatalogThreads, request: Request
     ) -> Response:
-        if request_context.KEY in request.scope:
+        if log.CONTEXT_KEY in request.scope:
             noun = self.path.split("/")[1]
-            request_context.of(request.scope).operation = f"{self.method.lower()}_{noun}"
+            log.of(request.scope).operation = f"{self.method.lower()}_{noun}"
         call = Call(request, principal_of(request.scope), store, threads)
         if call.principal == ANONYMOUS and not self.anonymous:
             raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")

@@ -1,18 +1,25 @@
-"""`/lanceway/v1`: what no dialect has. Who asks, tokens, pipelines and their runs, lineage, background jobs."""
+"""`/lanceway/v1`: its routes, and their description as OpenAPI."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
+import msgspec
 from starlette.routing import Match, Router
 from starlette.types import Receive, Scope, Send
 
+from lanceway import __version__
 from lanceway.lake.store.database import LakeStore
-from lanceway.server.api import jobs, records, runs, tokens
+from lanceway.server.api import jobs, runs, tokens
 from lanceway.server.api.endpoints import Endpoint
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.lance import openapi
 from lanceway.server.threads import CatalogThreads
+from lanceway.wire.lance import JSON
 
 # In this order: a path that another one begins with comes after it.
-ENDPOINTS: tuple[Endpoint, ...] = (*tokens.ENDPOINTS, *records.ENDPOINTS, *runs.ENDPOINTS, *jobs.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (*tokens.ENDPOINTS, *jobs.RECORD_ENDPOINTS, *runs.ENDPOINTS, *jobs.ENDPOINTS)
 _NOUNS = tuple(dict.fromkeys(endpoint.path.split("/")[1] for endpoint in ENDPOINTS))
 
 
@@ -42,3 +49,71 @@ class LancewayApi:
             f"There is nothing at this path. Below /lanceway/v1 there are {', '.join(_NOUNS)}; see "
             "/openapi-lanceway.json."
         )
+
+
+_REF = "#/components/schemas/{name}"
+
+
+def document(root_path: str) -> bytes:
+    """Return the whole description, as JSON."""
+    types = [type_ for endpoint in ENDPOINTS for type_ in (endpoint.response, *endpoint.types.values())]
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    remaining = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in ENDPOINTS:
+        response = next(remaining)
+        parameters = {name: next(remaining) for name in endpoint.types}
+        path = re.sub(r":\w+}", "}", f"/v1{endpoint.path}")  # without Starlette's converters
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, response, parameters, components)
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Lanceway: what no dialect has", "version": __version__},
+            "servers": [{"url": f"{root_path}/lanceway"}],
+            "security": [{name: []} for name in openapi.SECURITY],
+            "paths": paths,
+            "components": {
+                "schemas": {**components, "Error": openapi.ERROR},
+                "securitySchemes": openapi.SECURITY,
+            },
+        }
+    )
+
+
+def _operation(
+    endpoint: Endpoint, response: dict[str, Any], parameters: dict[str, Any], components: dict[str, Any]
+) -> dict[str, Any]:
+    query, body = parameters.pop("query", None), parameters.pop("body", None)
+    content = {JSON: {"schema": response}, **{media: {"schema": {"type": "string"}} for media in endpoint.other_media}}
+    text = endpoint.handler.__doc__
+    operation = {
+        "operationId": "".join(word.capitalize() for word in endpoint.handler.__name__.split("_")),
+        "tags": ["lanceway"],
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": schema} for name, schema in parameters.items()),
+            *(_query_parameters(components[_name(query)]) if query else ()),
+        ],
+        "responses": {str(endpoint.status): {"description": text, "content": content}, **openapi.errors()},
+    }
+    if body is not None:
+        operation["requestBody"] = {"required": "anyOf" not in body, "content": {JSON: {"schema": body}}}
+    return operation
+
+
+def _query_parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Describe each field of a query's Struct as a parameter."""
+    required = schema.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _without_null(field)}
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Describe what a query may say: it leaves a parameter out where a field would be null."""
+    present = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    return present[0] if present else schema
+
+
+def _name(schema: dict[str, Any]) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]

@@ -26,7 +26,7 @@ from starlette.responses import Response
 
 from lanceway.catalogs.contract.requests import page_of, page_start, page_start_id
 from lanceway.errors import InvalidInputError
-from lanceway.lake.runs import drawing, leases, lineage, listing, recorder, runs, source_files
+from lanceway.lake.runs import leases, lineage, listing, recorder, runs, source_files
 from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.listing import Listed
 from lanceway.lake.runs.runs import Read, Run, StepRow
@@ -290,7 +290,7 @@ async def get_lineage(call: Call, query: LineageQuery) -> Lineage | Response:
     accepted: Mapping[str, str] = call.request.headers
     if query.format == "json" or (query.format is None and SVG not in accepted.get("accept", "")):
         return edges
-    draw = partial(drawing.svg, title=f"Lineage of {table or location}")
+    draw = partial(lineage.svg, title=f"Lineage of {table or location}")
     text = await call.run(draw, lineage.nodes([*edges.upstream, *edges.downstream]))
     return Response(text, headers=_INERT, media_type=SVG)
 

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from lanceway.access import token_pages, tokens
+from lanceway.access import tokens
 from lanceway.access.principal import ANONYMOUS
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.lake.tokens import Token
@@ -76,7 +76,7 @@ async def list_tokens(call: Call, query: TokenQuery) -> object:
     user = query.user if call.principal.admin else call.principal.name
     if query.user not in (None, user):
         raise PermissionDeniedError("Only an admin may list the tokens of others. Leave `user` out for your own.")
-    list_page = partial(token_pages.page, user=user, dead=query.all, limit=query.size, page_token=query.page_token)
+    list_page = partial(tokens.described_page, user=user, dead=query.all, limit=query.size, page_token=query.page_token)
     items, token = await call.run(list_page, call.store)
     return {"tokens": items, "page_token": token}
 
@@ -92,7 +92,7 @@ async def create_token(call: Call, body: TokenRequest | None) -> Response:
     lifetime = None if options.expires_in is None else timedelta(seconds=options.expires_in)
     create = partial(tokens.create, call.store, user, by=who.name, label=options.label, lifetime=lifetime)
     created = await call.run(partial(create, above=who.admin))
-    facts = {"token": created.secret, **token_pages.described(created.token)}
+    facts = {"token": created.secret, **tokens.described(created.token)}
     return Response(msgspec.json.encode(facts), 201, _NO_STORE, JSON)
 
 
@@ -104,7 +104,7 @@ async def revoke_token(call: Call, prefix: PathPart) -> object:
         raise TokenNotFoundError(
             f"There is no token {prefix}{' of yours' if call.owner else ''}. List those there are."
         )
-    return token_pages.described(revoked)
+    return tokens.described(revoked)
 
 
 ENDPOINTS = (who_am_i, list_tokens, create_token, revoke_token)

@@ -1,4 +1,7 @@
-"""The log: one JSON object to a line, on standard error.
+"""One request and its response, as the log and the metrics record it.
+
+With several processes each writes its numbers to a folder that they share, and the one that is asked adds them up.
+The folder is chosen by `run.py` before this module is first imported, which is when prometheus_client looks for it.
 
 Every line of a request has its id. Of a path the query is left out, and of headers all are: credentials stand there.
 """
@@ -7,18 +10,116 @@ from __future__ import annotations
 
 import atexit
 import logging
+import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from random import getrandbits
 from typing import Any, TextIO
 
 import msgspec
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from lanceway.access.tokens import without_secrets
-from lanceway.server.http.request_context import RequestContext
+from lanceway.wire.lance import REQUEST_ID
+
+CONTEXT_KEY = "lanceway.exchange"  # in an ASGI scope
+_HEADER = REQUEST_ID.encode()
+# What a caller may choose: it stands in log lines and headers.
+_SAFE = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
+
+
+@dataclass(slots=True)
+class RequestContext:
+    request_id: str
+    operation: str = "unknown"
+    user: str | None = None
+    status: int = 0
+    sent: int = 0  # bytes
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+
+def of(scope: Any) -> RequestContext:
+    context: RequestContext = scope[CONTEXT_KEY]
+    return context
+
+
+def request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return the caller's id for the request if it is a safe one, else a new one."""
+    for name, value in headers:
+        if name == _HEADER and _SAFE.fullmatch(value):
+            return value.decode()
+    return f"{getrandbits(128):032x}"  # unique, but not a secret
+
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_LABELS = ("operation", "status")
+
+
+class Metrics:
+    """The metrics of one application."""
+
+    def __init__(self, *, shared: bool = False) -> None:
+        self._shared = shared
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "lanceway_requests", "Requests, by operation and status.", _LABELS, registry=self._registry
+        )
+        self._seconds = Histogram(
+            "lanceway_request_seconds",
+            "Seconds until the last byte of the answer, by operation.",
+            _LABELS[:1],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._bytes = Counter(
+            "lanceway_response_bytes", "Bytes of answers, by operation.", _LABELS[:1], registry=self._registry
+        )
+        self._running = Gauge(
+            "lanceway_requests_in_flight",
+            "Requests that run.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        # A label is looked up under a lock; these are not.
+        self._counters: dict[tuple[str, int], tuple[Counter, Histogram, Counter]] = {}
+
+    def begin(self) -> None:
+        self._running.inc()
+
+    def end(self, context: RequestContext) -> None:
+        self._running.dec()
+        key = (context.operation, context.status)
+        counters = self._counters.get(key)
+        if counters is None:
+            operation = context.operation
+            counters = self._counters[key] = (
+                self._requests.labels(operation, str(context.status)),
+                self._seconds.labels(operation),
+                self._bytes.labels(operation),
+            )
+        requests, seconds, sent = counters
+        requests.inc()
+        seconds.observe(context.seconds)
+        sent.inc(context.sent)
+
+    def page(self) -> bytes:
+        """Return all metrics in the text format."""
+        if not self._shared:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
 
 ACCESS = logging.getLogger("lanceway.access")
 _SERVER = logging.getLogger("lanceway.server")

@@ -1,17 +1,140 @@
-"""What surrounds every request: its id, its line in the log, its metrics, its errors."""
+"""What every request passes: the check of its host, authentication, and limits.
+
+A web page can have its own name lead to 127.0.0.1 for a moment (DNS rebinding), and then its visitor's browser treats a
+server on that machine as part of the page. The server sees it by the header Host, which still has the page's name.
+Where a token is needed such a page has none; where anyone may ask, only names of this machine are answered.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lanceway.errors import LanceNamespaceError
-from lanceway.server.http import errors, log, request_context
-from lanceway.server.http.metrics import Metrics
-from lanceway.server.http.request_context import RequestContext
+from lanceway.access.authenticator import API_KEY, AUTHORIZATION, Authenticator
+from lanceway.access.exposure import is_loopback
+from lanceway.access.principal import Principal
+from lanceway.config import ServerSettings
+from lanceway.errors import LanceNamespaceError, PermissionDeniedError, UnauthenticatedError
+from lanceway.server.http import errors, log
+from lanceway.server.http.log import Metrics, RequestContext
+from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import REQUEST_ID
+
+ANY = "*"
+
+
+class HostCheck:
+    """An ASGI application that lets a request through only if its header Host has a known name."""
+
+    def __init__(self, app: ASGIApp, names: tuple[str, ...]) -> None:
+        self._app, self._names = app, frozenset(map(_plain, names))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self._check(scope["headers"])
+        await self._app(scope, receive, send)
+
+    def _check(self, headers: list[tuple[bytes, bytes]]) -> None:
+        hosts = [_without_port(value.decode("latin-1")) for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._is_known(_plain(hosts[0])):
+            raise PermissionDeniedError(
+                "This server does not answer to the name in the header Host. Ask for it as localhost or 127.0.0.1, or "
+                "have its operator add the name to allowed_hosts in [server]."
+            )
+
+    def _is_known(self, name: str) -> bool:
+        return name in self._names or is_loopback(name)
+
+
+def check_host(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+    """Serve only the names that the settings allow: loopback's where anyone may ask on loopback, else any."""
+    names = settings.allowed_hosts
+    local = settings.anonymous and is_loopback(settings.host)
+    return HostCheck(app, names) if ANY not in names and (names or local) else app
+
+
+def _without_port(host: str) -> str:
+    """`[::1]:8400` is `::1`, and `localhost:8400` is `localhost`."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _plain(name: str) -> str:
+    return name.strip("[]").lower().removesuffix(".")
+
+
+PRINCIPAL_KEY = "lanceway.principal"  # in an ASGI scope
+_HEADERS = {name.encode(): name for name in (AUTHORIZATION, API_KEY)}
+# Tokens of the lake's own never wait behind an issuer that does not answer.
+_TOKENS, _ISSUER = (
+    ThreadLimits("of tokens", threads=8, deadline=30.0),
+    ThreadLimits("of the issuer's keys", threads=8, deadline=15.0),
+)
+_FOREIGN = "issuer"
+
+
+class BadTokenError(UnauthenticatedError):
+    """Credentials were sent, and are not accepted."""
+
+    headers = ((b"www-authenticate", b'Bearer realm="lanceway", error="invalid_token"'),)
+
+
+class Authentication:
+    """An ASGI application that lets a request through only once it knows who sends it.
+
+    It raises UnauthenticatedError, or ServiceUnavailableError where the sender cannot be verified at present.
+    """
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        self._app, self._authenticator = app, authenticator
+        self._threads = CatalogThreads(_TOKENS, {_FOREIGN: _ISSUER})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope[PRINCIPAL_KEY] = principal = await self._who(scope)
+            if log.CONTEXT_KEY in scope:
+                log.of(scope).user = principal.name
+        await self._app(scope, receive, send)
+
+    async def close(self, seconds: float) -> None:
+        """Wait for running look-ups, but not longer than that."""
+        await self._threads.close(seconds)
+        await asyncio.to_thread(self._authenticator.close)
+
+    async def _who(self, scope: Scope) -> Principal:
+        credentials = _credentials(scope["headers"])
+        principal = self._authenticator.cached(credentials)
+        if principal is not None:
+            return principal
+        threads = _FOREIGN if self._authenticator.is_foreign(credentials) else None
+        try:
+            return await self._threads.run(threads, self._authenticator.authenticate, credentials)
+        except UnauthenticatedError as error:
+            raise (BadTokenError(str(error)) if credentials else error) from error
+
+
+def principal_of(scope: Any) -> Principal:
+    principal: Principal = scope[PRINCIPAL_KEY]
+    return principal
+
+
+def _credentials(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers that say who asks. One that is there twice may mean two users, and is refused."""
+    credentials: dict[str, str] = {}
+    for raw, value in headers:
+        name = _HEADERS.get(raw)
+        if name is None:
+            continue
+        if name in credentials:
+            raise BadTokenError(f"The header {name} is there twice. Send it once.")
+        credentials[name] = value.decode("latin-1")
+    return credentials
+
 
 _REQUEST_ID = REQUEST_ID.encode()
 _SERVER_ERRORS = 500
@@ -27,8 +150,8 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        context = RequestContext(request_context.request_id(scope["headers"]))
-        scope[request_context.KEY] = context
+        context = RequestContext(log.request_id(scope["headers"]))
+        scope[log.CONTEXT_KEY] = context
         stamp = (_REQUEST_ID, context.request_id.encode())
         path = scope["raw_path"].decode("latin-1")
 

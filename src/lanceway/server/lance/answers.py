@@ -1,20 +1,144 @@
-"""Answers: a catalog's responses as the bytes of the protocol."""
+"""Responses of Lance REST, with storage options that may leave the server, never the server's own keys.
+
+An allow-list, since the names of options are not ours: an option that is not known to be harmless is removed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar, cast, get_args
 
 import msgspec
+from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
 from starlette.types import Send
 
+from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep
+from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.errors import InternalError
 from lanceway.server.lance import fields
-from lanceway.server.lance.safe_options import without_secrets
 from lanceway.wire import lance
 from lanceway.wire.lance import LanceRoute
+
+Answer = TypeVar("Answer")
+
+_OPTIONS = "storage_options"
+
+# As object_store and pylance spell them, without the prefix of a cloud.
+_HARMLESS = frozenset(
+    {
+        "account_name",
+        "allow_http",
+        "bucket",
+        "bucket_name",
+        "conditional_put",
+        "container_name",
+        "copy_if_not_exists",
+        "default_region",
+        "disable_tagging",
+        "endpoint",
+        "endpoint_url",
+        "expires_at_millis",
+        "imdsv1_fallback",
+        "region",
+        "request_payer",
+        "s3_express",
+        "server_side_encryption",
+        "skip_signature",
+        "unsigned_payload",
+        "use_emulator",
+        "use_fabric_endpoint",
+        "virtual_hosted_style_request",
+    }
+)
+_CLOUDS = ("aws_", "azure_storage_", "azure_", "google_", "gcs_", "oss_", "cos_")
+
+
+def safe_options(options: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return the options that a client may know."""
+    if options is None:
+        return None
+    return {key: value for key, value in options.items() if _is_harmless(key, value)}
+
+
+def without_secrets(answer: Answer) -> Answer:
+    """Return a copy of an answer whose storage options, at any depth, are those that a client may know."""
+    return cast("Answer", _safe(answer))
+
+
+def _safe(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name, None) for name in _places(type(value))}
+        changed = {name: _safe_field(name, inner) for name, inner in fields.items() if inner}
+        return value.model_copy(update=changed) if changed else value
+    if isinstance(value, Mapping):
+        return {name: _safe_field(name, inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(inner) for inner in value]
+    return value
+
+
+def _safe_field(name: object, value: Any) -> Any:
+    return safe_options(value) if name == _OPTIONS and isinstance(value, Mapping) else _safe(value)
+
+
+@cache
+def _places(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the fields of a model that are storage options, or hold a model that has some."""
+    return tuple(name for name, field in model.model_fields.items() if _leads_there(name, field.annotation, {model}))
+
+
+def _leads_there(name: str, annotation: Any, visited: set[type[BaseModel]]) -> bool:
+    if name == _OPTIONS:
+        return True
+    for model in _models(annotation):
+        if model not in visited:  # a full text query may hold others of its kind
+            visited.add(model)
+            if any(_leads_there(inner, field.annotation, visited) for inner, field in model.model_fields.items()):
+                return True
+    return False
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models(argument)
+
+
+def _is_harmless(key: str, value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    name = key.lower()
+    for cloud in _CLOUDS:
+        name = name.removeprefix(cloud)
+    # An address may carry a password before its @, or a signature in its query.
+    return name in _HARMLESS and not ("://" in value and ("@" in value or "?" in value))
+
+
+class SafeCatalog(Forwarder):
+    """The catalog that dialects use: storage options in its answers are safe to send."""
+
+    def __init__(self, tree: FederatedCatalog) -> None:
+        self._tree = tree
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        return without_secrets(carry_out(self._tree, operation, request, *data))
+
+    def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the answer if it needs no waiting, else None."""
+        response = self._tree.try_fast(operation, names, fields)
+        return None if response is None else without_secrets(response)
+
+    def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
+        """List the tables of all catalogs, step by step."""
+        return self._tree.listing(request)
+
+    def namespace_id(self) -> str:
+        return self._tree.namespace_id()
+
 
 JSON = (b"content-type", lance.JSON.encode())
 

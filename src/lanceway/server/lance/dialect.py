@@ -10,17 +10,16 @@ from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableReq
 from starlette.types import Receive, Scope, Send
 
 from lanceway.access.principal import Principal
-from lanceway.catalogs.contract.operations import stream_twin
+from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
-from lanceway.server.http import downloads, request_context, uploads
-from lanceway.server.http.auth import principal_of
+from lanceway.server.http import downloads, log, uploads
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.http.middleware import principal_of
 from lanceway.server.http.uploads import UploadStream
 from lanceway.server.lance import fields
-from lanceway.server.lance.answers import EncodedAnswer, encode_answer, send_answer
-from lanceway.server.lance.safe_options import SafeCatalog
+from lanceway.server.lance.answers import EncodedAnswer, SafeCatalog, encode_answer, send_answer
 from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.wire import lance
@@ -46,7 +45,7 @@ class LanceDialect:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _find_route(scope)
-        request_context.of(scope).operation = route.operation
+        log.of(scope).operation = route.operation
         pairs = fields.read_query(scope["query_string"])
         delimiter = fields.read_delimiter(pairs)
         id_ = fields.read_id(route, match, delimiter)

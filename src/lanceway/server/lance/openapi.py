@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from lanceway import __version__
-from lanceway.catalogs.contract.operations import REQUESTS
+from lanceway.catalogs.contract.hooks import REQUESTS
 from lanceway.wire import lance
 from lanceway.wire.lance import ROUTES, Body, LanceRoute, QueryEncoding
 

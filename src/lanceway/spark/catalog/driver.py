@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace import LanceNamespace
 
-from lanceway.catalogs.contract.operations import REQUESTS
+from lanceway.catalogs.contract.hooks import REQUESTS
 from lanceway.errors import (
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -26,8 +26,8 @@ from lanceway.errors import (
     TableTagNotFoundError,
     UnsupportedOperationError,
 )
-from lanceway.spark.catalog import bridge, ddl, predicates
-from lanceway.spark.read import scan
+from lanceway.spark.catalog import bridge, ddl
+from lanceway.spark.read import filters, scan
 from lanceway.spark.read.reader import named
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, check_names, spark_schema
 from lanceway.spark.write import rewrite
@@ -304,7 +304,7 @@ def _schema_of(arguments: Arguments) -> pa.Schema:
 
 
 def _push_filters(arguments: Arguments) -> dict[str, Any]:
-    pushed, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    pushed, condition = filters.conjunction(arguments["filters"], _schema_of(arguments))
     return {"taken": pushed, "filter": condition or ""}
 
 
@@ -327,12 +327,12 @@ def _columns(arguments: Arguments) -> StructType:
 
 
 def _can_delete(arguments: Arguments) -> bool:
-    pushed, _ = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    pushed, _ = filters.conjunction(arguments["filters"], _schema_of(arguments))
     return all(pushed)
 
 
 def _delete(arguments: Arguments) -> None:
-    pushed, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    pushed, condition = filters.conjunction(arguments["filters"], _schema_of(arguments))
     if not all(pushed):
         raise UnsupportedOperationError("DELETE: Lance cannot evaluate this condition itself.")
     _ask(_ref_of(arguments).catalog(), "delete_from_table", arguments["id"], predicate=condition or "true")
@@ -340,7 +340,7 @@ def _delete(arguments: Arguments) -> None:
 
 def _choose_fragments(arguments: Arguments) -> dict[str, Any]:
     """Return the fragments that an UPDATE, MERGE or DELETE replaces, by the conditions that Lance can evaluate."""
-    _, condition = predicates.conjunction(arguments["filters"], _schema_of(arguments))
+    _, condition = filters.conjunction(arguments["filters"], _schema_of(arguments))
     ref = _ref_of(arguments)
     version = int(arguments["version"])
     opened = scan.SNAPSHOTS.find(ref, version)

@@ -1,16 +1,22 @@
-"""Filters of Spark in Lance's SQL, where Lance evaluates them exactly as Spark does."""
+"""Filters of Spark in Lance's SQL, where Lance evaluates them exactly as Spark does.
+
+Unlike the filters of a data source, they have AND and OR. Everything else is translated as filters are.
+"""
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID
+from lanceway.tables.schema import fields
 from lanceway.tables.schema.fields import is_blob
 
 if TYPE_CHECKING:
@@ -263,3 +269,80 @@ def _text(column: str, type_: pa.DataType, function: str, value: Any) -> str | N
         return None
     right = literal(value, type_)
     return None if right is None else f"{function}({column}, {right})"
+
+
+_JOINED = {"And": " AND ", "Or": " OR "}
+
+
+class _UnknownTypeError(Exception):
+    """A value of a type that has no exact form here."""
+
+
+def translate_predicate(described: Mapping[str, Any], schema: pa.Schema) -> str | None:
+    """Return a condition over a table of this schema in SQL, None if Lance cannot evaluate it exactly as Spark does."""
+    kind = described["filter"]
+    if kind in _JOINED:
+        parts = [translate_predicate(part, schema) for part in described["of"]]
+        return None if None in parts else f"({_JOINED[kind].join(map(str, parts))})"
+    if kind == "AlwaysTrue":
+        return "true"
+    if kind == "AlwaysFalse":
+        return "false"
+    try:
+        filter_ = _filter(described)
+    except _UnknownTypeError:
+        return None
+    return None if filter_ is None else translate(filter_, schema)
+
+
+def conjunction(described: Sequence[Mapping[str, Any]], schema: pa.Schema) -> tuple[list[bool], str | None]:
+    """Return for each condition whether Lance evaluates it, and all that it evaluates as one."""
+    conditions = [translate_predicate(condition, schema) for condition in described]
+    return [sql is not None for sql in conditions], both(*conditions)
+
+
+def _filter(described: Mapping[str, Any]) -> Filter | None:
+    from pyspark.sql import datasource
+
+    kind = described["filter"]
+    if kind == "Not":
+        inner = described["of"][0]
+        # A negation is exact only where the inside is exact for nulls too: a single comparison is.
+        child = None if inner["filter"] in (*_JOINED, "Not") else _filter(inner)
+        return None if child is None else datasource.Not(child)
+    if "column" not in described:
+        return None
+    column = fields.parse(described["column"])
+    if kind in ("IsNull", "IsNotNull"):
+        return getattr(datasource, kind)(column)  # type: ignore[no-any-return]
+    value = [_value(value) for value in described["values"]] if kind == "In" else _value(described["value"])
+    return getattr(datasource, kind)(column, value)  # type: ignore[no-any-return]
+
+
+def _value(described: Mapping[str, str]) -> Any:
+    read = _VALUES.get(described["type"])
+    if read is None:
+        raise _UnknownTypeError(described["type"])
+    return read(described.get("value", ""))
+
+
+def _moment(text: str) -> datetime:
+    # Java writes as many digits of a second as there are, up to nine; Spark's times end at the sixth.
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+_VALUES: Mapping[str, Callable[[str], Any]] = MappingProxyType(
+    {
+        "null": lambda _: None,
+        "bool": lambda value: value,
+        "int": int,
+        "float": float,
+        "double": float,
+        "decimal": Decimal,
+        "string": str,
+        "binary": base64.b64decode,
+        "date": date.fromisoformat,
+        "timestamp": _moment,
+        "timestamp_ntz": datetime.fromisoformat,
+    }
+)

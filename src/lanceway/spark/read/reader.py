@@ -1,16 +1,18 @@
-"""Read one version of a table in Spark: the driver pins the version and splits it into tasks, tasks read fragments."""
+"""Read a table in Spark: partitions, columns, and searches of vectors and text."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace import QueryTableRequest
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from lanceway.catalogs.contract.requests import accept
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
@@ -19,10 +21,11 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.spark.errors import hide_traceback
-from lanceway.spark.read import filters, search
+from lanceway.spark.read import filters
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
 from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
+from lanceway.tables.read import query
 from lanceway.writes.options import OWNER, ReadOptions
 
 if TYPE_CHECKING:
@@ -32,6 +35,73 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from lanceway.writes.table_ref import TableRef
+
+# What `nearest` may hold besides column and vector; the other names are the contract's own.
+_ALSO_CALLED = {"column": "vector_column", "metric": "distance_type"}
+_OF_NEAREST = frozenset(
+    {
+        "bypass_vector_index",
+        "distance_type",
+        "ef",
+        "fast_search",
+        "k",
+        "lower_bound",
+        "maximum_nprobes",
+        "minimum_nprobes",
+        "nprobes",
+        "offset",
+        "prefilter",
+        "refine_factor",
+        "upper_bound",
+        "vector",
+        "vector_column",
+    }
+)
+_K = 10
+
+
+def search(ref: TableRef, read: ReadOptions) -> pa.RecordBatchReader:
+    """Return the rows found, nearest or best first. Raises InvalidInputError for a search that makes no sense."""
+    if read.with_row_address:
+        raise InvalidInputError(f"{OWNER}: a search has row ids (with_row_id) but no row addresses.")
+    fields: dict[str, Any] = {
+        "id": list(ref.id),
+        "k": read.limit or 0,
+        "vector": {},
+        "filter": read.filter,
+        "version": read.version,
+        "branch": read.branch,
+        "with_row_id": read.with_row_id,
+    }
+    if read.columns is not None:
+        fields["columns"] = {"column_names": list(read.columns)}
+    if read.full_text is not None:
+        fields["full_text_query"] = _full_text(read.full_text)
+    if read.nearest is not None:
+        fields |= _nearest(read.nearest, read.limit)
+    return query.run(ref.table(), accept(QueryTableRequest, fields))
+
+
+def _nearest(search: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
+    fields = {_ALSO_CALLED.get(key, key): value for key, value in search.items()}
+    unknown = sorted(fields.keys() - _OF_NEAREST)
+    if unknown:
+        raise InvalidInputError(
+            f"{OWNER}: nearest has no {unknown[0]!r}. It takes: {', '.join(sorted(_OF_NEAREST | _ALSO_CALLED.keys()))}."
+        )
+    vector = fields.get("vector")
+    if not isinstance(vector, list) or not vector:
+        raise InvalidInputError(f"{OWNER}: nearest needs the vector to search for, as a list of numbers.")
+    several = isinstance(vector[0], list)
+    fields["vector"] = {"multi_vector": vector} if several else {"single_vector": vector}
+    return {"k": limit or _K, **fields}
+
+
+def _full_text(search: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(search.get("query"), str):
+        return {"string_query": dict(search)}
+    return {"structured_query": {"query": dict(search)}}
+
 
 # How much pylance may read ahead in one task; its own default would be gigabytes for each of them.
 _READ_AHEAD = 256 * 2**20
@@ -177,7 +247,7 @@ class LanceReader(DataSourceReader):
     def _batches(self, task: ReadTask) -> Iterator[pa.RecordBatch]:
         read = task.read
         if read.searches:
-            yield from search.search(self._ref, read)
+            yield from search(self._ref, read)
             return
         # Where a scan was planned, the version is open.
         dataset = self._planned[1] if self._planned else self._ref.open(version=read.version, branch=read.branch)
@@ -254,7 +324,7 @@ def schema_of(ref: TableRef, read: ReadOptions, dataset: lance.LanceDataset) -> 
     import pyarrow as pa
 
     if read.searches:
-        return search.search(ref, read).schema
+        return search(ref, read).schema
     table = dataset.schema
     fields = list(table) if read.columns is None else [_field_of(ref, table, name) for name in read.columns]
     hidden = ((ROW_ID, read.with_row_id), (ROW_ADDRESS, read.with_row_address))

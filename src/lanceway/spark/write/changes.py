@@ -16,7 +16,7 @@ from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema
 from lanceway.spark.write.rewrite import DELETE, INSERT, UPDATE
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
-from lanceway.writes import column_identity, table_ref
+from lanceway.writes import additions, table_ref
 
 if TYPE_CHECKING:
     import lance
@@ -57,9 +57,9 @@ def read_changes(
     names: dict[str, str] = {}
     old_states: dict[int, str] = {}
     if old is not None:
-        names = column_identity.unchanged(old, new, renamed=_REPLACES not in operations.values())
-        old_states = column_identity.fragment_states(old, names.values())
-    new_states = column_identity.fragment_states(new, names)
+        names = additions.unchanged(old, new, renamed=_REPLACES not in operations.values())
+        old_states = additions.fragment_states(old, names.values())
+    new_states = additions.fragment_states(new, names)
     before = _rows(spark, ref, from_version, _differing(old_states, new_states), schema, names, stable=stable)
     every = {name: name for name in schema.names}
     after = _rows(spark, ref, last, _differing(new_states, old_states), schema, every, stable=stable)

@@ -17,13 +17,13 @@ from lanceway.errors import InvalidInputError
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, rebatch, spark_schema, to_spark
 from lanceway.spark.write.rewrite import ACTION, DELETE, INSERT, TWIN, UPDATE, BaseVersion, Changed, rewrite
-from lanceway.spark.write.stream import QUERY
+from lanceway.spark.write.writer import QUERY
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import table_ref
+from lanceway.writes.commit import WriteId
 from lanceway.writes.table_ref import Destination
-from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance

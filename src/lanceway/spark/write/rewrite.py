@@ -23,10 +23,9 @@ from lanceway.spark.write.writer import BatchWriter, fragments_of
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.writes import commit, deletions, journal, stage
-from lanceway.writes.commit import retry_on_conflict
+from lanceway.writes.commit import WriteId, retry_on_conflict
 from lanceway.writes.plan import APPEND, WritePlan
 from lanceway.writes.table_ref import Destination, TableRef
-from lanceway.writes.write_id import WriteId
 
 if TYPE_CHECKING:
     import lance

@@ -23,7 +23,7 @@ from lanceway.errors import (
     ThrottlingError,
     UnauthenticatedError,
 )
-from lanceway.tables.storage.base import Object, Store, checked_key
+from lanceway.tables.storage.store import Object, Store, checked_key
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from lanceway.errors import InternalError, LanceNamespaceError
-from lanceway.tables.storage.base import Object, Store
+from lanceway.tables.storage.store import Object, Store
 
 _COMMAND = "from lanceway.tables.storage.fork import serve; serve()"
 

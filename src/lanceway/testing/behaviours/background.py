@@ -12,10 +12,8 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import MISSING_COLUMN, code
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.sandbox import MISSING_COLUMN, Id, Sandbox, code
 
 
 def backfill(space: Sandbox, id_: Id, column: str, **fields: Any) -> Any:

@@ -13,11 +13,9 @@ from lance_namespace import (
 )
 
 from lanceway.errors import ErrorCode, InvalidInputError
-from lanceway.testing.builders import code, rows, stream
-from lanceway.testing.capabilities import needs
+from lanceway.testing.capabilities import Suite, needs
 from lanceway.testing.requests import ON_A_TABLE, ask, model
-from lanceway.testing.sandbox import Sandbox
-from lanceway.testing.suite import Suite
+from lanceway.testing.sandbox import Sandbox, code, rows, stream
 
 WHOLE = stream(rows(*range(2000)))
 # Rows as text. A reader may take the first four bytes for a length: a line break last, or it is gigabytes.

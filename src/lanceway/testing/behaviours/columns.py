@@ -15,11 +15,9 @@ from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColum
 from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import MISSING_COLUMN, code
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox
-from lanceway.testing.storage import Raw
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import MISSING_COLUMN, Id, Sandbox, code
 
 
 def alter(space: Sandbox, id_: Id, path: str, **change: Any) -> Any:

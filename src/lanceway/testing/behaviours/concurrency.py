@@ -9,10 +9,8 @@ from threading import Barrier
 from lance_namespace import CreateNamespaceRequest, DropTableRequest
 
 from lanceway.errors import ErrorCode, LanceNamespaceError
-from lanceway.testing.builders import rows
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Sandbox
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.sandbox import Sandbox, rows
 
 RACERS = 12
 

@@ -14,9 +14,8 @@ from lance_namespace import (
 )
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import MISSING_COLUMN, code, rows
-from lanceway.testing.sandbox import Id, Sandbox, pages
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite
+from lanceway.testing.sandbox import MISSING_COLUMN, Id, Sandbox, code, pages, rows
 
 
 def indices(space: Sandbox, id_: Id, limit: int | None = None, **options: Any) -> list[str]:

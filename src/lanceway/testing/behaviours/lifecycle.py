@@ -18,13 +18,11 @@ from lance_namespace import (
     MergeInsertIntoTableRequest,
 )
 
-from lanceway.catalogs.contract.operations import OPERATIONS
+from lanceway.catalogs.contract.hooks import OPERATIONS
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import code, rows, vector
-from lanceway.testing.capabilities import needs
+from lanceway.testing.capabilities import Suite, needs
 from lanceway.testing.requests import ON_A_TABLE, ask
-from lanceway.testing.sandbox import Sandbox, query
-from lanceway.testing.suite import Suite
+from lanceway.testing.sandbox import Sandbox, code, query, rows, vector
 
 # Runs in a process of its own: a fork that hangs is ended with it, and the tests go on.
 _FORK = """

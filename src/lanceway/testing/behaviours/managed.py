@@ -16,11 +16,9 @@ from lance_namespace import (
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.concurrency import race
 from lanceway.testing.behaviours.versions import staged_next_version, staged_second_version, three_versions, versions
-from lanceway.testing.builders import code, rows
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox
-from lanceway.testing.storage import Raw
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import Id, Sandbox, code, rows
 
 
 def claim(space: Sandbox, id_: Id, staged: str, version: int = 2) -> Any:

@@ -15,11 +15,9 @@ from lance_namespace import (
 )
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import code
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Sandbox, pages
-from lanceway.testing.storage import Raw
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import Sandbox, code, pages
 
 
 def every_table(space: Sandbox, namespace: Sequence[str] | None, limit: int | None = None) -> list[str]:

@@ -22,9 +22,8 @@ from lance_namespace_urllib3_client.models.string_fts_query import StringFtsQuer
 from lance_namespace_urllib3_client.models.structured_fts_query import StructuredFtsQuery
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import MISSING_COLUMN, code, rows, vector
-from lanceway.testing.sandbox import Id, Sandbox, query
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite
+from lanceway.testing.sandbox import MISSING_COLUMN, Id, Sandbox, code, query, rows, vector
 
 THIRTY = range(30)
 

@@ -22,9 +22,8 @@ from lance_namespace import (
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.indices import indices
 from lanceway.testing.behaviours.versions import versions
-from lanceway.testing.builders import code, rows
-from lanceway.testing.sandbox import Id, Sandbox, pages
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite
+from lanceway.testing.sandbox import Id, Sandbox, code, pages, rows
 
 
 def tag(space: Sandbox, id_: Id, name: str, version: int = 1, **options: Any) -> None:

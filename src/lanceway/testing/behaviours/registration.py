@@ -11,11 +11,9 @@ from lance_namespace import (
 )
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import code, rows
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox
-from lanceway.testing.storage import Raw
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import Id, Sandbox, code, rows
 
 
 def deregistered(space: Sandbox, *ids: int) -> tuple[Id, str]:

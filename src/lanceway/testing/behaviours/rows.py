@@ -17,10 +17,8 @@ from lance_namespace import (
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.namespaces import CREATE, EXIST_OK, OVERWRITE
-from lanceway.testing.builders import MISSING_COLUMN, SCHEMA, code, rows, stream
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.sandbox import MISSING_COLUMN, SCHEMA, Id, Sandbox, code, rows, stream
 
 
 class CreatedTableTests(Suite):

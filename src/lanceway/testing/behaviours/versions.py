@@ -24,11 +24,9 @@ from lance_namespace_urllib3_client.models.alter_transaction_unset_property impo
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 
 from lanceway.errors import ErrorCode
-from lanceway.testing.builders import code, rows
-from lanceway.testing.capabilities import needs
-from lanceway.testing.sandbox import Id, Sandbox, pages
-from lanceway.testing.storage import Raw
-from lanceway.testing.suite import Suite
+from lanceway.testing.capabilities import Suite, needs
+from lanceway.testing.inspection import Raw
+from lanceway.testing.sandbox import Id, Sandbox, code, pages, rows
 
 
 def three_versions(space: Sandbox) -> Id:

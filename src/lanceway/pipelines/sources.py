@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, LanceNamespaceError, TableVersionNotFoundError
-from lanceway.jobs.context import Stop, never_stop
+from lanceway.jobs.executor import Stop, never_stop
 from lanceway.lake.runs.runs import Run
 from lanceway.lake.runs.source_files import File
-from lanceway.pipelines import outputs, targets
+from lanceway.pipelines import model, outputs
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import FILES, JDBC, PYTHON, STREAM, TABLE, Pipeline, PipelineSource
-from lanceway.pipelines.runs import failures
-from lanceway.pipelines.runs.failures import said, user_function
+from lanceway.pipelines.runs import report
+from lanceway.pipelines.runs.report import said, user_function
 from lanceway.pipelines.runs.store import PipelineLease
 from lanceway.pipelines.transforms import functions
 from lanceway.spark.errors import hide_traceback
@@ -28,7 +28,7 @@ from lanceway.spark.write.changes import CHANGE, read_changes
 from lanceway.spark.write.rewrite import DELETE
 from lanceway.tables.errors import translated
 from lanceway.tables.storage.store import local_path
-from lanceway.writes import column_identity
+from lanceway.writes import additions
 from lanceway.writes.additions import Additions
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _only_added(target: TableRef, after: int, version: int) -> list[tuple[int, i
     except InvalidTableStateError:
         return None
     # A column that was dropped, and added by another version, is new to each version by itself.
-    return None if column_identity.recreated(_first(target, after), target.open(version=version)) else added
+    return None if additions.recreated(_first(target, after), target.open(version=version)) else added
 
 
 def _first(target: TableRef, after: int) -> lance.LanceDataset:
@@ -173,7 +173,7 @@ def take_over(
     When asked to stop, it ends with the batch that is under way; the next run goes on from there. Raise
     InvalidInputError if Spark has no place for its checkpoint; errors of Spark pass through.
     """
-    target, frame = targets.find(source.table, config), _frame(spark, source)
+    target, frame = model.find(source.table, config), _frame(spark, source)
     if not outputs.version_of(target):
         _make(spark, frame, target, job=f"{run}/{source.name}")
     writer = frame.writeStream.format("lance").options(**target.to_options()).outputMode("append")
@@ -244,7 +244,7 @@ class Sources:
 
     def _table(self, source: PipelineSource) -> dict[str, Any]:
         try:
-            target = targets.find(source.table, self.config)
+            target = model.find(source.table, self.config)
             return {
                 "version": int(target.open().version),
                 "location": target.table().location,
@@ -265,7 +265,7 @@ class Sources:
         except (AnalysisException, ParseException, Py4JJavaError) as error:
             raise problem_at(self.pipeline.file, source.line, f"The source {source.name!r}: {said(error)}") from error
         except PySparkException as error:
-            raise problem_at(self.pipeline.file, source.line, str(failures.translated(source.name, error))) from error
+            raise problem_at(self.pipeline.file, source.line, str(report.translated(source.name, error))) from error
         except LanceNamespaceError as error:
             raise problem_at(
                 self.pipeline.file, source.line, f"The source {source.name!r} cannot be read: {error}"
@@ -329,7 +329,7 @@ class Sources:
         return list(self.lease.run_store.files(self.run, source.name, after=after, until=version))
 
     def _added(self, source: PipelineSource, after: int, version: int) -> DataFrame:
-        target = targets.find(source.table, self.config)
+        target = model.find(source.table, self.config)
         own_options = {} if source.kind == STREAM else source.options
         options = {**target.to_options(), **own_options, "version": str(version)}
         if after == 0:

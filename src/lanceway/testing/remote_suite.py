@@ -10,9 +10,8 @@ from lance_namespace import LanceNamespace
 
 from lanceway.testing.behaviours.concurrency import ConcurrencyTests
 from lanceway.testing.catalog import DataTests, InputTests, NamespaceTests, StructureTests, TableTests
-from lanceway.testing.inspection.inspection import SUBJECT, Subject
+from lanceway.testing.inspection import SUBJECT, Raw, Subject
 from lanceway.testing.sandbox import Sandbox
-from lanceway.testing.storage import Raw
 
 
 class TestServer(NamespaceTests, TableTests, DataTests, StructureTests, InputTests, ConcurrencyTests):

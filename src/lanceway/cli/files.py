@@ -1,18 +1,22 @@
-"""Read rows from files: Parquet, Arrow, Feather, CSV, TSV, JSON and NDJSON, one batch at a time."""
+"""Read rows from files and write them to files, one batch at a time."""
 
 from __future__ import annotations
 
 import glob
 import json
+import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import typer
 
-from lanceway.cli.files.cast import FileRows, cast
-from lanceway.errors import InvalidInputError
+from lanceway.cli.output.renderers import rows, to_json
+from lanceway.errors import InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +80,7 @@ def _matching(name: str) -> list[str]:
 
 
 def _reader(path: str, format_: str | None) -> Callable[[str], FileRows]:
-    readers = {"arrow": _arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
+    readers = {"arrow": _read_arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
     chosen = format_.lower() if format_ else _FORMATS.get(_ending(path), "")
     if chosen not in readers:
         what = f"{format_!r} is no format" if format_ else f"the name of {path!r} does not tell its format"
@@ -137,7 +141,7 @@ def _parquet(path: str) -> FileRows:
     return FileRows(file.schema_arrow, file.iter_batches(), file.metadata.num_rows)
 
 
-def _arrow(path: str) -> FileRows:
+def _read_arrow(path: str) -> FileRows:
     import pyarrow as pa
 
     if path != STANDARD_INPUT and _begins_with(path, b"ARROW1"):
@@ -170,10 +174,10 @@ def _json(path: str) -> FileRows:
         return _ndjson(path)
     with _bytes(path) as file:
         start = file.read(4096).lstrip()
-    return _json_array(path) if start.startswith(b"[") else _ndjson(path)
+    return _read_json_array(path) if start.startswith(b"[") else _ndjson(path)
 
 
-def _json_array(path: str) -> FileRows:
+def _read_json_array(path: str) -> FileRows:
     import pyarrow as pa
 
     with _bytes(path) as file:
@@ -209,3 +213,150 @@ def _typed_lines(file: IO[bytes]) -> FileRows:
             yield from arrow_json.read_json(pa.BufferReader(b"".join(lines)), parse_options=options).to_batches()
 
     return FileRows(first.schema, batches())
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """A schema, batches that have it, and the number of rows where it is known beforehand."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    total: int | None = None
+
+
+def fitted(rows: FileRows, schema: pa.Schema, table: str) -> FileRows:
+    """Return the rows with the types of the table's columns.
+
+    A file's own types are often only guessed (CSV, JSON). A value that the cast would change is an error. Columns that
+    the table does not have are left for the catalog to refuse.
+    """
+    target = _target(rows.schema, schema)
+    return FileRows(target, (cast(batch, target, table) for batch in rows.batches), rows.total)
+
+
+def _target(source: pa.Schema, table: pa.Schema) -> pa.Schema:
+    import pyarrow as pa
+
+    shared = [field for field in table if field.name in source.names]
+    strange = [field for field in source if field.name not in table.names]
+    return pa.schema([*shared, *strange])
+
+
+def cast(batch: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
+    """Return the batch with the columns of `schema`, in its order and types."""
+    import pyarrow as pa
+
+    columns = [_column(batch.column(field.name), field, what) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _column(column: pa.Array, field: pa.Field, what: str) -> pa.Array:
+    import pyarrow as pa
+
+    if column.null_count and not field.nullable:
+        raise TableSchemaValidationError(f"The column {field.name!r} has nulls, and in {what} it must not have any.")
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableSchemaValidationError(
+            f"The column {field.name!r} does not fit {what}, where it is {field.type} and here {column.type}: {error}."
+        ) from error
+
+
+def with_vectors(rows: FileRows, columns: Sequence[str]) -> FileRows:
+    """Return the rows with these list columns as vectors: 32-bit floats of one length, which searches need."""
+    if not columns:
+        return rows
+    batches = iter(rows.batches)
+    first = next(batches, None)
+    schema = rows.schema
+    for name in columns:
+        schema = _with_vector(schema, name, first)
+    return FileRows(schema, _cast_all(first, batches, schema), rows.total)
+
+
+def _cast_all(
+    first: pa.RecordBatch | None, others: Iterator[pa.RecordBatch], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for batch in chain(() if first is None else (first,), others):
+        yield cast(batch, schema, "a vector column")
+
+
+def _with_vector(schema: pa.Schema, name: str, first: pa.RecordBatch | None) -> pa.Schema:
+    import pyarrow as pa
+
+    if name not in schema.names:
+        raise TableColumnNotFoundError(f"There is no column {name!r} to make a vector of; there are {schema.names}.")
+    field = schema.field(name)
+    if not pa.types.is_list(field.type) and not pa.types.is_fixed_size_list(field.type):
+        raise InvalidInputError(f"The column {name!r} is {field.type}; only lists of numbers become vectors.")
+    vector = pa.list_(pa.float32(), _length(name, first))
+    return schema.set(schema.get_field_index(name), field.with_type(vector))
+
+
+def _length(name: str, batch: pa.RecordBatch | None) -> int:
+    """Return the length of the column's first vector; all others must have it too."""
+    lengths = (len(value) for value in (batch.column(name) if batch is not None else ()) if value.is_valid)
+    length = next(lengths, 0)
+    if not length:
+        raise InvalidInputError(f"The length of the vectors in {name!r} cannot be told: the first rows have none.")
+    return length
+
+
+ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".json", ".ndjson", ".jsonl")
+
+
+def check(path: Path) -> None:
+    """Refuse a name without a known format, before anything is read."""
+    if path.suffix.lower() not in ENDINGS:
+        raise typer.BadParameter(f"the name must end in one of {', '.join(ENDINGS)}.", param_hint="'--output'")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {str(path.parent)!r}.", param_hint="'--output'")
+
+
+def write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write the rows in the format of the name's suffix. An existing file is replaced at the end."""
+    import pyarrow as pa
+
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("wb") as file:
+            _write(path.suffix.lower(), file, schema, batches)
+        part.replace(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidInputError(
+            f"{path} cannot hold these rows: {error}. Leave columns out, or write .parquet or .arrow."
+        ) from error
+    finally:
+        with suppress(FileNotFoundError):
+            part.unlink()
+
+
+def _write(ending: str, file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    if ending == ".json":
+        _write_json_array(file, batches)
+    elif ending in (".ndjson", ".jsonl"):
+        file.writelines(f"{line}\n".encode() for line in _lines(batches))
+    else:
+        _write_arrow(ending, file, schema, batches)
+
+
+def _write_arrow(ending: str, file: IO[bytes], schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    writers = {".parquet": parquet.ParquetWriter, ".csv": csv.CSVWriter}
+    with writers.get(ending, pa.ipc.new_file)(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_json_array(file: IO[bytes], batches: Iterator[pa.RecordBatch]) -> None:
+    file.write(b"[")
+    for number, line in enumerate(_lines(batches)):
+        file.write(f"{',' if number else ''}\n{line}".encode())
+    file.write(b"\n]\n")
+
+
+def _lines(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+    return (to_json(row) for batch in batches for row in rows(batch))

@@ -1,1 +1,0 @@
-"""Files of rows: read, cast to a table's types, and written."""

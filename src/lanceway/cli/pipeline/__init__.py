@@ -1,1 +1,0 @@
-"""`lanceway pipeline …`"""

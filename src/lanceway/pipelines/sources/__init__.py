@@ -1,1 +1,0 @@
-"""Sources of a pipeline: files, tables and streams."""
