@@ -25,6 +25,7 @@ from lanceway.wire.lance import LanceRoute
 Answer = TypeVar("Answer")
 
 _OPTIONS = "storage_options"
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 # As object_store and pylance spell them, without the prefix of a cloud.
 _HARMLESS = frozenset(
@@ -69,6 +70,8 @@ def without_secrets(answer: Answer) -> Answer:
 
 
 def _safe(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name, None) for name in _places(type(value))}
         changed = {name: _safe_field(name, inner) for name, inner in fields.items() if inner}
@@ -76,7 +79,8 @@ def _safe(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _safe_field(name, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe(inner) for inner in value]
+        # Pages of names are the most frequent lists, and nothing in a name is secret.
+        return [inner if type(inner) in _SCALARS else _safe(inner) for inner in value]
     return value
 
 
