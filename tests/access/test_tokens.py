@@ -264,6 +264,7 @@ def _start(uri: str, file: Path, ready: Any, answers: Any) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_many_servers_start_and_one_makes_it(uri: str, tmp_path: Path) -> None:
     open_store(uri).close()
     ready, answers = WARM.Barrier(4), WARM.Queue()

@@ -42,6 +42,8 @@ from tests.catalogs.directory.folder_helpers import (
 )
 from tests.processes import WARM
 
+pytestmark = pytest.mark.slow
+
 RACERS = 50
 LAYOUTS = pytest.mark.parametrize("layout", ["plain", "lance", "manifest"])
 

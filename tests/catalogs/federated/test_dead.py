@@ -21,6 +21,8 @@ from lanceway.server.threads import CatalogThreads, ThreadLimits
 from tests.catalogs.federated.tree_helpers import SECRET, create, folder_of, names, tree, uri_in
 from tests.servers.restadapter import adapters
 
+pytestmark = pytest.mark.slow
+
 _TRIES = 200
 
 

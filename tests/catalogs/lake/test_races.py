@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lanceway.catalogs import LakeCatalog
 from lanceway.errors import ErrorCode, TableNotFoundError
 from lanceway.testing.behaviours.concurrency import race
@@ -18,6 +20,8 @@ from tests.catalogs.lake.lake_helpers import (
     stage,
     write_behind,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def drop(lake: LakeCatalog) -> None:

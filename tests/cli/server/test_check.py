@@ -10,6 +10,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.servers.restadapter import adapters
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(process: Run, warehouse: Path) -> Run:
@@ -78,7 +80,6 @@ def test_a_server_that_does_some_things_otherwise(process: Run, adapter: str) ->
     assert "NamespaceNotFoundError" in failed["test_dropping_a_missing_namespace_may_be_skipped[Skip]"]
 
 
-@pytest.mark.slow
 def test_a_careless_server_is_spared(process: Run, adapter: str) -> None:
     report = process("check", adapter, "--only", "strange or empty_name", "--json").json
     assert report["results"] == []

@@ -23,6 +23,8 @@ from lanceway.tables.versions import manifests
 from tests.lake.store import crash_program as drill
 from tests.processes import WARM
 
+pytestmark = pytest.mark.slow
+
 PROCESSES = 3
 PER_ROUND, FEWEST = 5, 150  # operations
 FEWEST_DEATHS = 8

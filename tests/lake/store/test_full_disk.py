@@ -13,6 +13,8 @@ import pytest
 from lanceway.errors import ErrorCode
 from tests.paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 MOUNT = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection
 
 from lanceway.errors import (
@@ -32,6 +33,8 @@ from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
 from tests.lake.conftest import Lake, make_lake
 from tests.processes import WARM
+
+pytestmark = pytest.mark.slow
 
 
 def at_once(actions: Sequence[Callable[[], Any]]) -> list[Any]:
