@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy import select, update
 
+from lanceway.errors import ThrottlingError
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from lanceway.lake.runs.jobs import JobRow
@@ -138,6 +140,32 @@ def test_a_job_that_is_given_back_waits(book: Book) -> None:
     book.do(jobs.release, taken, pause=LIFETIME, error="busy", counts=True)
     assert (book.find(made).attempts, book.find(made).error) == (1, "busy")
     assert book.claim() is None
+
+
+def test_jobs_that_come_back_at_once_do_not_starve_a_later_one(book: Book) -> None:
+    views = [book.record(f"view{number}", kind="refresh") for number in range(4)]
+    later = book.record("orders")
+    time.sleep(0.002)  # due times are milliseconds
+    claimed = []
+    for _ in range(2 * len(views)):
+        job = book.claim()
+        assert job is not None
+        claimed.append(job.key)
+        if job.key == later.key:
+            break
+        book.do(jobs.release, job)  # a view that is kept fresh, whose pause is over at once
+    assert claimed == [*(view.key for view in views), later.key]
+
+
+def test_one_user_does_not_fill_the_queue(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MOST_OF_ONE_USER", 2)
+    first, _ = book.record("a"), book.record("b")
+    with pytest.raises(ThrottlingError, match="alice has 2 jobs that have not ended"):
+        book.record("c")
+    assert book.record("a").key == first.key  # what waits already is no new job
+    book.do(jobs.record, "backfill", "m", "lake", ("c",), {}, by="bob")
+    book.do(jobs.cancel, first.key, by="alice")
+    book.record("c")
 
 
 def test_a_job_is_cancelled_while_it_waits_and_while_it_runs(book: Book) -> None:

@@ -13,9 +13,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, and_, bindparam, delete, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
+from lanceway.errors import ThrottlingError
 from lanceway.lake.runs.job_states import CANCELLED, ENDED, FAILED, QUEUED, RUNNING
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -26,10 +40,17 @@ from lanceway.lake.tree.pages import at_most
 
 # So often is a job begun whose workers die, or meet what may pass.
 MOST_ATTEMPTS = 3
+# So many jobs of one user may be queued or running: no user fills the queue for all.
+MOST_OF_ONE_USER = 1_000
 
 _INSERT = Insert(jobs, created_at=now(), due_at=now() + bindparam("pause", type_=BigInteger))
 _BY_KEY = select(jobs).where(jobs.c.key == bindparam("job"))
 _SAME = select(jobs).where(jobs.c.digest == bindparam("same"), jobs.c.state == QUEUED)
+_UNFINISHED = (
+    select(func.count())
+    .select_from(jobs)
+    .where(jobs.c.requested_by == bindparam("user"), jobs.c.state.in_((QUEUED, RUNNING)))
+)
 _UNTIL = now() + bindparam("lifetime", type_=BigInteger)
 _MINE = (jobs.c.key == bindparam("job")) & (jobs.c.holder == bindparam("by_holder"))
 
@@ -46,7 +67,13 @@ _BUSY = (
     )
     .exists()
 )
-_DUE = select(jobs.c.id).where(jobs.c.metalake == bindparam("of"), _FREE, ~_BUSY).order_by(jobs.c.id).limit(1)
+# By due time: a job that is given back, such as a view that is kept fresh, goes behind those that waited longer.
+_DUE = (
+    select(jobs.c.id)
+    .where(jobs.c.metalake == bindparam("of"), _FREE, ~_BUSY)
+    .order_by(jobs.c.due_at, jobs.c.id)
+    .limit(1)
+)
 _CLAIM = (
     update(jobs)
     # Checked again here: a transaction that waited for a row must see that another has just taken it.
@@ -113,7 +140,10 @@ def record(
     by: str,
     pause: int = 0,
 ) -> JobRow:
-    """Record a job to begin `pause` milliseconds from now, unless the same one is queued already; return the job."""
+    """Record a job to begin `pause` milliseconds from now, unless the same one is queued already; return the job.
+
+    Raises ThrottlingError where the user has `MOST_OF_ONE_USER` jobs that have not ended.
+    """
     place, digest = _hash(metalake, catalog, list(path)), _hash(kind, metalake, catalog, list(path), request)
     values = {
         "key": f"job-{secrets.token_hex(10)}",
@@ -129,7 +159,15 @@ def record(
         "requested_by": checked_text("The user", by),
         "pause": pause,
     }
-    row = _INSERT(connection, values) or connection.execute(_SAME, {"same": digest}).one_or_none()
+    same = connection.execute(_SAME, {"same": digest}).one_or_none()
+    if same is not None:
+        return JobRow.of(same)
+    if connection.execute(_UNFINISHED, {"user": values["requested_by"]}).scalar_one() >= MOST_OF_ONE_USER:
+        raise ThrottlingError(
+            f"The job was not recorded: {by} has {MOST_OF_ONE_USER:,} jobs that have not ended, and one user may have "
+            "no more. Wait for some to end, or cancel some: lanceway jobs list, lanceway jobs cancel."
+        )
+    row = _INSERT(connection, values)
     if row is None:
         raise RetryError("The same job was just recorded. Try again.")
     return JobRow.of(row)
