@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
+import socket
 import threading
 import uuid
 from collections.abc import Callable
@@ -144,6 +146,33 @@ def test_a_lost_connection_is_opened_again(postgres: Postgres) -> None:
     postgres.execute(f"SELECT pg_terminate_backend({pid})")
     assert names(store) == ["after", "before"]
     store.close()
+
+
+def test_a_silent_server_is_noticed(postgres: Postgres) -> None:
+    uri = postgres.uri(postgres.schema())
+    assert _socket_options(LakeStore(uri)) == [1, 10, 5, 3, 30_000]
+    chosen = f"{uri}{'&' if '?' in uri else '?'}keepalives_idle=7&tcp_user_timeout=9000"
+    assert _socket_options(LakeStore(chosen)) == [1, 7, 5, 3, 9_000]
+
+
+def _socket_options(store: LakeStore) -> list[int]:
+    def ask(connection: Connection) -> list[int]:
+        driver: Any = connection.connection.driver_connection
+        with socket.socket(fileno=os.dup(driver.fileno())) as line:
+            alive = line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            tcp = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+            return [alive, *(line.getsockopt(socket.IPPROTO_TCP, option) for option in tcp)]
+
+    options = store.read(ask)
+    store.close()
+    return options
+
+
+def test_a_statement_without_end_is_given_up(postgres: Postgres) -> None:
+    hasty = LakeStore(postgres.uri(postgres.schema()), patience=0.02)
+    with pytest.raises(ServiceUnavailableError, match="stopped or refused the work"):
+        hasty.read(lambda connection: connection.execute(text("SELECT pg_sleep(600)")).all())
+    hasty.close()
 
 
 @pytest.mark.parametrize(

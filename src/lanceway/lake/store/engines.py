@@ -52,6 +52,8 @@ TO_WRITE = {
 }
 TO_LOOK = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 # All are kept: opening one costs more than a commit, and idle ones cost next to nothing.
+# In waits: how long PostgreSQL works on one statement.
+_LONGEST_STATEMENT = 20
 _CONNECTIONS = {"pool_size": 20, "max_overflow": 0}
 
 
@@ -119,8 +121,18 @@ def _prepare_sqlite(connection: Any, entry: ConnectionPoolEntry) -> None:
 
 
 def _postgresql(url: URL, wait: float) -> Engine:
+    # A server that goes silent is noticed after half a minute, not after the quarter of an hour that Linux waits.
+    # What the uri says of these goes first.
+    alive = {
+        "connect_timeout": 10,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": int(wait * 1000),
+    }
+    chosen = {name: value for name, value in alive.items() if name not in url.query}
     try:
-        engine = _engine(url, wait, autocommit=True, connect_timeout=10, application_name="lanceway")
+        engine = _engine(url, wait, autocommit=True, application_name="lanceway", **chosen)
     except ModuleNotFoundError as error:
         raise UnsupportedOperationError(
             "A lake in PostgreSQL needs psycopg, which is missing. Install it with: pip install 'psycopg[binary]'"
@@ -130,6 +142,10 @@ def _postgresql(url: URL, wait: float) -> Engine:
 
 
 def _prepare_postgresql(wait: float, connection: Any, entry: ConnectionPoolEntry) -> None:
-    """Limit how long a session waits for a lock, and how long an abandoned transaction holds one."""
+    """Limit how long a session waits for a lock and works on a statement, and how long an abandoned one holds a lock.
+
+    A migration or a backup of a large lake has statements of minutes; one without any end would hold its thread.
+    """
+    connection.execute(f"SET statement_timeout = '{int(wait * _LONGEST_STATEMENT * 1000)}ms'")
     connection.execute(f"SET lock_timeout = '{int(wait * 1000)}ms'")
     connection.execute(f"SET idle_in_transaction_session_timeout = '{int(wait * 2000)}ms'")
