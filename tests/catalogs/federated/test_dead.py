@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +18,7 @@ from lanceway.errors import ServiceUnavailableError
 from lanceway.server.threads import CatalogThreads, ThreadLimits
 from tests.catalogs.federated.tree_helpers import SECRET, create, folder_of, names, tree, uri_in
 from tests.servers.restadapter import adapters
+from tests.servers.silent import silence
 
 pytestmark = pytest.mark.slow
 
@@ -34,32 +33,10 @@ def closed_port() -> int:
     return port
 
 
-@contextmanager
-def silence() -> Iterator[int]:
-    """The port of a server that takes every connection and never says a word."""
-    sockets: list[socket.socket] = []
-
-    def take(server: socket.socket) -> None:
-        while True:
-            try:
-                sockets.append(server.accept()[0])
-            except OSError:  # closed
-                return
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=take, args=(server,), daemon=True).start()
-        try:
-            yield server.getsockname()[1]
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            for connection in sockets:
-                connection.close()
-
-
 @pytest.fixture
 def silent_port() -> Iterator[int]:
-    with silence() as port:
-        yield port
+    with silence() as server:
+        yield server.port
 
 
 def bucket(port: int, **storage: str) -> CatalogSettings:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lance
 import pytest
 
 from lanceway.catalogs import LakeCatalog
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import tables
 from tests.catalogs.lake.lake_helpers import Id, connect, create, ids, location, rows
 from tests.servers.seaweedfs import S3
+from tests.servers.silent import silence
 
 
 @pytest.fixture
@@ -190,3 +192,41 @@ def test_a_place_in_a_bucket_has_one_spelling_and_any_name(sqlite_uri: str, s3: 
                 declare(lake, "u", at=f"{base}/{other}")
         for name in range(4):
             drop(lake, f"t{name}")
+
+
+# -- slow storage --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["declare", "register", "replace", "batch"])
+def test_a_slow_storage_delays_no_other_writer(uri: str, tmp_path: Path, way: str) -> None:
+    """A transaction that writes keeps others from writing: storage is asked before it."""
+    with ThreadPoolExecutor(1) as pool:
+        with silence() as server:
+            lake = connect(uri, tmp_path, **_storage(server.port))
+            request = {"id": ["slow"], "location": "s3://bucket/slow"}
+            ask: Callable[[], object] = {
+                "declare": lambda: lake.declare_table(request),  # type: ignore[arg-type]
+                "register": lambda: lake.register_table(request),  # type: ignore[arg-type]
+                "replace": lambda: lake.register_table({**request, "mode": "overwrite"}),  # type: ignore[arg-type]
+                "batch": lambda: lake.batch_commit_tables({"operations": [{"declare_table": request}]}),  # type: ignore[arg-type]
+            }[way]
+            waiting = pool.submit(ask)
+            assert server.asked.wait(60)
+            lake.create_namespace({"id": ["meanwhile"]})  # type: ignore[arg-type]
+        assert isinstance(waiting.exception(), ServiceUnavailableError)
+    assert names(lake) == []
+    lake.close()
+
+
+def _storage(port: int) -> dict[str, str]:
+    options = {
+        "endpoint": f"http://127.0.0.1:{port}",
+        "allow_http": "true",
+        "region": "us-east-1",
+        "access_key_id": "key",
+        "secret_access_key": "secret",
+        "timeout": "100s",  # longer than any writer waits for another one
+        "client_max_retries": "0",
+        "retry_timeout": "1s",
+    }
+    return {f"storage.{name}": value for name, value in options.items()}

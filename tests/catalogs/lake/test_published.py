@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pytest
@@ -113,9 +113,10 @@ def test_a_table_is_let_go_while_others_write_to_it(
     """Others commit between each look and the next one: their marks are never there, but their copies are."""
     place, look = storage(lake, T), LakeTables.reconcile_storage
 
-    def look_and_be_too_late(tables: LakeTables, table: Identifier) -> None:
-        look(tables, table)
+    def look_and_be_too_late(tables: LakeTables, table: Identifier) -> Collection[str]:
+        settled = look(tables, table)
         commit(other, numbers(other, T)[-1] + 1)
+        return settled
 
     monkeypatch.setattr(LakeTables, "reconcile_storage", look_and_be_too_late)
     if way == "deregister":

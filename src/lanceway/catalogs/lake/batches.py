@@ -51,6 +51,14 @@ _NOT_IN_STORAGE = ", where no other table's change can be part of its commit. Ma
 
 
 @dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What storage says before the transaction: what is where a table is declared, and which versions are settled."""
+
+    place: Place | None = None
+    settled: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _StepResult:
     """What a step did in the transaction, to be made true in storage afterwards."""
 
@@ -83,9 +91,9 @@ class LakeBatches:
         written = {
             table for step, table in zip(steps, names, strict=True) if isinstance(step, CreateTableVersionRequest)
         }
-        places = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
+        prepared = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
         try:
-            results = self.lake.store.transact(self._apply_all, steps, names, places)
+            results = self.lake.store.transact(self._apply_all, steps, names, prepared)
         except ConcurrentModificationError:
             self._unblock_writers(steps)
             raise
@@ -96,19 +104,19 @@ class LakeBatches:
 
     # -- before the transaction ------------------------------------------------------------------
 
-    def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> Place | None:
-        """Do what needs storage, for which a transaction should not wait; return what is where a table is declared."""
+    def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> _Prepared:
+        """Do what needs storage, for which a transaction should not wait."""
         if isinstance(step, DeclareTableRequest):
-            return self.tables.look_at(table, step.location, staged=table in written)
+            return _Prepared(place=self.tables.look_at(table, step.location, staged=table in written))
         if isinstance(step, DeregisterTableRequest):
-            self.tables.reconcile_storage(table)
-        elif isinstance(step, BatchDeleteTableVersionsRequest):
+            return _Prepared(settled=self.tables.reconcile_storage(table))
+        if isinstance(step, BatchDeleteTableVersionsRequest):
             managed = self._managed(self.tables.row(table))
             managed.require_manager()
             self.versions.refuse_tagged(managed, step)
         elif isinstance(step, CreateTableVersionRequest):
             self._publish_pending(table)
-        return None
+        return _Prepared()
 
     def _publish_pending(self, table: Identifier) -> None:
         with suppress(NamespaceNotFoundError, TableNotFoundError):  # it may be declared by the step before
@@ -128,10 +136,10 @@ class LakeBatches:
         connection: Connection,
         steps: Sequence[Step],
         names: Sequence[Identifier],
-        places: Sequence[Place | None],
+        prepared: Sequence[_Prepared],
     ) -> Sequence[_StepResult]:
         self._lock(connection, names)
-        return [self._apply(connection, *each) for each in zip(steps, names, places, strict=True)]
+        return [self._apply(connection, *each) for each in zip(steps, names, prepared, strict=True)]
 
     def _lock(self, connection: Connection, names: Sequence[Identifier]) -> None:
         """Lock the tables that exist, in the order of their ids, so that two batches never wait for each other."""
@@ -144,13 +152,13 @@ class LakeBatches:
             with suppress(NamespaceNotFoundError, TableNotFoundError):  # dropped since; the step that needs it says so
                 lookups.lock(connection, self.lake.catalog.id, row.identifier)
 
-    def _apply(self, connection: Connection, step: Step, table: Identifier, place: Place | None) -> _StepResult:
+    def _apply(self, connection: Connection, step: Step, table: Identifier, prepared: _Prepared) -> _StepResult:
         if isinstance(step, DeclareTableRequest):
-            row = self.tables.declare_row(connection, table, place, step.properties or {})
+            row = self.tables.declare_row(connection, table, prepared.place, step.properties or {})
             return _StepResult(self.lake.manifests(row))
         manifests = self.lake.manifests(lookups.lock(connection, self.lake.catalog.id, table))
         if isinstance(step, DeregisterTableRequest):
-            if self.tables.release(connection, table) is None:
+            if self.tables.release(connection, table, prepared.settled) is None:
                 raise ConcurrentModificationError(f"The table {table} is being written to. Try again.")
             return _StepResult(manifests)
         self._managed(manifests.row)

@@ -84,16 +84,6 @@ class Manifests:
                 f"{self.row.identifier} storage.",
             )
 
-    def take_over(self) -> None:
-        """Say in storage that this lake manages a table that has versions. Raises if another lake does."""
-        if managers.adopt(self.table.store(), self.lake.identity).lake != self.lake.identity:
-            raise managers.refusal(
-                f"{self.row.identifier} cannot be managed by this lake",
-                self.table.location,
-                "Register it with the property lanceway.versioning = storage to read it here, or deregister it in that "
-                "lake first.",
-            )
-
     def _manager(self) -> Manager:
         """Return which lake manages the table: this one, if no other says so."""
         store = self.table.store()
@@ -152,17 +142,29 @@ class Manifests:
             self.table.store().delete(*(version.staging_path for version in in_place))
         return [version for version, copied in attempts if copied]
 
-    def has_pending(self, connection: Connection) -> bool:
+    def settled(self) -> frozenset[str]:
+        """Return the staging paths of versions that are in place though their rows do not say so: for `has_pending`.
+
+        Storage is asked only for what the rows leave open, which is little, and before a transaction, which should not
+        wait for it. What is settled stays so.
+        """
+        doubtful = self.lake.read(versions.doubtful, self.row.id)
+        return frozenset(version.staging_path for version in doubtful if self._is_settled(version))
+
+    def has_pending(self, connection: Connection, settled: Collection[str]) -> bool:
         """Return whether a manifest is still to be published. The table must be locked: so there will be no other.
 
-        Storage is asked only for what the rows leave open, which is little. Nothing is published here, since a
-        transaction should not wait for a copy.
+        Storage is asked only for a version that was claimed since `settled` was looked up. Nothing is published here.
         """
-        store = self.table.store()
         return any(
-            not self.lake.published.knows(version)
-            and (store.exists(version.staging_path) or not _is_copied(store, version))
+            version.staging_path not in settled and not self._is_settled(version)
             for version in versions.doubtful(connection, self.row.id)
+        )
+
+    def _is_settled(self, version: Version) -> bool:
+        store = self.table.store()
+        return self.lake.published.knows(version) or (
+            not store.exists(version.staging_path) and _is_copied(store, version)
         )
 
     def _publish(self, version: Version, manifest: bytes | None = None) -> bool:
@@ -267,22 +269,18 @@ class Manifests:
 
     # -- from storage into the lake --------------------------------------------------------------
 
-    def adopt(self, connection: Connection, *, by: str) -> None:
-        """Make a row of every version in storage, of every branch."""
-        store = self.table.store()
-        for branch in (MAIN, *manifests.branches(store)):
-            versions.adopt(connection, self.row.id, [*_claims(store, branch)], by=by)
-
     def _adopt_in_place(self, branch: str, keys: Collection[str]) -> Quarantine:
-        adopted = self.lake.transact(self._adopt_following, branch, keys)
+        claims = {claim.version: claim for claim in _claims(self.table.store(), branch) if claim.final_path in keys}
+        adopted = self.lake.transact(self._adopt_following, branch, claims, self.settled())
         return Quarantine(adopted, sorted(set(keys) - set(adopted)))
 
-    def _adopt_following(self, connection: Connection, branch: str, keys: Collection[str]) -> Sequence[str]:
+    def _adopt_following(
+        self, connection: Connection, branch: str, claims: Mapping[int, VersionClaim], settled: Collection[str]
+    ) -> Sequence[str]:
         """Make rows of those manifests that follow on the latest version, where they are; return their keys."""
         row = self.lock(connection)
-        if not row.managed or self.has_pending(connection):
+        if not row.managed or self.has_pending(connection, settled):
             return ()
-        claims = {claim.version: claim for claim in _claims(self.table.store(), branch) if claim.final_path in keys}
         latest = versions.latest(connection, row.id, branch)
         if latest is None:
             # The first version of the table; or of a branch, which begins at any number.
@@ -292,6 +290,22 @@ class Manifests:
             following.append(claim)
         versions.adopt(connection, row.id, following, by=_STORAGE)
         return [claim.final_path for claim in following]
+
+
+def take_over(lake: LakeStore, table: Table) -> None:
+    """Say in storage that a lake manages a table that has versions. Raises if another lake does."""
+    if managers.adopt(table.store(), lake.identity).lake != lake.identity:
+        raise managers.refusal(
+            f"{table.name} cannot be managed by this lake",
+            table.location,
+            "Register it with the property lanceway.versioning = storage to read it here, or deregister it in that "
+            "lake first.",
+        )
+
+
+def stored_versions(store: Store) -> Sequence[VersionClaim]:
+    """Return every version in a table's storage, of every branch."""
+    return [claim for branch in (MAIN, *manifests.branches(store)) for claim in _claims(store, branch)]
 
 
 def _is_copied(store: Store, version: Version) -> bool:

@@ -5,7 +5,7 @@ Others may go on writing meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,7 +13,7 @@ from itertools import chain
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import LakeConnection, location_of
-from lanceway.catalogs.lake.managed_table import Manifests, Quarantine
+from lanceway.catalogs.lake.managed_table import Manifests, Quarantine, stored_versions, take_over
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.identifiers import Identifier
@@ -191,19 +191,26 @@ class LakeRepair:
         rows = self.lake.store.read(checks.of_table, table.row.id)
         for orphan in sorted(rows, key=lambda orphan: (orphan.branch, orphan.version, orphan.id)):
             claim = _claim(table, orphan)
-            version = None if claim is None else self.lake.store.transact(self._adopt, table, orphan, claim)
+            if claim is None:
+                continue
+            version = self.lake.store.transact(self._adopt, table, orphan, claim, table.settled())
             if version is not None:
                 yield _difference(STRAY, table.published(version), mended=True)
 
     def _adopt(
-        self, connection: Connection, table: Manifests, orphan: OrphanManifest, claim: VersionClaim
+        self,
+        connection: Connection,
+        table: Manifests,
+        orphan: OrphanManifest,
+        claim: VersionClaim,
+        settled: Collection[str],
     ) -> Version | None:
         """Make an orphan manifest a version, from where it is kept, if it continues the latest."""
         row = table.lock(connection)
         latest = versions.latest(connection, row.id, orphan.branch)
         others = checks.of_table(connection, row.id)
         # As for every claim, the version before must be published.
-        if table.has_pending(connection) or not _continues(orphan, latest, others):
+        if table.has_pending(connection, settled) or not _continues(orphan, latest, others):
             return None
         checks.forget(connection, orphan)
         return versions.claim(connection, row, claim, by=self.lake.user)
@@ -237,22 +244,31 @@ class LakeRepair:
 
     def set_versioning(self, table: Identifier, *, managed: bool) -> None:
         if managed:
-            with self.tables.marking_managed(location_of(self.tables.row(table))):
-                self.lake.store.transact(self._manage, table)
+            self._manage(self.tables.row(table))
         else:
-            row = self.tables.after_reconcile(table, lambda connection: self._leave_to_storage(connection, table))
+            row = self.tables.after_reconcile(
+                table, lambda connection, settled: self._leave_to_storage(connection, table, settled)
+            )
             Removals(self.lake).unmark(location_of(row))
 
-    def _manage(self, connection: Connection, table: Identifier) -> None:
-        row = lookups.lock(connection, self.lake.catalog.id, table)
-        if not row.managed:
-            self.lake.manifests(row).take_over()
-            tables.alter(connection, self.lake.catalog.id, table, by=self.lake.user, managed=True)
-            self.lake.manifests(row).adopt(connection, by=self.lake.user)
+    def _manage(self, row: TableRow) -> None:
+        if row.managed:
+            return
+        with self.tables.marking_managed(location_of(row)):
+            # Storage is asked before the transaction. A version that is written in between is adopted when it is met.
+            stored = self.lake.stored(row)
+            take_over(self.lake.store, stored)
+            self.lake.store.transact(self._manage_row, self.lake.manifests(row), stored_versions(stored.store()))
 
-    def _leave_to_storage(self, connection: Connection, table: Identifier) -> TableRow | None:
+    def _manage_row(self, connection: Connection, table: Manifests, found: Sequence[VersionClaim]) -> None:
+        row = table.lock(connection)
+        if not row.managed:
+            tables.alter(connection, self.lake.catalog.id, row.identifier, by=self.lake.user, managed=True)
+            versions.adopt(connection, row.id, found, by=self.lake.user)
+
+    def _leave_to_storage(self, connection: Connection, table: Identifier, settled: Collection[str]) -> TableRow | None:
         row = lookups.lock(connection, self.lake.catalog.id, table)
-        if row.managed and self.lake.manifests(row).has_pending(connection):
+        if row.managed and self.lake.manifests(row).has_pending(connection, settled):
             return None
         for branch in versions.branches(connection, row.id):
             versions.remove(connection, row, [(0, None)], branch=branch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.contract.requests import mode, table_id
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE, LakeConnection, location_of
-from lanceway.catalogs.lake.managed_table import Manifests
+from lanceway.catalogs.lake.managed_table import Manifests, stored_versions, take_over
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.versions import LakeVersions
 from lanceway.catalogs.wrappers.forward import Wrapper
@@ -33,9 +33,10 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import locations, lookups, tables
+from lanceway.lake.tree import catalogs, locations, lookups, tables
 from lanceway.lake.tree.lookups import TableListEntry, TableRow
 from lanceway.lake.versions import versions
+from lanceway.lake.versions.versions import VersionClaim
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import own_files
@@ -190,7 +191,9 @@ class LakeTables:
         self, connection: Connection, table: Identifier, place: Place | None, properties: Mapping[str, str]
     ) -> TableRow:
         """Make a row for a table yet to be written. Refuse a place with data, which a managed table would not show."""
-        row = self._create_row(connection, table, None if place is None else place.location, properties)
+        managed, stored_properties = _versioning(properties)
+        location = None if place is None else place.location
+        row = self._create_row(connection, table, location, stored_properties, managed=managed)
         if place is not None and place.is_table:
             raise InvalidInputError(
                 f"{table} cannot be declared at {place.location}: a Lance table lies there. Register it, or choose "
@@ -206,9 +209,14 @@ class LakeTables:
         return row
 
     def _create_row(
-        self, connection: Connection, table: Identifier, location: str | None, properties: Mapping[str, str]
+        self,
+        connection: Connection,
+        table: Identifier,
+        location: str | None,
+        properties: Mapping[str, str],
+        *,
+        managed: bool | None,
     ) -> TableRow:
-        managed, stored_properties = _versioning(properties)
         return tables.create(
             connection,
             self.lake.catalog.id,
@@ -216,7 +224,7 @@ class LakeTables:
             by=self.lake.user,
             location=location,
             managed=managed,
-            properties=stored_properties,
+            properties=properties,
         )
 
     def holds(self, table: Identifier, entry: TableEntry) -> bool:
@@ -229,42 +237,48 @@ class LakeTables:
     def undeclare(self, table: Identifier, entry: TableEntry) -> None:
         """Take back a declaration whose first version could not be written, unless another writer has filled it."""
         with suppress(NamespaceNotFoundError, TableNotFoundError):
+            row = self.row(table)
+            if not row.managed and dataset.has_data(self.lake.stored(row)):
+                return
             if self.lake.store.transact(self._undeclare_row, table, entry):
                 self._removals.remove(entry.location)
 
     def _undeclare_row(self, connection: Connection, table: Identifier, entry: TableEntry) -> bool:
         row = lookups.lock(connection, self.lake.catalog.id, table)
-        if str(row.id) != entry.claim or self._is_filled(connection, row):
+        if str(row.id) != entry.claim or (row.managed and versions.latest(connection, row.id) is not None):
             return False
         tables.drop(connection, self.lake.catalog.id, table, by=self.lake.user)
         return True
-
-    def _is_filled(self, connection: Connection, row: TableRow) -> bool:
-        if row.managed:
-            return versions.latest(connection, row.id) is not None
-        return dataset.has_data(self.lake.stored(row))
 
     # -- registering and renaming ----------------------------------------------------------------
 
     def register(self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool) -> TableEntry:
         placed = self._placed(location)
+        managed, stored_properties = _versioning(properties)
+        if managed is None:
+            managed = self.lake.store.read(catalogs.get, self.lake.catalog.id).managed
         replaced: list[TableRow] = []
 
         def register_row(connection: Connection) -> TableRow:
-            row = self._create_row(connection, table, placed, properties)
-            self._adopt_versions(connection, row)
+            row = self._create_row(connection, table, placed, stored_properties, managed=managed)
+            if found is None:
+                raise ConcurrentModificationError(f"{placed} has just become free. Register {table} again.")
+            versions.adopt(connection, row.id, found, by=self.lake.user)
             return row
 
-        def replace_row(connection: Connection) -> TableRow | None:
+        def replace_row(connection: Connection, settled: Collection[str]) -> TableRow | None:
             replaced.clear()  # of an attempt that was rolled back
             with suppress(TableNotFoundError):
-                row = self.release(connection, table)
+                row = self.release(connection, table, settled)
                 if row is None:
                     return None
                 replaced.append(row)
             return register_row(connection)
 
         with self.marking_managed(location):
+            # Before the transaction, which must not wait for storage. A version that is written there in between is
+            # adopted when it is first met, as with every table that was registered.
+            found = self._versions_to_adopt(table, placed, managed=managed, replace=replace)
             row = self.after_reconcile(table, replace_row) if replace else self.lake.store.transact(register_row)
         for old in replaced:
             self._removals.unmark(location_of(old))
@@ -281,17 +295,31 @@ class LakeTables:
                 self._removals.unmark(locations.canonical(location))
             raise
 
-    def _adopt_versions(self, connection: Connection, row: TableRow) -> None:
-        """Make the versions at a registered location the table's."""
-        if not dataset.has_data(self.lake.stored(row)):
+    def _versions_to_adopt(
+        self, table: Identifier, location: str, *, managed: bool, replace: bool
+    ) -> Sequence[VersionClaim] | None:
+        """Return the versions at a location that a managed table is to have; refuse a location without any.
+
+        Return None where a table has the location already, which the transaction refuses; nothing is touched then.
+        """
+        taken = self.lake.store.read(locations.overlapping, location)
+        if taken is not None and not (replace and self._is_at(table, location)):
+            return None
+        stored = Table(str(table), location, self.lake.options)
+        if not dataset.has_data(stored):
             raise InvalidInputError(
-                f"{row.identifier} cannot be registered at {row.location}: there is no Lance table. Declare it to "
-                "have one there."
+                f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."
             )
-        if row.managed:
-            table = self.lake.manifests(row)
-            table.take_over()
-            table.adopt(connection, by=self.lake.user)
+        if not managed:
+            return ()
+        take_over(self.lake.store, stored)
+        return stored_versions(stored.store())
+
+    def _is_at(self, table: Identifier, location: str) -> bool:
+        try:
+            return self.row(table).location == location
+        except (NamespaceNotFoundError, TableNotFoundError):
+            return False
 
     def rename(self, table: Identifier, target: Identifier) -> None:
         self.lake.store.transact(tables.rename, self.lake.catalog.id, table, target, by=self.lake.user)
@@ -299,33 +327,42 @@ class LakeTables:
     # -- deregistering and dropping --------------------------------------------------------------
 
     def deregister(self, table: Identifier) -> TableEntry:
-        row = self.after_reconcile(table, lambda connection: self.release(connection, table))
+        row = self.after_reconcile(table, lambda connection, settled: self.release(connection, table, settled))
         self._removals.unmark(location_of(row))
         return self.lake.entry(row)
 
-    def after_reconcile(self, table: Identifier, work: Callable[[Connection], TableRow | None]) -> TableRow:
+    def after_reconcile(
+        self, table: Identifier, work: Callable[[Connection, Collection[str]], TableRow | None]
+    ) -> TableRow:
         """Return what `work` returns once rows and storage agree; it returns None as long as they do not.
+
+        It is called with what is settled in storage, as `reconcile_storage` returns it.
 
         Storage is reconciled outside of the transaction, and others may claim a version in between: then again.
         """
         for _ in range(_ATTEMPTS):
-            self.reconcile_storage(table)
-            row = self.lake.store.transact(work)
+            row = self.lake.store.transact(work, self.reconcile_storage(table))
             if row is not None:
                 return row
         raise ConcurrentModificationError(f"The table {table} is being written to all the time. Try again later.")
 
-    def reconcile_storage(self, table: Identifier) -> None:
-        """Publish pending manifests and quarantine orphans: after that, storage alone shows the table's versions."""
+    def reconcile_storage(self, table: Identifier) -> Collection[str]:
+        """Publish pending manifests and quarantine orphans: after that, storage alone shows the table's versions.
+
+        Return the staging paths of versions that are settled though their rows do not say so.
+        """
         with suppress(NamespaceNotFoundError, TableNotFoundError):
             row = self.row(table)
             if row.managed:
-                self.lake.manifests(row).reconcile()
+                manifests = self.lake.manifests(row)
+                manifests.reconcile()
+                return manifests.settled()
+        return ()
 
-    def release(self, connection: Connection, table: Identifier) -> TableRow | None:
-        """Deregister a table, unless a version of it is claimed and its manifest not published yet: then None."""
+    def release(self, connection: Connection, table: Identifier, settled: Collection[str]) -> TableRow | None:
+        """Deregister a table, unless a version of it is claimed and not `settled` in storage yet: then None."""
         row = lookups.lock(connection, self.lake.catalog.id, table)
-        if row.managed and self.lake.manifests(row).has_pending(connection):
+        if row.managed and self.lake.manifests(row).has_pending(connection, settled):
             return None
         return tables.deregister(connection, self.lake.catalog.id, table)
 

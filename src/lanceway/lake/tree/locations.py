@@ -167,6 +167,11 @@ def claim(connection: Connection, location: str) -> str:
     return path
 
 
+def overlapping(connection: Connection, location: str) -> str | None:
+    """Return the location of a table that is, contains or is inside of a location; None where there is none now."""
+    return _first(connection, objects.c.location, location, inside=True)
+
+
 def claim_root(connection: Connection, location: str) -> str:
     """Reserve the location of a new catalog, as `canonical` returns it.
 
