@@ -24,6 +24,13 @@ def test_a_new_lake_has_the_separator_of_the_environment(tmp_path: Path, monkeyp
     lake.close()
 
 
+@pytest.mark.parametrize("separator", ["", "/", "ab"])
+def test_a_bad_separator_is_refused_before_there_is_a_database(tmp_path: Path, separator: str) -> None:
+    with pytest.raises(InvalidInputError, match="is not allowed because"):
+        connect(tmp_path, separator=separator)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_process_that_differs_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connect(tmp_path, separator="~").close()
     monkeypatch.setenv("LANCEWAY_SEPARATOR", ":")

@@ -169,6 +169,7 @@ def test_create(bare: Run, lake: Run, uri: str) -> None:
     ("options", "code", "message"),
     [
         (("--separator", "/"), 1, "The separator '/' is not allowed because it separates the parts of a route"),
+        (("--separator", ""), 1, "The separator '' is not allowed because"),
         (("--policy", "any"), 1, "The separator policy 'any' is unknown"),
         (("--catalog", ""), 1, "at least one character"),
         (("--versioning", "git"), 2, "neither managed nor storage"),
@@ -179,6 +180,13 @@ def test_a_bad_lake_is_not_made(bare: Run, uri: str, options: tuple[str, ...], c
     assert (ended.code, message in " ".join(ended.err.split())) == (code, True), ended
     status = bare("lake", "status", "--uri", uri, "--json")
     assert status.code == 1 or status.json["catalogs"] == {}
+
+
+@pytest.mark.parametrize("options", [("--separator", ""), ("--separator", "/"), ("--policy", "any")])
+def test_a_bad_separator_leaves_no_database(bare: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    database = tmp_path / "new.db"
+    assert bare("lake", "create", "--uri", f"sqlite:///{database}", "--root", "wh", *options).code == 1
+    assert not database.exists()
 
 
 def test_status_for_people(lake: Run, store: LakeStore) -> None:

@@ -115,7 +115,9 @@ def complete(settings: Settings) -> dict[str, Any]:
 def connect(settings: Settings) -> tuple[LakeStore, CatalogRow]:
     """Open the database and load the catalog, made if they are missing and the settings allow it."""
     defaults = config.lake()
-    separator, policy = (settings[name] or defaults.get(name) for name in ("separator", "policy"))
+    separator, policy = (
+        defaults.get(name) if settings[name] is None else settings[name] for name in ("separator", "policy")
+    )
     store = open_store(settings["uri"], separator=separator, policy=policy, upgrade=bool(settings["create"]))
     with ExitStack() as undo:
         undo.callback(store.close)

@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.lake.store import errors, upgrades
-from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, open_engine, read_uri, refuse_missing, shown
+from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, is_missing, open_engine, read_uri, refuse_missing, shown
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.fast_reads import FastReads
 from lanceway.lake.store.schema import VERSION
@@ -102,6 +102,11 @@ class LakeStore:
         if self._identity is None:
             self._identity = self.transact(settings.identity)
         return self._identity
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the database is a file that does not exist yet."""
+        return is_missing(self._url)
 
     def refuse_missing(self) -> None:
         """Raise InvalidInputError if the database is a file that does not exist; to open it would create it."""
@@ -231,6 +236,8 @@ def open_store(uri: str, *, separator: str | None = None, policy: str | None = N
         undo.callback(store.close)
         if not upgrade:
             store.refuse_missing()
+        elif store.is_missing:
+            upgrades.new_separator(separator, policy)  # refused before there is a file
         prepare(store, separator, policy, upgrade=upgrade)
         undo.pop_all()  # it is the caller's to close from here on
     return store

@@ -82,11 +82,18 @@ def shown(url: URL) -> str:
     return url.set(query={}, drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
-def refuse_missing(url: URL) -> None:
-    """Refuse a file that is not there, which SQLite would make."""
+def is_missing(url: URL) -> bool:
+    """Return whether the database is a file that is not there, which SQLite would make."""
     path = url.database or ""
-    if url.get_backend_name() == "sqlite" and not path.startswith("file:") and not Path(path).exists():
-        raise InvalidInputError(f"There is no lake in {path}: the file is missing. Create one: lanceway lake create")
+    return url.get_backend_name() == "sqlite" and not path.startswith("file:") and not Path(path).exists()
+
+
+def refuse_missing(url: URL) -> None:
+    """Refuse a file that is not there."""
+    if is_missing(url):
+        raise InvalidInputError(
+            f"There is no lake in {url.database}: the file is missing. Create one: lanceway lake create"
+        )
 
 
 def _file(url: URL) -> URL:

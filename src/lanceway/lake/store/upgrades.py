@@ -68,7 +68,7 @@ def migrate(
     _run_alembic(connection, folder)
     values = {settings.OLDEST_CODE: str(target.oldest_code)}
     if before.version == 0:
-        chosen = _separator(separator, policy)
+        chosen = new_separator(separator, policy)
         values |= {settings.SEPARATOR: chosen.character, settings.POLICY: chosen.policy}
     settings.store(connection, values)
 
@@ -116,9 +116,12 @@ def _run_alembic(connection: Connection, folder: Path, version: str = "head") ->
     command.upgrade(config, version)
 
 
-def _separator(separator: str | None, policy: str | None) -> Separator:
+def new_separator(separator: str | None, policy: str | None) -> Separator:
+    """Return the separator of a new lake. Raises InvalidInputError for one that is not allowed."""
     default = Separator()
-    return Separator(separator or default.character, policy or default.policy)
+    return Separator(
+        default.character if separator is None else separator, default.policy if policy is None else policy
+    )
 
 
 def compare(stored: Separator, separator: str | None, policy: str | None) -> None:
