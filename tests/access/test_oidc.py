@@ -28,6 +28,7 @@ class Settings:
     oidc_leeway: float = 60.0
     oidc_user_claim: str = "sub"
     oidc_groups_claim: str = "groups"
+    oidc_token_lifetime: int = 0
 
 
 def settings(issuer: Issuer, **changes: Any) -> Settings:

@@ -10,6 +10,7 @@ import stat
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from lanceway.errors import (
     ServiceUnavailableError,
     UnauthenticatedError,
 )
+from lanceway.lake import tokens as stored_tokens
 from lanceway.lake import users
 from lanceway.lake.store import backups
 from lanceway.lake.store.database import LakeStore, open_store
@@ -113,6 +115,31 @@ def test_whose_token_is_revoked(store: LakeStore) -> None:
     assert tokens.revoke(store, created.token.prefix, by="bob", user="bob") is None
     assert tokens.revoke(store, "0" * 12, by="me") is None
     assert tokens.verify(store, created.secret)
+
+
+def test_all_tokens_of_a_user_are_revoked(store: LakeStore) -> None:
+    alice, bob = ([tokens.create(store, name, by="me") for _ in range(2)] for name in ("alice", "bob"))
+    assert tokens.revoke_all(store, "alice", by="me") == 2
+    assert tokens.revoke_all(store, "alice", by="me") == 0
+    for token in alice:
+        with pytest.raises(UnauthenticatedError, match="was revoked"):
+            tokens.verify(store, token.secret)
+    assert [tokens.verify(store, token.secret).token.user for token in bob] == ["bob", "bob"]
+    with pytest.raises(InvalidInputError, match="no user 'carol'"):
+        tokens.revoke_all(store, "carol", by="me")
+
+
+def test_a_token_ends_with_the_one_that_it_was_made_with(store: LakeStore) -> None:
+    maker = tokens.create(store, "alice", by="me", lifetime=timedelta(hours=1)).token
+    assert maker.expires_at is not None
+    for lifetime in (None, timedelta(days=1)):
+        made = tokens.create(store, "alice", by="alice", lifetime=lifetime, until=maker.expires_at).token
+        assert (made.expires_at or 0) // 1000 <= maker.expires_at // 1000 + 1  # two readings of a clock
+        assert made.expires_at is not None
+    short = tokens.create(store, "alice", by="alice", lifetime=timedelta(minutes=1), until=maker.expires_at).token
+    assert (short.expires_at or maker.expires_at) < maker.expires_at
+    with pytest.raises(UnauthenticatedError, match="expired"):
+        tokens.create(store, "alice", by="alice", until=1)
 
 
 def test_a_whole_token_is_no_prefix_and_is_not_repeated(store: LakeStore) -> None:
@@ -314,6 +341,16 @@ def test_a_backup_carries_users_and_tokens(store: LakeStore, tmp_path: Path) -> 
     backups.restore(other, tmp_path / "b")
     assert tokens.verify(other, created.secret).token == created.token
     assert tokens.create(other, "alice", by="me").token.id > created.token.id
+    other.close()
+
+
+def test_a_restore_may_revoke_them(store: LakeStore, tmp_path: Path) -> None:
+    created = tokens.create(store, "alice", by="me")
+    backups.backup(store, tmp_path / "b")
+    other = LakeStore(f"sqlite:///{tmp_path}/other.db")
+    backups.restore(other, tmp_path / "b", finish=partial(stored_tokens.revoke_all, user=None, by="me"))
+    with pytest.raises(UnauthenticatedError, match="was revoked"):
+        tokens.verify(other, created.secret)
     other.close()
 
 

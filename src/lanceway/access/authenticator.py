@@ -120,7 +120,7 @@ class Authenticator:
         self._usage.note(stored)
         ends = stored.token.expires_at
         seconds = REMEMBERED if ends is None else (ends - stored.now) / 1000
-        return Principal(stored.token.user, admin=stored.token.admin), seconds
+        return Principal(stored.token.user, admin=stored.token.admin, expires_at=ends), seconds
 
     def _vouched(self, text: str) -> tuple[Principal, float]:
         if self._oidc is None:

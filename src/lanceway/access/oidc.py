@@ -165,6 +165,8 @@ class OidcSettings(Protocol):
     def oidc_user_claim(self) -> str: ...
     @property
     def oidc_groups_claim(self) -> str: ...
+    @property
+    def oidc_token_lifetime(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +189,11 @@ class Oidc:
         leeway: float = 60.0,
         user_claim: str = "sub",
         groups_claim: str = "groups",
+        token_lifetime: int = 0,
     ) -> None:
         self._issuer, self._audience, self._keys = issuer, audience, keys
         self._leeway, self._user_claim, self._groups_claim = leeway, user_claim, groups_claim
+        self._token_lifetime = token_lifetime
 
     @classmethod
     def from_settings(cls, settings: OidcSettings) -> Oidc | None:
@@ -214,6 +218,7 @@ class Oidc:
             leeway=settings.oidc_leeway,
             user_claim=settings.oidc_user_claim,
             groups_claim=settings.oidc_groups_claim,
+            token_lifetime=settings.oidc_token_lifetime,
         )
 
     def verify(self, text: str) -> Vouched:
@@ -237,9 +242,8 @@ class Oidc:
             raise UnauthenticatedError(
                 "The token is not accepted: its issuer's key does not fit its signature."
             ) from error
-        return Vouched(
-            Principal(self._user(claims), self._groups(claims)), float(claims["exp"]) + self._leeway - time.time()
-        )
+        principal = Principal(self._user(claims), self._groups(claims), token_seconds=self._token_lifetime)
+        return Vouched(principal, float(claims["exp"]) + self._leeway - time.time())
 
     def _claims(self, text: str, key: jwt.PyJWK) -> Mapping[str, Any]:
         claims: dict[str, Any] = jwt.decode(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user with the groups that its issuer names. An `admin` looks after the server itself."""
+    """A user with the groups that its issuer names. An `admin` looks after the server itself.
+
+    `expires_at` is when a token of the lake that it came with ends, in milliseconds of the database's clock. With
+    `token_seconds`, tokens that it makes live for at most so long, and at 0 it can make none: it came with credentials
+    of an issuer, who may lock the user out.
+    """
 
     name: str
     groups: tuple[str, ...] = ()
     admin: bool = False
+    expires_at: int | None = field(default=None, compare=False)
+    token_seconds: int | None = field(default=None, compare=False)
 
 
 ANONYMOUS = Principal("anonymous")

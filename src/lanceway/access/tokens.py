@@ -120,10 +120,12 @@ def create(
     lifetime: timedelta | None = None,
     admin: bool = False,
     above: bool = True,
+    until: int | None = None,
 ) -> NewToken:
     """Create a token for a user, who is created too if there is no such user, and with `admin` becomes an admin.
 
-    It lives for ever without a `lifetime`. Without `above` it is refused for an admin (PermissionDeniedError): the
+    It lives for ever without a `lifetime`, but never beyond `until`, when the caller's own credentials end, in
+    milliseconds of the database's clock. Without `above` it is refused for an admin (PermissionDeniedError): the
     caller is none, and would become one by it.
     """
     _check(user, label)
@@ -133,7 +135,8 @@ def create(
         owner = _ensure(connection, user, by=by, admin=admin)
         if owner.admin and not above:
             raise PermissionDeniedError(f"{user!r} is an admin here. Only an admin can make tokens for one.")
-        return _create(connection, owner, by=by, label=label, lifetime=milliseconds)
+        bounded = _bounded(connection, milliseconds, until)
+        return _create(connection, owner, by=by, label=label, lifetime=bounded)
 
     return store.transact(work)
 
@@ -201,6 +204,20 @@ def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> 
     return store.transact(work)
 
 
+def revoke_all(store: LakeStore, user: str, *, by: str) -> int:
+    """Revoke every token of a user that is still valid, and return how many those were.
+
+    Raises InvalidInputError where there is no such user.
+    """
+
+    def work(connection: Connection) -> int:
+        if users.find(connection, user) is None:
+            raise InvalidInputError(f"There is no user {user!r} with tokens of this lake: lanceway tokens list")
+        return tokens.revoke_all(connection, user, by=by)
+
+    return store.transact(work)
+
+
 def read_prefix(name: str) -> str:
     """Return the prefix in a text, with or without the mark. No message repeats what may be a whole token."""
     match = _PREFIX.fullmatch(name)
@@ -264,6 +281,15 @@ def _check(user: str, label: str | None) -> None:
         raise InvalidInputError(
             f"A label has at most {LONGEST_NAME} printable characters. Use a shorter or plainer one."
         )
+
+
+def _bounded(connection: Connection, lifetime: int | None, until: int | None) -> int | None:
+    if until is None:
+        return lifetime
+    left: int = until - tokens.read_clock(connection)
+    if left <= 0:
+        raise UnauthenticatedError("The token has expired. Ask for another one.")
+    return left if lifetime is None else min(lifetime, left)
 
 
 def _milliseconds(lifetime: timedelta | None) -> int | None:

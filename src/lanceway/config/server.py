@@ -68,6 +68,13 @@ SERVER = (
     Setting("oidc_leeway", "How many seconds clocks may differ.", float, default=60.0, aliases=("oidc.leeway",)),
     Setting("oidc_user_claim", "The claim that names the user.", default="sub", aliases=("oidc.user_claim",)),
     Setting("oidc_groups_claim", "The claim that lists groups.", default="groups", aliases=("oidc.groups_claim",)),
+    Setting(
+        "oidc_token_lifetime",
+        "For how many seconds a token may live that the issuer's users make here; 0: they make none.",
+        int,
+        default=0,
+        aliases=("oidc.token_lifetime",),
+    ),
     Setting("worker", "Whether background jobs are carried out beside the server.", bool, default=True),
     Setting("worker_functions", "Packages whose functions that worker may run, a list; none by default.", default=""),
     Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
@@ -127,6 +134,7 @@ class ServerSettings:
     oidc_leeway: float
     oidc_user_claim: str
     oidc_groups_claim: str
+    oidc_token_lifetime: int
     worker: bool
     worker_functions: tuple[str, ...]
     worker_master: str | None
@@ -173,8 +181,9 @@ def _check(values: Mapping[str, Any]) -> None:
         _positive("The server", name, values[name])
     if not 0 <= values["port"] <= 65535:
         raise InvalidInputError(f"The server: port is {values['port']}, but must be between 0 and 65535.")
-    if not values["oidc_leeway"] >= 0:
-        raise InvalidInputError(f"The server: oidc_leeway is {values['oidc_leeway']}, but must be 0 or more.")
+    for name in ("oidc_leeway", "oidc_token_lifetime"):
+        if not values[name] >= 0:
+            raise InvalidInputError(f"The server: {name} is {values[name]}, but must be 0 or more.")
     if bool(values["tls_cert"]) != bool(values["tls_key"]):
         has, lacks = ("tls_cert", "tls_key") if values["tls_cert"] else ("tls_key", "tls_cert")
         raise InvalidInputError(f"The server has {has} but no {lacks}: HTTPS needs both. Set {lacks} too.")

@@ -122,6 +122,19 @@ def revoke(connection: Connection, token: Token, *, by: str) -> Token:
     return _one(connection, token.prefix).token
 
 
+def revoke_all(connection: Connection, user: str | None, *, by: str) -> int:
+    """Revoke all tokens of a user, or of all users, that are still valid, and return how many those were."""
+    owners = select(user_rows.c.id).where(user_rows.c.name == user)
+    conditions = [_LIVE] if user is None else [_LIVE, tokens.c.user_id.in_(owners)]
+    values = {"revoked_at": now(), "revoked_by": checked_text("The user", by)}
+    return connection.execute(update(tokens).where(*conditions).values(**values)).rowcount
+
+
+def read_clock(connection: Connection) -> int:
+    """Return the database's time, in milliseconds since 1970."""
+    return int(connection.execute(select(now())).scalar_one())
+
+
 def touch(connection: Connection, token: int, *, pause: int) -> None:
     """Record that a token is used now, unless that was done less than `pause` milliseconds ago."""
     connection.execute(_TOUCH, {"row": token, "pause": pause})

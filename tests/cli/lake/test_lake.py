@@ -343,6 +343,8 @@ def test_backup_and_restore(bare: Run, lake: Run, uri: str, store: LakeStore, tm
     ended = bare("lake", "restore", "lake.backup", "--uri", "sqlite:///second.db")
     assert ended.out == f"Restored {sum(saved['rows'].values())} rows from lake.backup.\n"
     assert bare("lake", "check", "--uri", "sqlite:///second.db", "--strict").code == 0
+    ended = bare("lake", "restore", "lake.backup", "--uri", "sqlite:///revoked.db", "--revoke-tokens")
+    assert ended.out.endswith("All tokens are revoked; make new ones with lanceway tokens create.\n")
     full = bare("lake", "restore", "lake.backup", "--uri", uri)
     assert (full.code, "holds a lake already" in full.err) == (1, True)
     assert bare("lake", "restore", "none", "--uri", "sqlite:///third.db").code == 1

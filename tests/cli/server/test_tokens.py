@@ -143,6 +143,16 @@ def test_revoke(run: Run, store: LakeStore) -> None:
     assert "revoked" in run("list", "--all").out
 
 
+def test_revoke_all_of_a_user(run: Run, store: LakeStore) -> None:
+    secrets = [tokens.create(store, name, by="me").secret for name in ("alice", "alice", "bob")]
+    assert run("revoke", "--user", "alice").out == "Revoked 2 tokens of alice.\n"
+    assert run("revoke", "--user", "alice", "--json").json == {"user": "alice", "revoked": 0}
+    for secret in secrets[:2]:
+        with pytest.raises(UnauthenticatedError, match="was revoked"):
+            tokens.verify(store, secret)
+    assert tokens.verify(store, secrets[2]).token.user == "bob"
+
+
 def test_what_cannot_be_revoked(bare: Run, run: Run, home: Path, store: LakeStore) -> None:
     secret = run("create", "alice").out.strip()
     missing = bare("tokens", "revoke", "lw_000000000000", "--home", str(home))

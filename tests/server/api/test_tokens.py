@@ -105,6 +105,15 @@ def test_a_bad_body(user: Caller, body: bytes) -> None:
     assert len(user.list()["tokens"]) == 1
 
 
+def test_a_token_outlives_no_other_that_it_was_made_with(user: Caller) -> None:
+    maker = user.make(expires_in=600)
+    short_lived = Caller(user.server, maker["token"])
+    for wanted in ({}, {"expires_in": 86_400}):
+        assert short_lived.make(**wanted)["expires_at"] <= maker["expires_at"] + 1000  # two readings of a clock
+    assert short_lived.make(expires_in=60)["expires_at"] < maker["expires_at"]
+    assert "expires_at" not in user.make()
+
+
 def test_too_large_a_body(user: Caller) -> None:
     assert refused(user.ask("POST", content=b" " * 100_000)) == (413, 13)
 

@@ -129,6 +129,27 @@ def test_an_issuers_token(trusting: Lanceway, issuer: Issuer) -> None:
     }
 
 
+@pytest.mark.parametrize(("lifetime", "status"), [(0, 403), (3600, 201)])
+def test_tokens_that_an_issuers_user_makes(whole_run: Run, issuer: Issuer, lifetime: int, status: int) -> None:
+    settings = (
+        f'[server]\noidc_issuer = "{issuer.name}"\noidc_audience = "{AUDIENCE}"\n'
+        f'oidc_jwks_uri = "{issuer.jwks_uri}"\noidc_token_lifetime = {lifetime}\n'
+    )
+    server = lanceway.start(whole_run, name=f"tokens-{lifetime}", settings=settings)
+    try:
+        signed = {"Authorization": f"Bearer {issuer.sign()}"}
+        address = f"{server.address}/lanceway/v1/tokens"
+        response = httpx.post(address, json={"expires_in": 10**6}, headers=signed, timeout=60, trust_env=False)
+    finally:
+        server.stop()
+    assert response.status_code == status, response.text
+    made = response.json()
+    if lifetime:
+        assert made["expires_at"] == made["created_at"] + 1000 * lifetime
+    else:
+        assert "oidc_token_lifetime" in made["error"]
+
+
 def test_what_an_issuer_did_not_sign(trusting: Lanceway, issuer: Issuer) -> None:
     for signed in (issuer.sign(STRANGER), issuer.sign(aud="other"), issuer.sign(iss="other"), issuer.sign(exp=1)):
         answer = get(trusting, LIST, {"Authorization": f"Bearer {signed}"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -271,11 +272,26 @@ def backup(
 
 
 @command(app, "restore")
-def restore(session: Session, file: _File, uri: Uri = None) -> None:
-    """Fill an empty database from a backup, of SQLite or PostgreSQL whichever it was made of."""
+def restore(
+    session: Session,
+    file: _File,
+    uri: Uri = None,
+    revoke_tokens: Annotated[
+        bool,
+        typer.Option("--revoke-tokens", help="Revoke all tokens: one that was revoked since the backup would be back."),
+    ] = False,
+) -> None:
+    """Fill an empty database from a backup, of SQLite or PostgreSQL whichever it was made of.
+
+    Tokens are as they were when the backup was made.
+    """
     where = place(session, uri=uri)
+    from lanceway.lake import tokens
     from lanceway.lake.store import backups
 
+    revoke = partial(tokens.revoke_all, user=None, by=where.user)
     with where.bare() as store:
-        counts = backups.restore(store, file)
-    session.output.done(f"Restored {sum(counts.values()):,} rows from {file}.", {"file": str(file), "rows": counts})
+        counts = backups.restore(store, file, finish=revoke if revoke_tokens else None)
+    ended = " All tokens are revoked; make new ones with lanceway tokens create." if revoke_tokens else ""
+    facts = {"file": str(file), "rows": counts, "revoked_tokens": revoke_tokens}
+    session.output.done(f"Restored {sum(counts.values()):,} rows from {file}.{ended}", facts)

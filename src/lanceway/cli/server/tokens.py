@@ -94,17 +94,27 @@ def list_(
 def revoke(
     session: Session,
     prefix: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="PREFIX", help="The token's prefix, such as lw_0123456789ab; never the whole token."),
-    ],
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Revoke all tokens of this user instead.")] = None,
     home: _Home = None,
     uri: Uri = None,
 ) -> None:
-    """Revoke a token. Servers that are running refuse it within five seconds."""
+    """Revoke a token, or all of a user. Servers that are running refuse them within five seconds."""
+    if (prefix is None) == (user is None):
+        raise typer.BadParameter("give either the prefix of a token or --user.", param_hint="'PREFIX'")
     where = _place(session, home, uri)
     from lanceway.access import tokens
     from lanceway.errors import InvalidInputError
 
+    if user is not None:
+        with where.opened() as store:
+            count = tokens.revoke_all(store, user, by=where.user)
+        what = "1 token" if count == 1 else f"{count} tokens"
+        session.output.done(f"Revoked {what} of {user}.", {"user": user, "revoked": count})
+        return
+    assert prefix is not None
     with where.opened() as store:
         revoked = tokens.revoke(store, prefix, by=where.user)
     if revoked is None:

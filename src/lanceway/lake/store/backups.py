@@ -11,7 +11,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -48,9 +48,17 @@ def backup(store: LakeStore, file: Path, *, overwrite: bool = False) -> Rows:
         return store.snapshot(_write, target)
 
 
-def restore(store: LakeStore, file: Path, *, folder: Path = MIGRATIONS, target: State = CODE) -> Rows:
+def restore(
+    store: LakeStore,
+    file: Path,
+    *,
+    folder: Path = MIGRATIONS,
+    target: State = CODE,
+    finish: Callable[[Connection], object] | None = None,
+) -> Rows:
     """Fill an empty database from a file, all of it or nothing; how many rows each table has.
 
+    `finish` is called in the same transaction, when all rows are there.
     A backup of an older version is brought to the version of the code. Raises InvalidInputError if the database
     holds a lake, or if the file is no backup, is not whole, or was made by newer code.
     """
@@ -65,6 +73,8 @@ def restore(store: LakeStore, file: Path, *, folder: Path = MIGRATIONS, target: 
         # Without retries: the file can be read only once, and an empty database has no other writers.
         with store.transaction() as connection:
             upgrades.rebuild(connection, header["version"], fill, folder=folder, target=target)
+            if finish is not None:
+                finish(connection)
     return counts
 
 

@@ -2,7 +2,8 @@
 
     GET    /lanceway/v1/me
     GET    /lanceway/v1/tokens              one's own; for an admin everybody's, or one `user`'s
-    POST   /lanceway/v1/tokens              {user, label, expires_in}; the answer has the token, this once
+    POST   /lanceway/v1/tokens              {user, label, expires_in}; the answer has the token, this once. It ends
+                                            no later than the token that it was asked with
     DELETE /lanceway/v1/tokens/{prefix}
 
 Times in answers are milliseconds since 1970; `expires_in` is seconds, as OAuth has it.
@@ -19,7 +20,7 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from lanceway.access import tokens
-from lanceway.access.principal import ANONYMOUS
+from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.lake.tokens import Token
 from lanceway.server.api.endpoints import Call, PageQuery, PathPart, derive, endpoint, page_type
@@ -89,11 +90,25 @@ async def create_token(call: Call, body: TokenRequest | None) -> Response:
     user = who.name if options.user is None else options.user
     if user != who.name and not who.admin:
         raise PermissionDeniedError("Only an admin may make tokens for others. Leave `user` out for your own.")
-    lifetime = None if options.expires_in is None else timedelta(seconds=options.expires_in)
-    create = partial(tokens.create, call.store, user, by=who.name, label=options.label, lifetime=lifetime)
-    created = await call.run(partial(create, above=who.admin))
+    create = partial(
+        tokens.create, call.store, user, by=who.name, label=options.label, lifetime=_lifetime(who, options)
+    )
+    created = await call.run(partial(create, above=who.admin, until=who.expires_at))
     facts = {"token": created.secret, **tokens.described(created.token)}
     return Response(msgspec.json.encode(facts), 201, _NO_STORE, JSON)
+
+
+def _lifetime(who: Principal, options: TokenRequest) -> timedelta | None:
+    """Return how long a new token lives: no user that its issuer has locked out stays in by a token made here."""
+    seconds, most = options.expires_in, who.token_seconds
+    if most is not None:
+        if most == 0:
+            raise PermissionDeniedError(
+                "Users of an OpenID Connect issuer make no tokens on this server. Use the issuer's own tokens, or ask "
+                "an admin to make one, or to set oidc_token_lifetime."
+            )
+        seconds = most if seconds is None else min(seconds, most)
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
 @endpoint("DELETE", "/tokens/{prefix:path}", TokenAnswer, anonymous=False)
