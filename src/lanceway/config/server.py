@@ -80,7 +80,8 @@ SERVER = (
     Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
     Setting(
         "worker_sql",
-        "Whether it refreshes views by free SQL, which can read all that the worker can; that needs Spark.",
+        "Whether it refreshes views by free SQL: all who can make a view let its Spark compute. Queries of the catalog "
+        "alone are run, but run such a worker under an account that can do no harm.",
         bool,
         default=False,
     ),

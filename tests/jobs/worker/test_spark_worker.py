@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
@@ -42,3 +45,74 @@ def test_free_sql_and_a_backfill_by_spark(spark: SparkSession, tmp_path: Path) -
         assert plain is not None
         assert plain.error is None
         assert bench.rows("copy", "id", "name") == [(1, "n1"), (2, "n2"), (2, "n2"), (3, "n3")]
+
+
+@pytest.fixture(scope="module")
+def free_sql(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """A worker that allows free SQL, and a lake with a table of people."""
+    tmp_path = tmp_path_factory.mktemp("free")
+    lake = lanceway.connect("lake", uri=f"sqlite:///{tmp_path}/lake.db", root=str(tmp_path / "data"), user="alice")
+    assert isinstance(lake, LakeCatalog)
+    with lake:
+        bench = Bench(lake, Worker(Places(lake._lake), sql=True, state=str(tmp_path / "jobs.sqlite")))
+        bench.create("people", people(1, 2, 3))
+        yield bench
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT TRANSFORM('x') USING 'touch {touched}' AS (name STRING, rows BIGINT)",
+        "WITH t AS (SELECT TRANSFORM('x') USING 'touch {touched}' AS (name STRING, rows BIGINT)) SELECT * FROM t",
+        "SELECT * FROM people WHERE id IN (SELECT TRANSFORM('x') USING 'touch {touched}' AS (v STRING))",
+        "SELECT java_method('java.io.File', 'createTempFile', 'a', 'b') AS name, 1L AS rows",
+        "SELECT 'x' AS name, (SELECT max(try_reflect('java.lang.System', 'exit', 1)) FROM people) AS rows",
+        "VALUES (reflect('java.lang.System', 'getProperty', 'user.home'), 1L)",
+        "DROP TABLE people",
+        "EXECUTE IMMEDIATE 'DROP TABLE people'",
+        "BEGIN DROP TABLE people; END",
+        "INSERT OVERWRITE DIRECTORY '{touched}' USING text SELECT 'x'",
+        "INSERT INTO people SELECT 9L, 'x'",
+        "WITH t AS (SELECT 1) INSERT INTO people SELECT 9L, 'x'",
+        "FROM people INSERT INTO people SELECT * INSERT INTO people SELECT *",
+        "CREATE TABLE made AS SELECT 1 AS x",
+        "SET spark.sql.runSQLOnFiles = true",
+        "SELECT * FROM text.`/etc/hostname`",
+        "SELECT * FROM spark_catalog.text.`/etc/hostname`",
+        "SELECT count(*) AS rows, 'x' AS name FROM lance.`{data}`",
+        "SHOW TABLES",
+        "EXPLAIN SELECT 1",
+        "CALL anything()",
+    ],
+)
+def test_free_sql_is_a_plain_query(free_sql: Bench, tmp_path: Path, sql: str) -> None:
+    touched = tmp_path / "touched"
+    view = f"view_{uuid.uuid4().hex[:8]}"
+    job = free_sql.view(view, SCHEMA, {"sql": sql.format(touched=touched, data=tmp_path)})
+    assert job is not None
+    assert job.state == "failed"
+    assert "The view's SQL is refused" in str(job.error)
+    assert not touched.exists()
+    assert free_sql.rows("people", "id") == [(1,), (2,), (3,)]
+    assert free_sql.rows(view, "name", "rows") == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH t AS (SELECT name FROM people WHERE id IN (SELECT max(id) FROM people)) SELECT name, 1L AS rows FROM t",
+        "SELECT name, row_number() OVER (ORDER BY id) AS rows FROM people VERSION AS OF 1 ORDER BY id LIMIT 3",
+        "SELECT upper(name) AS name, id AS rows FROM people UNION ALL (VALUES ('x', 1L)) EXCEPT SELECT 'y', 2L",
+        "SELECT t.name, count(*) AS rows FROM people t JOIN people u USING (id) GROUP BY t.name HAVING count(*) > 0",
+        "SELECT e AS name, id AS rows FROM people LATERAL VIEW explode(array(name, 'z')) x AS e",
+        "FROM people |> WHERE id > 1 |> SELECT name, id AS rows",
+        "SELECT DISTINCT name, (SELECT count(*) FROM lake.people) AS rows FROM range(2) CROSS JOIN people",
+        "SELECT name, sum(id) AS rows FROM people GROUP BY name WITH ROLLUP",
+    ],
+)
+def test_plain_queries_of_every_kind(free_sql: Bench, sql: str) -> None:
+    view = f"view_{uuid.uuid4().hex[:8]}"
+    job = free_sql.view(view, SCHEMA, {"sql": sql})
+    assert job is not None
+    assert (job.state, job.error) == ("done", None)
+    assert free_sql.rows(view, "name", "rows")

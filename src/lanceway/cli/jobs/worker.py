@@ -37,7 +37,7 @@ def worker(
         typer.Option("--functions", metavar="MODULE", help="A package whose functions may be run; may be repeated."),
     ] = None,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Refresh views by free SQL, which can read all that this process can.")
+        bool, typer.Option("--sql", help="Refresh views by free SQL: all who can make a view let Spark compute here.")
     ] = False,
     master: Annotated[
         str | None, typer.Option("--master", help="Let a Spark session with this master work, such as local[4].")

@@ -15,6 +15,7 @@ from lanceway.jobs.table.functions import require_allowed
 from lanceway.jobs.worker import write
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.lease import JobLease
+from lanceway.jobs.worker.plain_query import plain_query
 from lanceway.jobs.worker.write import (
     Counted,
     Refresh,
@@ -152,13 +153,13 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     spark = sessions({job.catalog: {**settings, "type": type_}})
     if spark is None:
         raise PermissionDeniedError(
-            "A view by free SQL may not be refreshed by this worker, since SQL can read whatever the worker can. "
-            "Its operator can allow it: --sql."
+            "A view by free SQL may not be refreshed by this worker, since whoever makes a view then gives Spark of "
+            "this worker what to compute. Its operator can allow it: --sql."
         )
     summary = JobSummary("refresh", table.name)
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
     spark.sql(f"SET CATALOG {quoted(job.catalog)}")
-    frame = _frame(spark, str(view.sql), table)
+    frame = _fitting(plain_query(spark, str(view.sql), job.catalog), table)
     frame.write.format("lance").mode("overwrite").options(**table.place.ref.to_options(), job=job.key).save()
     opened = table.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
@@ -166,17 +167,9 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     return summary.finish()
 
 
-def _frame(spark: SparkSession, sql: str, table: JobTable) -> DataFrame:
-    """Return the rows of the SQL. Raises InvalidInputError where they do not fit the view."""
-    from pyspark.errors import AnalysisException, ParseException
-
+def _fitting(frame: DataFrame, table: JobTable) -> DataFrame:
+    """Return the rows with the view's columns in order. Raises InvalidInputError where they do not fit the view."""
     schema = table.open().schema
-    try:
-        frame = spark.sql(sql)
-    except (AnalysisException, ParseException) as error:
-        raise InvalidInputError(
-            f"The view's SQL is refused: {(str(error).strip().splitlines() or [sql])[0]}"
-        ) from error
     if set(frame.columns) != set(schema.names):
         raise InvalidInputError(
             f"The view's SQL gives {', '.join(frame.columns)}, and the view has {', '.join(schema.names)}."
