@@ -28,6 +28,22 @@ def test_a_fresh_home_has_all_that_a_server_needs(tmp_path: Path) -> None:
     home.close()
 
 
+def test_the_database_is_the_owners_alone_whatever_the_folder_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        Home.open(tmp_path).close()
+        files = [file for file in tmp_path.iterdir() if file.is_file()]
+        assert {file.name: mode(file) for file in files} == {"lake.db": 0o600, "admin-token": 0o600}
+        (tmp_path / "lake.db").chmod(0o644)  # as it was made by earlier versions
+        home = Home.open(tmp_path)
+        home.store.transact(lambda connection: metalakes.create(connection, "m", by="me"))
+        assert {mode(file) for file in tmp_path.glob("lake.db*")} == {0o600}
+        home.close()
+    finally:
+        os.umask(before)
+
+
 def test_it_is_opened_again_as_it_is(tmp_path: Path) -> None:
     first = Home.open(tmp_path)
     token = first.token_file.read_text()

@@ -7,6 +7,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -93,6 +94,12 @@ def user_config_folder() -> Path:
 def user_cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "lanceway"
+
+
+def make_private(file: Path) -> None:
+    """Make a file that its owner alone may read, unless it is there. SQLite gives its journals the mode of the file."""
+    with suppress(OSError):  # who opens it next says better what is wrong
+        os.close(os.open(file, os.O_CREAT | os.O_RDONLY, 0o600))
 
 
 # -- the file ------------------------------------------------------------------------------------

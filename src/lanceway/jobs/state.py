@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lanceway import config
+from lanceway.config.files import make_private
 from lanceway.errors import ConcurrentModificationError, InternalError
 from lanceway.identifiers import Identifier
 from lanceway.tables.storage.store import translated
@@ -61,7 +62,8 @@ class StateFile:
 
     def _make_room(self) -> None:
         with translated("write", str(self.path.parent)):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.path)
 
 
 _CHECKPOINT_SCHEMA = """

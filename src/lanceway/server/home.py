@@ -1,9 +1,10 @@
 """The home: the folder where a server keeps its state, created when it is first opened.
 
     ~/.lanceway/           mode 0700
-      lake.db              the lake, unless the database is elsewhere
+      lake.db              mode 0600: the lake, unless the database is elsewhere
       warehouse/           the data of its tables, unless the warehouse is elsewhere
       admin-token          mode 0600: the token of the user `admin`
+      jobs.sqlite          mode 0600: what the server's worker remembers of jobs that it has not finished
 
 A fresh one has the metalake `lanceway` with one catalog, `lake`, whose namespaces nest.
 """
@@ -56,7 +57,9 @@ class Home:
         """Open the home at `path` and create what is missing. Any number of processes may do so at once."""
         path = path.expanduser().absolute()
         _make(path)
-        database = database or _sqlite(path / _DATABASE)
+        if not database:
+            _protect(path / _DATABASE)
+            database = _sqlite(path / _DATABASE)
         warehouse = _absolute(warehouse) if warehouse else str(path / _WAREHOUSE)
         names = config.lake()
         with ExitStack() as undo:
@@ -86,6 +89,13 @@ def _make(path: Path) -> None:
         raise InvalidInputError(
             f"The home {path} cannot be created: {error.strerror}. Choose another one with --home."
         ) from error
+
+
+def _protect(database: Path) -> None:
+    """Let the owner alone read a database that is there, whatever the modes of the home and of the file were."""
+    for file in (database, *(database.with_name(f"{database.name}-{part}") for part in ("wal", "shm"))):
+        with suppress(FileNotFoundError, PermissionError):  # another user's home, in which this one may work
+            file.chmod(0o600)
 
 
 def _sqlite(path: Path) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lanceway.lake.store.database import LakeStore
 
 _POLL = 1.0  # seconds between two looks for jobs
+_STATE = "jobs.sqlite"  # in the home
 _IDLE = 60.0  # seconds after which a worker without jobs ends
 _GRACE = 15.0  # seconds that a worker has to give its job back
 _PAUSE = 10.0  # seconds between two starts, should a worker fail at once
@@ -115,7 +116,8 @@ def work(settings: ServerSettings, database: str, log_settings: Mapping[str, Any
     logging.config.dictConfig(dict(log_settings))
     _end_with_parent()
     with server_places(settings, database) as places:
-        worker = Worker(places, settings.worker_functions, settings.worker_sql, settings.worker_master)
+        state = str(settings.home.expanduser().absolute() / _STATE)
+        worker = Worker(places, settings.worker_functions, settings.worker_sql, settings.worker_master, state)
         with stop_on_signals(worker):
             worker.run(idle=_IDLE)
 

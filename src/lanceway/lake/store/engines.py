@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from lanceway.config.files import make_private
 from lanceway.errors import InvalidInputError, PermissionDeniedError, ServiceUnavailableError, UnsupportedOperationError
 
 
@@ -117,6 +118,8 @@ def _engine(url: URL, wait: float, **connect: object) -> Engine:
 
 
 def _sqlite(url: URL, wait: float) -> Engine:
+    if is_missing(url):
+        make_private(Path(str(url.database)))
     engine = _engine(url, wait, timeout=wait, isolation_level=None)  # transactions begin where we say, also around DDL
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
