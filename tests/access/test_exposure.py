@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ class Settings:
     host: str
     anonymous: bool = True
     allow_public_anonymous: bool = False
+    tls_cert: Path | None = None
 
 
 LOOPBACK = ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LocalHost"]
@@ -42,4 +44,11 @@ def test_elsewhere_it_is_refused_unless_said_twice(host: str) -> None:
 @pytest.mark.parametrize("host", [*LOOPBACK, *PUBLIC])
 @pytest.mark.parametrize("second", [True, False])
 def test_who_must_say_who_they_are_is_welcome_anywhere(host: str, second: bool) -> None:
-    assert check_exposure(Settings(host, anonymous=False, allow_public_anonymous=second)) is None
+    encrypted = Settings(host, anonymous=False, allow_public_anonymous=second, tls_cert=Path("cert.pem"))
+    assert check_exposure(encrypted) is None
+
+
+def test_tokens_that_travel_in_the_clear_are_warned_of() -> None:
+    assert {check_exposure(Settings(host, anonymous=False)) for host in LOOPBACK} == {None}
+    for host in PUBLIC:
+        assert f"PLAIN HTTP, AND THE SERVER LISTENS ON {host}" in str(check_exposure(Settings(host, anonymous=False)))

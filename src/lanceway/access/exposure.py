@@ -1,8 +1,9 @@
-"""Refuse a server without authentication that listens beyond this machine, unless that is allowed."""
+"""Refuse a server without authentication that listens beyond this machine, and warn of one without encryption."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Protocol
 
 from lanceway.errors import InvalidInputError
@@ -17,15 +18,17 @@ class Exposed(Protocol):
     def anonymous(self) -> bool: ...
     @property
     def allow_public_anonymous(self) -> bool: ...
+    @property
+    def tls_cert(self) -> Path | None: ...
 
 
 def check_exposure(settings: Exposed) -> str | None:
-    """Return a warning to be shown loudly where anonymous access is configured, else None.
+    """Return a warning to be shown loudly where anonymous access is configured, or tokens travel in the clear.
 
     Raises InvalidInputError where anyone on the network could use such a server and no setting allows that.
     """
     if not settings.anonymous:
-        return None
+        return None if is_loopback(settings.host) or settings.tls_cert else _in_the_clear(settings.host)
     if is_loopback(settings.host):
         return "ANONYMOUS ACCESS IS ON: every program on this machine may read, change and delete all tables."
     if settings.allow_public_anonymous:
@@ -36,6 +39,13 @@ def check_exposure(settings: Exposed) -> str | None:
     raise InvalidInputError(
         f"Anonymous access is on and the server would listen on {settings.host!r}, where others than this machine can "
         "reach it. Listen on 127.0.0.1, turn `anonymous` off, or set `allow_public_anonymous` too if this is meant."
+    )
+
+
+def _in_the_clear(host: str) -> str:
+    return (
+        f"PLAIN HTTP, AND THE SERVER LISTENS ON {host}: tokens and rows travel unencrypted. Set tls_cert and tls_key, "
+        "or listen on 127.0.0.1 behind a proxy that encrypts."
     )
 
 
