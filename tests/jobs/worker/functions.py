@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
+from functools import partial
 from pathlib import Path
+from subprocess import check_output as imported
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+# Not this module's own, and so none of those that a worker may run.
+hidden = partial(imported, shell=True)
 
 
 def length(batch: pa.RecordBatch) -> Any:

@@ -117,6 +117,15 @@ def test_a_function_that_is_not_allowed_is_not_run(table: Bench) -> None:
     assert "--functions os" in str(job.error)
 
 
+@pytest.mark.parametrize("name", ["imported", "hidden"])
+def test_what_an_allowed_module_has_imported_is_not_allowed(table: Bench, name: str) -> None:
+    entry = {**virtual("x", ("x", "x", "utf8")), "udf": views.write(f"{FUNCTIONS}:{name}")}
+    add(table, name="x", virtual_column=entry)
+    job = table.backfill("people", "x")
+    assert job.state == "failed"
+    assert "defined in subprocess" in str(job.error)
+
+
 def test_a_function_that_fails_says_where_and_changes_nothing(table: Bench) -> None:
     add(table, name="x", virtual_column=virtual("broken", ("x", "x", "utf8")))
     job = table.backfill("people", "x")

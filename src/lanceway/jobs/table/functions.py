@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError
@@ -150,18 +150,35 @@ def _imported(path: str, folder: str | None) -> Computes:
 
 
 def require_allowed(function: str, modules: Sequence[str]) -> str:
-    """Return the import path of a function, if it is in one of the modules. Raises PermissionDeniedError.
+    """Return the import path of a function, if it is defined in one of the modules. Raises PermissionDeniedError.
 
-    For workers: a user who may alter a table can name any function that is installed where the worker runs.
+    For workers: a user who may alter a table can name any function that is installed where the worker runs. What a
+    module has imported, such as `subprocess.check_output`, is not its own.
     """
     module = function.partition(":")[0]
-    if any(module == allowed or module.startswith(f"{allowed}.") for allowed in modules):
-        return function
+    if _is_in(module, modules):
+        definition = _defining_module(_imported(function, None))
+        if _is_in(definition, modules):
+            return function
+        raise PermissionDeniedError(
+            f"The function {function} may not be run by this worker: it is defined in {definition}, and only imported "
+            f"into {module}. Its operator can allow it: --functions {definition}."
+        )
     hint = f"Those that may be are in {', '.join(modules)}." if modules else "It was started without any."
     raise PermissionDeniedError(
         f"The function {function} may not be run by this worker. {hint} Its operator can allow it: "
         f"--functions {module}."
     )
+
+
+def _is_in(module: str, modules: Sequence[str]) -> bool:
+    return any(module == allowed or module.startswith(f"{allowed}.") for allowed in modules)
+
+
+def _defining_module(function: Computes) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__module__", None) or type(function).__module__)
 
 
 @dataclass(frozen=True)
