@@ -188,3 +188,31 @@ def test_who_asks_is_part_of_the_identity(glue: Glue, monkeypatch: pytest.Monkey
         ids.append(bare(glue).namespace_id())
     assert len(set(ids)) == len(ids)
     assert bare(glue).namespace_id() == ids[-1]
+
+
+# -- regions and profiles ------------------------------------------------------------------------
+
+
+def test_a_missing_region_names_the_variable_that_is_read(glue: Glue, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = GlueCatalog(endpoint=glue.endpoint, access_key_id=KEY, secret_access_key=SECRET)
+    with pytest.raises(InvalidInputError, match="AWS_DEFAULT_REGION"):
+        namespaces(catalog)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    assert namespaces(catalog) == []
+
+
+@pytest.mark.parametrize("region", ["no region", "eu_central_1", "-x"])
+def test_a_region_that_cannot_be_one_is_bad_input(glue: Glue, region: str) -> None:
+    with pytest.raises(InvalidInputError, match="region"):
+        namespaces(connect(glue, region=region))
+
+
+def test_a_profile_that_is_missing_is_told_by_the_first_call_and_not_by_the_id(
+    glue: Glue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nowhere")
+    catalog = bare(glue)
+    assert catalog.namespace_id() == bare(glue).namespace_id()
+    assert isinstance(hash(catalog), int)
+    with pytest.raises(UnauthenticatedError, match="ProfileNotFound"):
+        namespaces(catalog)

@@ -49,7 +49,12 @@ MEANINGS = [
     ("Unheard", 401, 16),
     ("Unheard", 403, 16),
     ("Unheard", 429, 21),
+    ("Unheard", 408, 17),
+    ("Unheard", 502, 17),
+    ("Unheard", 503, 17),
+    ("Unheard", 504, 17),
     ("Unheard", 400, 18),
+    ("Unheard", 500, 18),
 ]
 
 
@@ -66,6 +71,7 @@ def test_every_error_that_the_model_of_glue_names_has_a_meaning() -> None:
     assert named - {*KINDS, MISSING, *TAKEN} == set()
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("said", "status", "code"), MEANINGS, ids=lambda value: str(value))
 def test_a_code_becomes_the_contracts(glue: Glue, said: str, status: int, code: int) -> None:
     glue.refuse("GetDatabases", said, status=status, message="the reason", times=9)

@@ -9,6 +9,7 @@ import pytest
 from lanceway.catalogs.glue.catalog import GlueForbiddenError
 from lanceway.errors import (
     InvalidInputError,
+    LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
@@ -165,6 +166,38 @@ def test_a_page_that_fails_is_an_error_and_no_short_list(glue: Glue) -> None:
         namespaces(connect(glue))
 
 
+@pytest.mark.parametrize(
+    ("said", "code"), [("AccessDeniedException", 16), ("FederationSourceException", 17), ("InvalidInputException", 18)]
+)
+@pytest.mark.parametrize("operation", ["GetDatabases", "GetCatalogs"])
+def test_a_later_page_that_is_refused_is_an_error_and_no_short_list(
+    glue: Glue, operation: str, said: str, code: int
+) -> None:
+    for number in range(3):
+        database(glue, f"d{number}")
+        glue.state.add(ACCOUNT, f"c{number}")
+    glue.state.page = 2
+    glue.refuse(operation, said, fits=lambda asked: "NextToken" in asked, times=9)
+    for ask in (namespaces, every_table):
+        with pytest.raises(LanceNamespaceError, match="broke off") as refused:
+            ask(connect(glue))
+        assert refused.value.code.value == code
+
+
+def test_a_later_page_of_tables_that_is_refused_is_an_error_everywhere(glue: Glue) -> None:
+    glue.state.add(ACCOUNT, "db")  # a catalog of the same name, which may be what has no tables
+    database(glue)
+    put(glue, row("a"), row("b"), row("c"))
+    glue.state.page = 2
+    for said, code in (("AccessDeniedException", 16), ("EntityNotFoundException", 14)):
+        glue.refuse("GetTables", said, fits=lambda asked: "NextToken" in asked, times=2)
+        with pytest.raises(LanceNamespaceError, match="broke off") as refused:
+            tables(connect(glue), "db")
+        assert refused.value.code.value == code
+        with pytest.raises(LanceNamespaceError, match="broke off"):
+            every_table(connect(glue, hierarchy="databases"))
+
+
 def test_a_caller_who_may_not_list_catalogs_sees_databases(glue: Glue) -> None:
     database(glue)
     glue.refuse("GetCatalogs", "AccessDeniedException")
@@ -253,6 +286,26 @@ def test_one_name_makes_a_database_where_that_is_set(glue: Glue) -> None:
     assert database_row["Parameters"]["owner"] == "ada"
 
 
+def test_where_namespaces_are_databases_glue_is_never_asked_for_catalogs(glue: Glue, tmp_path: Path) -> None:
+    """As with plain moto, which has no catalogs and answers with status 500."""
+    for operation in ("GetCatalog", "GetCatalogs"):
+        glue.refuse(operation, "500", status=500, times=99)
+    with connect(glue, hierarchy="databases", root=tmp_path.as_uri()) as catalog, glue.state.counted() as requests:
+        make(catalog, "sales", properties={"a": "1"})
+        make(catalog, "sales", mode="overwrite", properties={"a": "2"})
+        create(catalog, ["sales", "orders"])
+        assert (namespaces(catalog), namespaces(catalog, "sales")) == (["sales"], [])
+        assert (properties(catalog, "sales"), every_table(catalog)) == ({"a": "2"}, ["sales$orders"])
+        for missing in (namespaces, tables, properties, drop):
+            with pytest.raises(NamespaceNotFoundError):
+                missing(catalog, "missing")
+        with pytest.raises(NamespaceNotFoundError, match="catalog_id"):
+            make(catalog, "missing", "sales")
+        make(catalog, "empty")
+        drop(catalog, "empty")
+    assert not {"GetCatalog", "GetCatalogs"} & set(requests)
+
+
 def test_a_refused_catalog_says_how_to_have_databases(glue: Glue) -> None:
     glue.state.strict = True
     with pytest.raises(InvalidInputError, match='hierarchy="databases"'):
@@ -274,10 +327,11 @@ def test_a_database_needs_its_catalog(glue: Glue) -> None:
 def test_a_catalog_and_a_database_never_share_a_name(glue: Glue) -> None:
     database(glue)
     glue.state.add(ACCOUNT, "outer")
+    glue.state.add(ACCOUNT, "outer", "inner")
     with pytest.raises(NamespaceAlreadyExistsError, match="a database has this name"):
         make(connect(glue), "db")
     with pytest.raises(NamespaceAlreadyExistsError, match="a catalog has this name"):
-        make(connect(glue, hierarchy="databases"), "outer")
+        make(connect(glue, catalog_id=f"{ACCOUNT}:outer"), "inner")
 
 
 @pytest.mark.parametrize("name", ["a.b", "a/b", "a\\b", "a:b", "a$b", "a\nb", "x" * 65, ACCOUNT, " a"])

@@ -27,6 +27,7 @@ from lanceway.catalogs.glue.errors import ErrorType
 from lanceway.catalogs.glue.settings import GlueSettings
 from lanceway.errors import (
     InternalError,
+    LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
     UnauthenticatedError,
@@ -180,12 +181,20 @@ class GlueClient:
     def rows(
         self, operation: str, about: str, *, missing: ErrorType = NamespaceNotFoundError, **parameters: Any
     ) -> Iterator[GlueRow]:
-        """Yield every row of a list. A page may be empty and not be the last: Glue filters rows after it is cut."""
+        """Yield every row of a list. A page may be empty and not be the last: Glue filters rows after it is cut.
+
+        A later page that is refused raises another error than the first, which may mean that there is no such list.
+        """
         field, size = _PAGES[operation]
         token: str | None = None
         while True:
             more: dict[str, Any] = {"NextToken": token} if token else {}
-            response = self.call(operation, about, missing=missing, MaxResults=size, **more, **parameters)
+            try:
+                response = self.call(operation, about, missing=missing, MaxResults=size, **more, **parameters)
+            except LanceNamespaceError as error:
+                if token is None:
+                    raise
+                raise errors.on_later_page(error) from error.__cause__
             yield from response.get(field) or ()
             before, token = token, response.get("NextToken")
             if not token:
@@ -220,7 +229,6 @@ class GlueClient:
         )
 
     def _session(self) -> Any:
-
         return session_for(self._settings, _config())
 
     # -- who asks --------------------------------------------------------------------------------
@@ -247,10 +255,10 @@ class GlueClient:
         _require_library()
         from botocore.exceptions import BotoCoreError
 
-        session = self._session()
         try:
+            session = self._session()
             identity = (session.profile, session.get_config_variable("region"), fixed_key(session))
-        except BotoCoreError:  # there are no credentials yet; the first call will say so
+        except BotoCoreError:  # no such profile, or no credentials yet; the first call will say so
             return
         yield from (text or "" for text in identity)
 

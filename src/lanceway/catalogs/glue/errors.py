@@ -12,6 +12,7 @@ from lanceway.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     PermissionDeniedError,
     ServiceUnavailableError,
     ThrottlingError,
@@ -27,6 +28,15 @@ ErrorType = type[LanceNamespaceError]
 
 class GlueForbiddenError(PermissionDeniedError):
     """A call that Glue denies. The Glue specification gives it code 16, where the contract has 15."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+class DeniedPageError(PermissionDeniedError):
+    """A later page of a list that Glue denies, although it gave the first: what there is of the list is not whole.
+
+    It is no GlueForbiddenError, after which a list goes on without what its caller may not see at all.
+    """
 
     code = ErrorCode.UNAUTHENTICATED
 
@@ -86,6 +96,8 @@ _CODES: Mapping[ErrorType, tuple[str, ...]] = {
     FederationError: ("FederationSourceException", "FederationSourceRetryableException"),
     ServiceUnavailableError: (
         "OperationTimeoutException",
+        "RequestTimeout",
+        "RequestTimeoutException",
         "ResourceNotReadyException",
         "ServiceUnavailable",
         "ServiceUnavailableException",
@@ -113,7 +125,15 @@ _STATUSES: Mapping[int, ErrorType] = {
     401: UnauthenticatedError,
     403: GlueForbiddenError,
     429: ThrottlingError,
-    503: ServiceUnavailableError,
+    **dict.fromkeys((408, 502, 503, 504), ServiceUnavailableError),
+}
+# What a refusal means on a later page: where the first one came, these say nothing about the list as a whole.
+_ON_LATER_PAGE: Mapping[ErrorType, ErrorType] = {
+    GlueForbiddenError: DeniedPageError,
+    FederationError: ServiceUnavailableError,
+    InvalidInputError: InternalError,
+    NamespaceNotFoundError: ConcurrentModificationError,
+    UnsupportedOperationError: InternalError,
 }
 _ADVICE: Mapping[ErrorType, str] = {
     InvalidInputError: "Correct the request.",
@@ -151,6 +171,12 @@ def _kind(error: ClientError, missing: ErrorType, taken: ErrorType) -> ErrorType
     return KINDS.get(code) or _STATUSES.get(status, InternalError)
 
 
+def on_later_page(error: LanceNamespaceError) -> LanceNamespaceError:
+    """Return the error of a list that breaks off after its first page, which none may take for the end of the list."""
+    kind = _ON_LATER_PAGE.get(type(error), type(error))
+    return kind(f"{error} The list broke off after its first page, so nothing of it is given.")
+
+
 def was_retried(error: LanceNamespaceError) -> bool:
     """Return whether this is the response to a retry: the first request may have worked, and its response got lost."""
     response = getattr(error.__cause__, "response", None) or {}
@@ -162,7 +188,11 @@ def without_response(error: BotoCoreError, about: str) -> LanceNamespaceError:
     from botocore import exceptions as aws
 
     if isinstance(error, aws.NoRegionError):
-        return InvalidInputError(f"{about}: no AWS region is known. Set region, or AWS_REGION in the environment.")
+        return InvalidInputError(
+            f"{about}: no AWS region is known. Set region, or AWS_DEFAULT_REGION in the environment."
+        )
+    if isinstance(error, aws.InvalidRegionError | aws.UnknownRegionError | aws.UnknownEndpointError):
+        return InvalidInputError(f"{about}: the AWS region cannot be used: {error} Set region, such as eu-central-1.")
     if isinstance(error, aws.ParamValidationError):
         return InvalidInputError(f"{about}: the request is not valid. {' '.join(str(error).split())}")
     credentials = (
@@ -174,6 +204,7 @@ def without_response(error: BotoCoreError, about: str) -> LanceNamespaceError:
         aws.SSOError,
         aws.ProfileNotFound,
         aws.ConfigNotFound,
+        aws.ConfigParseError,
         aws.InvalidConfigError,
     )
     if isinstance(error, credentials):

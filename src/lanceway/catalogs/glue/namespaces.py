@@ -48,8 +48,12 @@ class GlueNamespaces:
     # -- finding ---------------------------------------------------------------------------------
 
     def catalog(self, path: Identifier) -> GlueRow | None:
-        """Return a catalog below the root, None if this path leads to no catalog."""
-        if not names.may_be_catalogs(path):
+        """Return a catalog below the root, None if this path leads to no catalog.
+
+        Where the settings say that namespaces are databases, Glue is not asked: a compatible service may know no
+        catalogs, and fail when it is asked for them.
+        """
+        if self._settings.makes_databases or not names.may_be_catalogs(path):
             return None
         try:
             response = self._client.call("GetCatalog", f"The catalog {path}", **self._client.inside(path))
@@ -67,9 +71,7 @@ class GlueNamespaces:
         return cast(GlueRow, response["Database"])
 
     def find(self, namespace: Identifier) -> tuple[GlueKind, GlueRow]:
-        """Return a catalog if one has the name, else a database; the other way round if the settings say so."""
-        if self._settings.makes_databases:
-            return self._find_database_first(namespace)
+        """Return a catalog if one has the name, else a database; a database alone if the settings say so."""
         denied: GlueForbiddenError | None = None
         try:
             catalog = self.catalog(namespace)
@@ -81,15 +83,6 @@ class GlueNamespaces:
             return GlueKind.DATABASE, self.database(namespace)
         except NamespaceNotFoundError as error:
             raise denied or error from None
-
-    def _find_database_first(self, namespace: Identifier) -> tuple[GlueKind, GlueRow]:
-        try:
-            return GlueKind.DATABASE, self.database(namespace)
-        except NamespaceNotFoundError:
-            catalog = self.catalog(namespace)
-            if catalog is None:
-                raise
-            return GlueKind.CATALOG, catalog
 
     def properties(self, namespace: Identifier) -> Mapping[str, str]:
         """Return the properties of a namespace. Raises NamespaceNotFoundError."""
@@ -116,8 +109,11 @@ class GlueNamespaces:
         """Return the names in a catalog, as far as the caller may see them.
 
         A caller who may list databases but no catalogs, or the reverse, gets those of the one kind; some federated
-        catalogs refuse to list databases. A caller who may see neither gets the error.
+        catalogs refuse to list databases. A caller who may see neither gets the error. Where the settings say that
+        namespaces are databases, they are all there is.
         """
+        if self._settings.makes_databases:
+            return {*self._databases_in(path)}
         children: set[str] = set()
         try:
             children.update(self._catalogs_in(path))
@@ -191,6 +187,7 @@ class GlueNamespaces:
         if not parent.is_root and self.catalog(parent) is None:
             raise NamespaceNotFoundError(
                 f"{namespace} cannot be created: there is no catalog {parent}. A database holds tables alone."
+                f"{self._flat}"
             )
         self._client.call(
             "CreateDatabase",
@@ -198,6 +195,13 @@ class GlueNamespaces:
             DatabaseInput=_database_input(namespace, properties),
             **self._client.inside(parent),
         )
+
+    @property
+    def _flat(self) -> str:
+        """Return how to reach catalogs where the settings leave them out."""
+        if not self._settings.makes_databases:
+            return ""
+        return f' With hierarchy = "{DATABASES}", name a child catalog by catalog_id.'
 
     def _refuse_catalog(self, namespace: Identifier) -> None:
         try:

@@ -35,7 +35,8 @@ SETTINGS = (
     ),
     Setting(
         "hierarchy",
-        "What a namespace of one name is made as: a catalog in the account, or a database of the root.",
+        "What a namespace of one name is: a catalog in the account, else a database of the root; or always a "
+        "database, and then Glue is never asked for catalogs.",
         default=CATALOGS,
         choices=(CATALOGS, DATABASES),
     ),
