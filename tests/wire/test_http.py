@@ -169,6 +169,19 @@ def test_a_server_that_stalls_is_left(faults: Faults, connect: Callable[..., Cli
         connect(faults.uri, timeout=0.2, retries=0).send(READ)
 
 
+def test_a_read_that_stalls_is_asked_again(faults: Faults, connect: Callable[..., Client], naps: list[float]) -> None:
+    faults.will(faults.stall, faults.stall, OK)
+    assert connect(faults.uri, timeout=0.3).send(READ).content == b'{"ok": true}'
+    assert (len(faults.seen), len(naps)) == (3, 2)
+
+
+def test_a_change_that_stalls_is_not_asked_again(faults: Faults, connect: Callable[..., Client]) -> None:
+    faults.will(faults.stall, OK)
+    with pytest.raises(ServiceUnavailableError, match=r"setting timeout says.*not known whether"):
+        connect(faults.uri, timeout=0.3).send(CHANGE)
+    assert len(faults.seen) == 1
+
+
 # -- bodies --------------------------------------------------------------------------------------
 
 

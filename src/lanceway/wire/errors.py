@@ -24,12 +24,12 @@ _LONGEST = 200  # characters of what the system or a server says
 
 
 class Reason(Enum):
-    """Why an exchange broke off. `{0}` is the server's address, `{1}` what the system said."""
+    """Why an exchange broke off. `{0}` is the server's address, `{1}` what the system said, `{2}` a setting."""
 
     BUSY = "all connections to {0} are in use, and none came free in time."
-    FAR = "{0} cannot be reached in time. Is the address right, and the server up?"
+    FAR = "{0} cannot be reached in time. Is it up, and the address right? The setting {2} says how long to wait."
     UNREACHABLE = "{0} cannot be reached{1}. Is the address right, and the server up?"
-    SILENT = "{0} did not answer in time. The setting timeout says how long to wait."
+    SILENT = "{0} did not answer in time. The setting {2} says how long to wait."
     CUT = "the connection to {0} broke off{1}."
     UNWRITABLE = "HTTP has no way to write it."
     COMPRESSED = "the answer of {0} is compressed and cannot be read."
@@ -42,12 +42,13 @@ _UNSENT = frozenset({Reason.BUSY, Reason.FAR, Reason.UNREACHABLE, Reason.UNWRITA
 class TransportError(Exception):
     """An exchange that broke off. It never leaves a client: `attempt_failed` makes an error of the contract of it."""
 
-    def __init__(self, reason: Reason, said: str = "") -> None:
-        self.reason, self.said = reason, f" ({said})" if said else ""
+    def __init__(self, reason: Reason, said: str = "", setting: str = "timeout") -> None:
+        """`setting`: what the user has set, or may set, to wait longer."""
+        self.reason, self.said, self.setting = reason, f" ({said})" if said else "", setting
         super().__init__(self.message("the server"))
 
     def message(self, uri: str) -> str:
-        return self.reason.value.format(uri, self.said)
+        return self.reason.value.format(uri, self.said, self.setting)
 
 
 class AttemptFailed(Exception):  # noqa: N818 - never leaves a client: what it raises is `error`
@@ -67,15 +68,15 @@ def unreached(error: Exception) -> TransportError:
     """Return the reason of an exchange for which there was no connection."""
     origin = _origin(error)
     if isinstance(origin, TimeoutError):
-        return TransportError(Reason.FAR)
+        return TransportError(Reason.FAR, setting="connect_timeout")
     return TransportError(Reason.UNREACHABLE, _said(origin))
 
 
-def broken(error: Exception) -> TransportError:
-    """Return the reason of an exchange whose connection broke or stayed silent."""
+def broken(error: Exception, setting: str) -> TransportError:
+    """Return the reason of an exchange whose connection broke, or was silent for longer than the setting says."""
     origin = _origin(error)
     if isinstance(origin, TimeoutError):
-        return TransportError(Reason.SILENT)
+        return TransportError(Reason.SILENT, setting=setting)
     return TransportError(Reason.CUT, _said(origin))
 
 
@@ -117,9 +118,10 @@ class Repeat(Enum):
 
 
 def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: float) -> Result:
-    """Return the result of `attempt`, with up to `retries` more attempts as long as `seconds` have not passed.
+    """Return the result of `attempt`, with up to `retries` more attempts. Raises the error of the last one.
 
-    Raises the error of the last attempt.
+    `seconds` is the share of one attempt: none begins after all the shares have passed, pauses included, and one that
+    takes its whole share leaves the others theirs.
     """
     began = time.monotonic()
     try:
@@ -135,7 +137,7 @@ def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: fl
 
     attempts = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, AttemptFailed) and may_repeat(error, repeat)),
-        stop=stop_after_attempt(retries + 1) | stop_after_delay(seconds - (time.monotonic() - began)),
+        stop=stop_after_attempt(retries + 1) | stop_after_delay((retries + 1) * seconds - (time.monotonic() - began)),
         wait=_Wait(),
         reraise=True,
     )

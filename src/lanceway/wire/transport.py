@@ -44,15 +44,20 @@ _BROKEN_HEAD = (FirstHeaderLineIsContinuationDefect, InvalidHeaderDefect, Missin
 # urllib3 repeats nothing: `retries` decides that.
 _ONCE = Retry(total=False, redirect=False)
 
+# Among the settings of a client: what the setting is called for its user that `timeout` comes from.
+TIMEOUT_SETTING = "timeout_setting"
+
 Content = bytes | Iterable[bytes] | None
 
 
 class Response:
     """An answer whose body is still to be read. It holds a connection until it is read to its end or closed."""
 
-    def __init__(self, pool: HTTPConnectionPool, response: BaseHTTPResponse, sent: Mapping[str, str]) -> None:
-        """`sent`: the headers of the request."""
-        self.sent = sent
+    def __init__(
+        self, pool: HTTPConnectionPool, response: BaseHTTPResponse, sent: Mapping[str, str], setting: str
+    ) -> None:
+        """`sent`: the headers of the request; `setting`: which one says how long to wait."""
+        self.sent, self._setting = sent, setting
         self.status = response.status
         # Names in lower case; several headers of one name are a list in HTTP.
         self.headers = {name.lower(): value for name, value in response.headers.itermerged()}
@@ -73,7 +78,7 @@ class Response:
                 return b"".join(_decompressed(self._parts()))
             return self._response.read()
         except (HTTPError, OSError, HTTPException) as error:
-            raise broken(error) from error
+            raise broken(error, self._setting) from error
         finally:
             self.close()
 
@@ -99,7 +104,7 @@ class Response:
             while part := self._response.read1(_PART):
                 yield part
         except (HTTPError, OSError, HTTPException) as error:
-            raise broken(error) from error
+            raise broken(error, self._setting) from error
 
 
 class Transport:
@@ -107,6 +112,7 @@ class Transport:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
+        self._setting = settings.get(TIMEOUT_SETTING, "timeout")
         self._headers = {"accept": "*/*", "accept-encoding": "gzip", "user-agent": f"lanceway/{version('lanceway')}"}
         self._pools: dict[tuple[str, str, int], HTTPConnectionPool] = {}
 
@@ -147,11 +153,11 @@ class Transport:
         except ClosedPoolError:  # by another thread, just now
             return self.open(method, address, target, headers, content)
         except (HTTPError, OSError, HTTPException) as error:
-            raise broken(error) from error
+            raise broken(error, self._setting) from error
         except ValueError:
             # Its text stays out: it may repeat a header, and with it a token.
             raise TransportError(Reason.UNWRITABLE) from None
-        return Response(pool, response, headers)
+        return Response(pool, response, headers, self._setting)
 
     def close(self) -> None:
         with suppress(KeyError):  # no more are left

@@ -13,6 +13,7 @@ from lanceway.errors import InternalError, LanceNamespaceError, from_error_code
 from lanceway.wire import http
 from lanceway.wire.errors import Repeat
 from lanceway.wire.http import HttpAnswer, Request
+from lanceway.wire.transport import TIMEOUT_SETTING
 
 _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
     {
@@ -46,9 +47,10 @@ RequestType = TypeVar("RequestType", bound=Request)
 def client_settings(
     settings: Mapping[str, Any], *, timeout: float, connect_timeout: float, retries: int
 ) -> dict[str, Any]:
-    """Return the settings of the HTTP client, from those of a catalog."""
+    """Return the settings of the HTTP client, from those of a catalog, which calls its time-out `read_timeout`."""
     shared = {key: settings[key] for key in _KEYS}
-    return {**shared, "timeout": timeout, "connect_timeout": connect_timeout, "retries": retries}
+    times = {"timeout": timeout, TIMEOUT_SETTING: "read_timeout", "connect_timeout": connect_timeout}
+    return {**shared, **times, "retries": retries}
 
 
 def json_request(
