@@ -180,6 +180,10 @@ def create_namespace_body(names: Iterable[str], properties: Mapping[str, str]) -
     return {"namespace": list(names), "properties": dict(properties)}
 
 
+def update_properties_body(removals: Iterable[str], updates: Mapping[str, str]) -> dict[str, Any]:
+    return {"removals": list(removals), "updates": dict(updates)}
+
+
 def create_table_body(name: str, location: str | None, properties: Mapping[str, str]) -> dict[str, Any]:
     """Return the body that creates a Lance table's companion."""
     # `stage-create` is said although it is the default: Nessie fails without it.

@@ -68,7 +68,7 @@ def test_a_read_is_asked_again(catalog: IcebergCatalog, proxy: Proxy, fault: Fau
 def test_a_server_that_trips_over_a_table_is_asked_once_more(catalog: IcebergCatalog, proxy: Proxy) -> None:
     # So it does when somebody drops the table at that very moment.
     table = [*namespace(catalog), "t"]
-    proxy.next(Refuse(500))
+    proxy.next(Refuse(500, method="POST"))
     create(catalog, table)
     before = len(proxy.requests)
     proxy.next(Refuse(500))

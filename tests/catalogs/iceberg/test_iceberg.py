@@ -160,9 +160,37 @@ def test_a_cascade_is_not_supported(catalog: IcebergCatalog) -> None:
     table = create(catalog, [*space, "t"])
     with pytest.raises(UnsupportedOperationError, match="empty namespaces alone"):
         catalog.drop_namespace({"id": space, "behavior": "Cascade"})
-    with pytest.raises(UnsupportedOperationError):
+    with pytest.raises(NamespaceNotEmptyError, match="holds 't'"):
         catalog.create_namespace({"id": space, "mode": "overwrite"})
     assert catalog.count_table_rows({"id": table}).count == 3
+
+
+def test_an_empty_namespace_is_overwritten_in_place(proxy: Proxy) -> None:
+    catalog = connect(proxy.endpoint)
+    space = namespace(catalog, properties={"a": "1", "b": "2"})
+    assert catalog.create_namespace({"id": space, "mode": "overwrite", "properties": {"b": "3"}}).properties == {
+        "b": "3"
+    }
+    properties = catalog.describe_namespace({"id": space}).properties or {}
+    assert (properties.get("a"), properties["b"]) == (None, "3")
+    assert proxy.sent("DELETE", space[1]) == 0
+    catalog.create_namespace({"id": [*space, "inner"]})
+    with pytest.raises(NamespaceNotEmptyError, match="holds 'inner'"):
+        catalog.create_namespace({"id": space, "mode": "overwrite"})
+    with pytest.raises(InvalidInputError, match="warehouse"):
+        catalog.create_namespace({"id": [WAREHOUSE], "mode": "overwrite"})
+
+
+def test_another_type_of_table_cannot_be_declared(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    space = namespace(catalog)
+    asked = {"id": [*space, "t"], "properties": {"table_type": "delta"}}
+    with pytest.raises(InvalidInputError, match="table_type"):
+        catalog.declare_table(asked)
+    with pytest.raises(InvalidInputError, match="table_type"):
+        create(catalog, [*space, "t"], properties={"table_type": "delta"})
+    with pytest.raises(InvalidInputError, match="table_type"):
+        catalog.register_table({**asked, "location": str(tmp_path)})
+    assert catalog.list_tables({"id": space, "include_declared": True}).tables == []
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -348,7 +376,7 @@ def test_what_each_operation_costs(proxy: Proxy, tmp_path: Path) -> None:
         return len(proxy.requests) - before
 
     assert proxy.sent("GET", "/v1/config") == 1
-    assert cost(catalog.declare_table, id=table) == 1
+    assert cost(catalog.declare_table, id=table) == 2  # the namespace first
     assert cost(catalog.describe_table, id=table) == 1
     assert cost(catalog.table_exists, id=table) == 1
     assert cost(catalog.describe_namespace, id=space) == 1

@@ -79,6 +79,13 @@ class IcebergCatalog(Catalog):
     def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
         return self._namespaces.create(namespace, properties)
 
+    def _keep_or_replace(
+        self, namespace: Identifier, properties: Mapping[str, str], *, replace: bool
+    ) -> Mapping[str, str] | None:
+        if not replace:
+            return super()._keep_or_replace(namespace, properties, replace=False)
+        return self._namespaces.replace(namespace, properties)
+
     def _drop_namespace(self, namespace: Identifier, cascade: bool) -> None:
         self._namespaces.drop(namespace, cascade)
 

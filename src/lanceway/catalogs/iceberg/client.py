@@ -20,6 +20,7 @@ from lanceway.errors import (
     NamespaceNotFoundError,
     PermissionDeniedError,
     UnauthenticatedError,
+    UnsupportedOperationError,
 )
 from lanceway.identifiers import Identifier
 from lanceway.wire import iceberg
@@ -121,8 +122,8 @@ class IcebergClient:
         """Return whether a server that announces no prefix has none; the warehouse's name is the last resort."""
         try:
             self.ask(warehouse, "list_namespaces", "Looking for namespaces", query=[("pageSize", "1")])
-        except NamespaceNotFoundError:
-            return False
+        except (InvalidInputError, NamespaceNotFoundError, UnsupportedOperationError):
+            return False  # a path without prefix is one that this server does not know: 400, 404 or 405
         except (PermissionDeniedError, UnauthenticatedError):
             return True  # the request itself will be refused
         return True

@@ -94,6 +94,34 @@ class IcebergNamespaces:
             ) from error
         return iceberg.read_properties(response)
 
+    def replace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
+        """Overwrite an existing namespace in place if it is empty: at no moment is it missing."""
+        warehouse, names = self._client.resolve(namespace)
+        if not names:
+            raise InvalidInputError(f"The warehouse {namespace} cannot be overwritten: it is its server's.")
+        self._refuse_filled(namespace, "overwritten")
+        removals = sorted(set(self.properties(namespace)) - set(properties))
+        if removals or properties:
+            body = iceberg.update_properties_body(removals, properties)
+            what = f"Overwriting the namespace {namespace}"
+            self._client.ask(warehouse, "update_properties", what, names, body=body)
+        return dict(properties)
+
+    def _refuse_filled(self, namespace: Identifier, verb: str) -> None:
+        inside = next(iter(self._list(namespace)), None) or self._first_table(namespace)
+        if inside is not None:
+            raise NamespaceNotEmptyError(
+                f"{namespace} cannot be {verb}: it holds {inside!r}. Iceberg catalogs drop empty namespaces alone, so "
+                "drop what is inside first."
+            )
+
+    def _first_table(self, namespace: Identifier) -> str | None:
+        """Return the name of a table in a namespace, Lance or not, None if there is none."""
+        warehouse, names = self._client.resolve(namespace)
+        pages = self._client.pages(warehouse, "list_tables", f"Looking for tables in {namespace}", names)
+        rows = (name for page in pages for parent, name in iceberg.read_tables(page) if parent == names)
+        return next(rows, None)
+
     def drop(self, namespace: Identifier, cascade: bool) -> None:
         """Drop an empty namespace."""
         if cascade:

@@ -180,6 +180,8 @@ class IcebergTables:
         and after a response that was lost it is there already."""
         self._check_options(new)
         warehouse, names = self._client.resolve(table.parent)
+        if not new.registered:  # else `inspect` has looked
+            self._namespaces.require(table.parent)  # some servers make orphans
         properties = {**new.properties, CLAIM: new.claim}
         try:
             response = self._client.ask_twice(
