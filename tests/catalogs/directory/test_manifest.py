@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import lance
@@ -354,3 +355,51 @@ def test_a_list_at_the_root_shows_what_others_change_meanwhile(catalog: Director
     other.drop_table(DropTableRequest(id=["c"]))
     assert catalog.list_tables(ListTablesRequest(id=[], limit=2, page_token=page.page_token)).tables == []
     assert tables(catalog) == ["a", "b"]
+
+
+# -- tables named like the manifest's folders ----------------------------------------------------
+
+
+FIRST_CHANGES: dict[str, Callable[[DirectoryCatalog], object]] = {
+    "create a namespace": lambda catalog: make_namespace(catalog, "n"),
+    "create a table": lambda catalog: create(catalog, "t"),
+    "register": lambda catalog: register(catalog, ["r"], "below/t.lance"),
+    "replace": lambda catalog: register(catalog, ["other"], "below/t.lance", mode="overwrite"),
+    "rename": lambda catalog: rename(catalog, ["other"], ["another"]),
+}
+
+
+@pytest.mark.parametrize("change", FIRST_CHANGES)
+def test_a_first_change_that_would_hide_a_table_is_refused(tmp_path: Path, change: str) -> None:
+    create(DirectoryCatalog(path=str(tmp_path)), "1a2b3c4d_x")
+    create(DirectoryCatalog(path=str(tmp_path)), "other")
+    write(tmp_path / "below" / "t.lance")
+    catalog = DirectoryCatalog(path=str(tmp_path), layout="manifest")
+    with pytest.raises(InvalidInputError, match=r"'1a2b3c4d_x' would no longer be found.*'1a2b3c4d_x\.lance'"):
+        FIRST_CHANGES[change](catalog)
+    assert tables(catalog) == ["1a2b3c4d_x", "below", "other"]
+    assert not (tmp_path / "__manifest").exists()
+
+
+def test_the_way_out_keeps_the_table(tmp_path: Path) -> None:
+    create(DirectoryCatalog(path=str(tmp_path)), "1a2b3c4d_x")
+    (tmp_path / "1a2b3c4d_x").rename(tmp_path / "1a2b3c4d_x.lance")
+    catalog = DirectoryCatalog(path=str(tmp_path), layout="manifest")
+    make_namespace(catalog, "n")
+    assert (tables(catalog), namespaces(catalog), count(catalog, "1a2b3c4d_x")) == (["1a2b3c4d_x"], ["n"], 3)
+
+
+def test_a_deregistered_table_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    plain = DirectoryCatalog(path=str(tmp_path))
+    create(plain, "1a2b3c4d_x")
+    plain.deregister_table(DeregisterTableRequest(id=["1a2b3c4d_x"]))
+    make_namespace(DirectoryCatalog(path=str(tmp_path), layout="manifest"), "n")
+
+
+def test_a_new_table_beside_a_manifest_is_found_whatever_its_name(catalog: DirectoryCatalog, tmp_path: Path) -> None:
+    plain = DirectoryCatalog(path=str(tmp_path), layout="plain")
+    create(plain, "1a2b3c4d_x")
+    create(plain, "t")
+    for either in (plain, catalog):
+        assert tables(either) == ["1a2b3c4d_x", "t"]
+        assert count(either, "1a2b3c4d_x") == 3

@@ -52,6 +52,11 @@ def looks_like_manifest_folder(name: str) -> bool:
     return table_of(name, manifest=True) is None
 
 
+def hidden_by_manifest(folder: str) -> bool:
+    """Whether this is the folder of a table now, and is taken for the manifest's own once there is one."""
+    return table_of(folder, manifest=False) is not None and table_of(folder, manifest=True) is None
+
+
 def manifest_folder(identifier: Identifier, digits: str) -> str:
     """A folder for a table that only the manifest knows: `1a2b3c4d_team$orders`, as pylance has it.
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import lance_namespace as ln
 
-from lanceway.catalogs.contract.names import DELIMITER, MANIFEST
-from lanceway.catalogs.directory.folder import Folder, open_folder
+from lanceway.catalogs.contract.names import DELIMITER, MANIFEST, SUFFIX
+from lanceway.catalogs.directory.folder import Folder, hidden_by_manifest, open_folder
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
+    InvalidInputError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
@@ -71,6 +72,21 @@ class Manifest:
         """
         self._exists = self._exists or (self._folder.has(MANIFEST) and self._folder.has_data(MANIFEST))
         return self._exists
+
+    def check_first_change(self, identifier: Identifier) -> None:
+        """Raises InvalidInputError where a first change, which creates the manifest, would hide tables of the root."""
+        if self.exists():
+            return
+        folders = sorted(filter(hidden_by_manifest, self._folder.names()))
+        unlisted = self._folder.unlisted_among(folders)
+        hidden = next((folder for folder in folders if folder not in unlisted), None)
+        if hidden is not None:
+            raise InvalidInputError(
+                f"{identifier} cannot be created: it needs a manifest in {self._folder.root}, beside which folders "
+                f"that begin with eight hexadecimal digits and '_' are the manifest's own, so that the table "
+                f"{hidden!r} would no longer be found. Rename its folder to {hidden + SUFFIX!r} first: it stays the "
+                "same table."
+            )
 
     @property
     def _namespace(self) -> DirectoryNamespace:
@@ -127,6 +143,7 @@ class Manifest:
         Raises NamespaceAlreadyExistsError, also for a table's name, and NamespaceNotFoundError for the parent.
         """
         _check_namespace(namespace.parent)
+        self.check_first_change(namespace)
         request = ln.CreateNamespaceRequest(id=list(namespace), properties=dict(properties) or None)
         with self._translated("create_namespace"):
             try:
@@ -214,6 +231,7 @@ class Manifest:
         Raises TableAlreadyExistsError, also for a namespace's name, and NamespaceNotFoundError for the parent.
         """
         _check_namespace(table.parent)
+        self.check_first_change(table)
         request = ln.RegisterTableRequest(id=list(table), location=folder)
         with self._translated("register_table"):
             try:

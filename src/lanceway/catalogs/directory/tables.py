@@ -14,6 +14,7 @@ from lanceway.catalogs.contract.names import MANIFEST, SUFFIX, check_known, chec
 from lanceway.catalogs.directory.folder import (
     claimed_properties,
     folders_of,
+    hidden_by_manifest,
     looks_like_manifest_folder,
     manifest_folder,
     new_claim,
@@ -186,7 +187,11 @@ class DirectoryTables:
             raise _taken(table, "the manifest has a table or namespace of this name")
         if renamed_away:
             return manifest_folder(table, uuid.uuid4().hex)
-        return table.name if self._layout() == "plain" else table.name + SUFFIX
+        return table.name if self._layout() == "plain" and not self._is_hidden(table.name) else table.name + SUFFIX
+
+    def _is_hidden(self, folder: str) -> bool:
+        """Whether a folder at the root would be taken for the manifest's own."""
+        return hidden_by_manifest(folder) and self.manifest.exists()
 
     def _refuse_taken(self, table: Identifier) -> bool:
         """Raises TableAlreadyExistsError if a folder at the root has the name.
@@ -345,6 +350,7 @@ class DirectoryTables:
         """Give a name to the table at `location`; `replace` an existing registration."""
         check_new(table, manifest=True)
         folder = self._registrable(table, location)
+        self.manifest.check_first_change(table)
         replaced = self._replaced(table, replace)
         try:
             self.manifest.add(table, folder, properties)
