@@ -22,7 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 API = "/api/2.1/unity-catalog"
 PAGE = 100
 _LONGEST = 255
-_BAD_NAME = re.compile(r"[. /\x00-\x1f\x7f]")
+_NAME = re.compile(r"[a-zA-Z0-9_@-]+")
 _SCHEMES = frozenset({"s3", "gs", "abfs", "abfss", "file"})
 _FORMATS = frozenset({"DELTA", "CSV", "JSON", "AVRO", "PARQUET", "ORC", "TEXT", None})
 _TYPES = frozenset(
@@ -103,6 +103,8 @@ class Unity:
     vended: Mapping[str, Any] = field(default_factory=dict)  # the answer to who asks for credentials
     unvended: frozenset[str] = frozenset()  # operations for which nobody gets any
     rows: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+    twins: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)  # the second row of a name
+    race: threading.Barrier | None = None  # where creations meet between their look and their insert
     seen: list[Seen] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -169,7 +171,13 @@ class Unity:
             if key[: level + 1] not in self.rows:
                 kind, name = _KINDS[level], ".".join(key[: level + 1])
                 raise self._refused("missing", kind, f"{kind.capitalize()} not found: {name}")
+            self._refuse_twins(key[: level + 1])
         return self.rows[key]
+
+    def _refuse_twins(self, key: tuple[str, ...]) -> None:
+        if key in self.twins:
+            what = f"Failed to get {_KINDS[len(key) - 1]}"
+            raise Refused(500, "INTERNAL", f"{what}: Query did not return a unique result: 2 results were returned")
 
     def _list(self, level: int, seen: Seen) -> Any:
         asked = [f"{kind}_name" for kind in _KINDS[:level]]
@@ -182,7 +190,8 @@ class Unity:
         after = seen.query.get("page_token", "")
         names = sorted(key[-1] for key in self.rows if key[:-1] == parent and key[-1] > after)[: self._size(seen)]
         token = names[-1] if len(names) == self._size(seen) else None
-        shown = [self.rows[(*parent, name)] for name in names if name not in self.hidden]
+        keys = [(*parent, name) for name in names if name not in self.hidden]
+        shown = [rows[key] for key in keys for rows in (self.rows, self.twins) if key in rows]
         if self.dialect == DATABRICKS:  # leaves out what is empty
             return {**({f"{_KINDS[level]}s": shown} if shown else {}), **({"next_page_token": token} if token else {})}
         return {f"{_KINDS[level]}s": shown, "next_page_token": token}
@@ -203,21 +212,36 @@ class Unity:
         key = (*(body[f"{parent}_name"] for parent in _KINDS[:level]), body["name"])
         if level:
             self._found(key[:-1])
+        self._refuse_twins(key)
         if key in self.rows:
             raise self._refused("taken", kind, f"{kind.capitalize()} already exists: {'.'.join(key)}")
+        self._let_others_in()
         properties = body.get("properties") or {}
         if any(max(len(name), len(value)) > _LONGEST for name, value in properties.items()):
             raise Refused(500, "INTERNAL", "could not execute statement")
         row = {**body, f"{kind}_id": str(uuid.uuid4()), "properties": properties}
         if kind == "table":
             row["storage_location"] = self._normalized(body)
-        self.rows[key] = row
+        (self.twins if key in self.rows else self.rows)[key] = row
         return row
+
+    def _let_others_in(self) -> None:
+        """Hold no lock for a moment: the real server has no unique index, so that two that look at once both insert."""
+        self.lock.release()
+        try:
+            if self.race is not None:
+                self.race.wait(1)
+        except threading.BrokenBarrierError:
+            pass  # nobody else came
+        finally:
+            self.lock.acquire()
 
     def _check_name(self, name: str | None) -> None:
         if not name:
             raise self._refused("wrong", "", "Name cannot be empty")
-        if _BAD_NAME.search(name):
+        if len(name) > _LONGEST:
+            raise self._refused("wrong", "", f"Name cannot be longer than {_LONGEST} characters")
+        if not _NAME.fullmatch(name):
             told = "Name cannot contain a period, space, forward-slash, or control characters"
             raise self._refused("wrong", "", told)
 
@@ -270,6 +294,7 @@ class Unity:
             raise self._refused("not empty", "", f"Cannot delete {_KINDS[len(key) - 1]} with {_KINDS[len(key)]}s")
         for other in (*inside, key):
             del self.rows[other]
+            self.twins.pop(other, None)
         return {} if self.dialect == DATABRICKS else "200 OK"
 
 

@@ -105,6 +105,8 @@ def _said(error: BaseException) -> str:
 Result = TypeVar("Result")
 
 PATIENCE = frozenset({408, 429, 502, 503, 504})
+# The server itself has ended the request. The others may be a gateway's, behind which it goes on.
+_NO_TIME = frozenset({429, 503})
 # A server that asks for more than this is not waited for: its error is the answer.
 LONGEST_WAIT = 30.0
 _FIRST_WAIT, _LATER_WAIT = 0.2, 10.0
@@ -115,6 +117,7 @@ class Repeat(Enum):
 
     SAFE = "a read: after whatever may pass"
     UNSENT = "a change: only if it surely did not leave"
+    REFUSED = "a change that is known again: also if its server answered that it had no time for it"
 
 
 def run(attempt: Callable[[], Result], repeat: Repeat, retries: int, seconds: float) -> Result:
@@ -152,6 +155,8 @@ def may_repeat(failed: AttemptFailed, repeat: Repeat) -> bool:
         return False
     if not failed.arrived:
         return failed.status is None
+    if repeat is Repeat.REFUSED:
+        return failed.status in _NO_TIME
     return repeat is Repeat.SAFE and (failed.status is None or failed.status in PATIENCE)
 
 

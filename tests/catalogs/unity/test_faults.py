@@ -79,11 +79,11 @@ def test_a_change_that_may_have_happened_is_not_asked_for_twice(fake: Home, fake
 
 
 def test_a_declaration_whose_answer_was_lost_is_ours(fake: Home, fake_unity: Unity) -> None:
-    """It is sent again, is told that the name is taken, and finds its own claim there."""
+    """It is not sent again, which Unity might store beside the first, but looked for; and it finds its own claim."""
     fake_unity.will(LOST)
     table = [fake.catalog, "s", "t"]
     location = declare(fake.connect(), table).location
-    assert methods(fake_unity) == ["POST", "POST", "GET"]
+    assert methods(fake_unity) == ["POST", "GET", "GET"]
     assert describe(fake.connect(), table).location == location
 
 

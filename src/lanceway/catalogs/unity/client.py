@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
@@ -98,6 +101,16 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 )
 
 
+_DOUBLED = (
+    "Two clients have created this name, or its schema's, at the same moment, which Unity does not prevent: it has two "
+    "rows of it now, and neither reads nor deletes them by name. Delete one of them in Unity's database, or drop what "
+    "holds them with cascade."
+)
+# By process, so that a fork never waits for a thread that it does not have. Names share them, and wait at most.
+_TURNS: dict[int, tuple[threading.Lock, ...]] = {}
+_TURNS_AT_ONCE = 256
+
+
 @dataclass(frozen=True, slots=True)
 class UnityCall(Request):
     """A request of the protocol, with the row that says what its refusal means."""
@@ -138,6 +151,14 @@ class UnityClient:
             return None
         return read_json(call, response, "Are endpoint and api_path a Unity Catalog's?")
 
+    def turn(self, about: Identifier) -> AbstractContextManager[object]:
+        """Return a lock for the creation of a name: one at a time in this process, whichever catalog asks.
+
+        The open-source server looks for the name and then stores it, and two that do so at once are both stored.
+        """
+        turns = _TURNS.setdefault(os.getpid(), tuple(threading.Lock() for _ in range(_TURNS_AT_ONCE)))
+        return turns[hash((self._settings.uri, *about)) % _TURNS_AT_ONCE]
+
     def pages(self, operation: str, what: str, query: Sequence[tuple[str, str]]) -> Iterator[Any]:
         """Yield every page of a list."""
 
@@ -158,4 +179,5 @@ def _refused(request: Request, response: HttpAnswer) -> LanceNamespaceError:
             f"path. Check endpoint, and api_path, which is {unity.API_PATH} by default."
         )
     code = unity.code_of(request.route, response.status, failure)
-    return refusal(request, response, code, failure.message if failure else None, _WHAT_TO_DO)
+    advice = {code: _DOUBLED} if unity.is_doubled(failure) else _WHAT_TO_DO
+    return refusal(request, response, code, failure.message if failure else None, advice)

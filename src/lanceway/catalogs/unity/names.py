@@ -23,6 +23,8 @@ _REASONS = {
     "/": "which separates the parts of a path",
     "\\": "which separates the parts of a path",
 }
+# What the open-source server does not take in a new name.
+_REFUSED = re.compile(r"[^a-zA-Z0-9_@-]")
 # What a new name may not hold either: what joins identifiers, and what a location in a bucket would mistake.
 _NEW = {
     "$": "which joins the names of an identifier",
@@ -37,8 +39,13 @@ def check(identifier: Identifier) -> None:
 
 
 def check_new(identifier: Identifier) -> None:
-    """Refuse a name that Unity could have, but an identifier or the URI of a location could not hold."""
+    """Refuse a name that Unity would not take, or that an identifier or the URI of a location could not hold."""
     _check(identifier, {**_REASONS, **_NEW})
+    name = identifier.name
+    refused = _REFUSED.search(name)
+    if refused:
+        reason = "and Unity takes the letters A to Z and a to z, digits, '_', '-' and '@' alone"
+        _refuse(identifier, name, f"holds {refused[0]!r}, {reason}. Use {_REFUSED.sub('_', name)!r}")
 
 
 def check_table(table: Identifier) -> None:

@@ -22,6 +22,7 @@ from lanceway.catalogs.unity.namespaces import UnityNamespaces, check_properties
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     PermissionDeniedError,
@@ -172,19 +173,36 @@ class UnityTables:
         self, table: Identifier, location: str, properties: Mapping[str, str], columns: Columns
     ) -> TableInfo:
         """Make a table's row. Columns are there to be looked at: they never keep a table from being made."""
+        with self._client.turn(table):
+            try:
+                info = self._post(table, location, properties, columns)
+            except (InvalidInputError, InternalError) as error:
+                if not columns:
+                    raise
+                _LOG.warning("Unity does not take the columns of %s: %s", table, error)
+                info = self._post(table, location, properties, ())
+            self._refuse_doubled(table)
+        return info
+
+    def _refuse_doubled(self, table: Identifier) -> None:
+        """Raise InvalidTableStateError if another process has created the name at the same moment, and both rows stay.
+
+        Any other failure of this look says nothing about the table, which is made.
+        """
         try:
-            return self._post(table, location, properties, columns)
-        except (InvalidInputError, InternalError) as error:
-            if not columns:
-                raise
-            _LOG.warning("Unity does not take the columns of %s: %s", table, error)
-            return self._post(table, location, properties, ())
+            self._client.ask("get_table", f"Looking at the new table {table}", table)
+        except InvalidTableStateError:
+            raise
+        except LanceNamespaceError as error:
+            _LOG.info("%s is made, but Unity does not show it: %s", table, error)
 
     def _post(self, table: Identifier, location: str, properties: Mapping[str, str], columns: Columns) -> TableInfo:
         body = unity.create_table_body(table, location, properties, columns)
         try:
-            # Safe to send again: the claim tells whether what is there then is ours.
-            response = self._client.ask("create_table", f"Declaring the table {table}", body=body, repeat=Repeat.SAFE)
+            # The claim tells whether what is there then is ours. After no answer at all the first request may still be
+            # on its way, and Unity would store both.
+            what = f"Declaring the table {table}"
+            response = self._client.ask("create_table", what, body=body, repeat=Repeat.REFUSED)
             return unity.read_table(response)
         except NamespaceNotFoundError as error:
             raise missing_schema(table.parent) from error
