@@ -32,7 +32,11 @@ call and becomes the code that its meaning has.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
 
 from lance_namespace.errors import (
     ConcurrentModificationError,
@@ -61,8 +65,8 @@ from lance_namespace.errors import (
     TransactionNotFoundError,
     UnauthenticatedError,
     UnsupportedOperationError,
-    from_error_code,
 )
+from lance_namespace.errors import from_error_code as _from_error_code
 
 __all__ = [
     "ConcurrentModificationError",
@@ -93,7 +97,39 @@ __all__ = [
     "UnauthenticatedError",
     "UnsupportedOperationError",
     "from_error_code",
+    "namespace_not_empty",
+    "namespace_not_found",
+    "recognized",
+    "table_not_found",
 ]
+
+# By these words LanceDB recognizes an error of a catalog in its own process: it does not see the class. Each kind has
+# the words, and what a message begins with that lacks them.
+_WORDS: Mapping[type[LanceNamespaceError], tuple[str, str]] = MappingProxyType(
+    {
+        NamespaceNotFoundError: ("was not found", "The namespace was not found"),
+        NamespaceNotEmptyError: ("Namespace not empty", "Namespace not empty"),
+        TableNotFoundError: ("Table not found", "Table not found"),
+    }
+)
+
+Error = TypeVar("Error", bound=LanceNamespaceError)
+
+
+def recognized(kind: type[Error], message: str) -> Error:
+    """Return an error of this kind, with the words in its text by which other programs recognize it."""
+    words, beginning = _WORDS.get(kind, ("", ""))
+    return kind(message if words in message else f"{beginning}: {message}")
+
+
+table_not_found = partial(recognized, TableNotFoundError)
+namespace_not_found = partial(recognized, NamespaceNotFoundError)
+namespace_not_empty = partial(recognized, NamespaceNotEmptyError)
+
+
+def from_error_code(code: int, message: str) -> LanceNamespaceError:
+    """Return the error of a code, as an answer over HTTP has it: an internal one for a code that is not known."""
+    return recognized(type(_from_error_code(code, message)), message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     TableVersionNotFoundError,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
@@ -136,7 +137,7 @@ class TableRef:
         except InvalidTableStateError:
             if self.path is None or dataset.has_data(table):
                 raise
-            raise TableNotFoundError(
+            raise table_not_found(
                 f"There is no Lance table at {self.path}. Give the folder that holds the table's _versions."
             ) from None
 

@@ -19,7 +19,10 @@ from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import table_id
 from lanceway.config import Setting, read_settings, redacted
-from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
+from lanceway.errors import (
+    UnsupportedOperationError,
+    namespace_not_found,
+)
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
@@ -120,7 +123,7 @@ class CatalogHooks(LanceNamespace):
 
         Raises NamespaceNotFoundError.
         """
-        raise NamespaceNotFoundError(f"There is no namespace {namespace}: {self} has no namespaces below its root.")
+        raise namespace_not_found(f"There is no namespace {namespace}: {self} has no namespaces below its root.")
 
     def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         """Return the first `limit` namespaces after `after`, in code point order. Raises NamespaceNotFoundError."""

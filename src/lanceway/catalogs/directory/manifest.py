@@ -29,6 +29,9 @@ from lanceway.errors import (
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
+    namespace_not_empty,
+    namespace_not_found,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import errors
@@ -118,7 +121,7 @@ class Manifest:
             try:
                 response = self._namespace.describe_namespace(ln.DescribeNamespaceRequest(id=list(namespace)))
             except NamespaceNotFoundError:
-                raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
+                raise namespace_not_found(f"There is no namespace {namespace}.") from None
         return response.properties or {}
 
     def has_namespace(self, namespace: Identifier) -> bool:
@@ -164,7 +167,7 @@ class Manifest:
             except NamespaceNotEmptyError:
                 raise _not_empty(namespace) from None
             except NamespaceNotFoundError:
-                raise NamespaceNotFoundError(f"There is no namespace {namespace}.") from None
+                raise namespace_not_found(f"There is no namespace {namespace}.") from None
         if not self._is_empty(namespace):
             # Something was added between pylance's check and its deletion, and must not be orphaned.
             self.create_namespace(namespace, properties or {})
@@ -221,7 +224,7 @@ class Manifest:
                 response = self._namespace.describe_table(ln.DescribeTableRequest(id=list(table)))
             except TableNotFoundError:
                 if self.has_namespace(table.parent):
-                    raise TableNotFoundError(f"There is no table {table}.") from None
+                    raise table_not_found(f"There is no table {table}.") from None
                 raise _no_parent(table) from None
         return ManifestRow(self._relative(response.location or ""), response.properties or None)
 
@@ -274,7 +277,7 @@ class Manifest:
             try:
                 self._namespace.deregister_table(ln.DeregisterTableRequest(id=list(table)))
             except TableNotFoundError:
-                raise TableNotFoundError(f"There is no table {table}.") from None
+                raise table_not_found(f"There is no table {table}.") from None
 
     def owners(self, folder: str) -> list[Identifier]:
         """Return the tables whose folder this is."""
@@ -339,21 +342,21 @@ class Manifest:
 def _check_namespace(namespace: Identifier) -> None:
     """Refuse a name with the delimiter: pylance joins names unchecked, and ["a$b"] must not mean ["a", "b"]."""
     if any(DELIMITER in name for name in namespace):
-        raise NamespaceNotFoundError(f"There is no namespace {namespace}.")
+        raise namespace_not_found(f"There is no namespace {namespace}.")
 
 
 def _check_table(table: Identifier) -> None:
     _check_namespace(table.parent)
     if DELIMITER in table.name:
-        raise TableNotFoundError(f"There is no table {table}.")
+        raise table_not_found(f"There is no table {table}.")
 
 
 def _no_parent(identifier: Identifier) -> NamespaceNotFoundError:
-    return NamespaceNotFoundError(f"There is no namespace {identifier.parent}, so there can be no {identifier} in it.")
+    return namespace_not_found(f"There is no namespace {identifier.parent}, so there can be no {identifier} in it.")
 
 
 def _not_empty(namespace: Identifier) -> NamespaceNotEmptyError:
-    return NamespaceNotEmptyError(
+    return namespace_not_empty(
         f"{namespace} cannot be dropped: it is not empty. Empty it first, or drop it with behavior cascade."
     )
 

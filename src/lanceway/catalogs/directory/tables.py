@@ -29,6 +29,8 @@ from lanceway.errors import (
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
+    namespace_not_found,
+    table_not_found,
 )
 from lanceway.identifiers import ROOT, Identifier
 from lanceway.tables import dataset
@@ -98,7 +100,7 @@ class DirectoryTables:
         """Raises NamespaceNotFoundError where there are no namespaces below the root."""
         if not self.manifest.exists():
             check_known(namespace)
-            raise NamespaceNotFoundError(
+            raise namespace_not_found(
                 f"There is no namespace {namespace}: {self.folder.root} holds tables alone, as it has no {MANIFEST}."
             )
 
@@ -107,7 +109,7 @@ class DirectoryTables:
         if table.depth > 1:
             self.require_manifest(table.parent)
         elif not self.manifest.exists():
-            raise TableNotFoundError(f"There is no table {table} in {self.folder.root}.")
+            raise table_not_found(f"There is no table {table} in {self.folder.root}.")
         return self.manifest.find(table)
 
     def _has_row(self, table: Identifier) -> bool:
@@ -441,7 +443,7 @@ def _taken(table: Identifier, reason: str) -> TableAlreadyExistsError:
 
 
 def _gone(table: Identifier, change: str) -> TableNotFoundError:
-    return TableNotFoundError(f"There is no table {table}: another process has just {change} it.")
+    return table_not_found(f"There is no table {table}: another process has just {change} it.")
 
 
 def _refuse(table: Identifier, location: str, reason: str) -> NoReturn:

@@ -36,9 +36,10 @@ from lanceway.errors import (
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
     ServiceUnavailableError,
-    TableNotFoundError,
     UnauthenticatedError,
     UnsupportedOperationError,
+    namespace_not_found,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 
@@ -165,7 +166,7 @@ class FederatedCatalog(JobMethods, Forwarder):
     def _lake_or_missing(self, name: str) -> OwnLake:
         if self._lake is None:
             mounted = ", ".join(sorted(self._configured)) or "none"
-            raise NamespaceNotFoundError(f"There is no catalog {name!r}. Those that are mounted: {mounted}.")
+            raise namespace_not_found(f"There is no catalog {name!r}. Those that are mounted: {mounted}.")
         return self._lake
 
     def acting_as(self, user: str) -> Self:
@@ -502,4 +503,4 @@ def _refuse_at_the_root(operation: str, table: Identifier) -> None:
             f"{operation} cannot have {table} for a table: the root holds catalogs, and a table needs one. Use "
             f"{['lake', table.name]!r} for a table of the catalog 'lake'."
         )
-    raise TableNotFoundError(f"There is no table {table}: the root holds catalogs, whose names tables begin with.")
+    raise table_not_found(f"There is no table {table}: the root holds catalogs, whose names tables begin with.")

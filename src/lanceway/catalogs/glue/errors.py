@@ -18,6 +18,7 @@ from lanceway.errors import (
     ThrottlingError,
     UnauthenticatedError,
     UnsupportedOperationError,
+    recognized,
 )
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ def from_response(error: ClientError, about: str, missing: ErrorType, taken: Err
     # A signature that does not match is answered with all that was signed, the session's token included.
     words = "" if kind is UnauthenticatedError else f": {message.rstrip('.')}"
     advice = _ADVICE.get(kind, "")
-    return kind(f"{about}: AWS answers {error.operation_name} with {code}{words}.{' ' if advice else ''}{advice}")
+    text = f"{about}: AWS answers {error.operation_name} with {code}{words}.{' ' if advice else ''}{advice}"
+    return recognized(kind, text)
 
 
 def _code(error: ClientError) -> str:

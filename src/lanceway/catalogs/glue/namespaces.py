@@ -13,9 +13,10 @@ from lanceway.catalogs.glue.settings import DATABASES, GlueSettings
 from lanceway.errors import (
     InvalidInputError,
     NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
     NamespaceNotFoundError,
     UnsupportedOperationError,
+    namespace_not_empty,
+    namespace_not_found,
 )
 from lanceway.identifiers import Identifier
 
@@ -65,7 +66,7 @@ class GlueNamespaces:
         """Return a database. Raises NamespaceNotFoundError."""
         catalog = Identifier(path[:-1])
         if not names.may_be_catalogs(catalog):
-            raise NamespaceNotFoundError(f"There is no namespace {path}: no catalog of Glue has such a name.")
+            raise namespace_not_found(f"There is no namespace {path}: no catalog of Glue has such a name.")
         place = self._client.inside(catalog)
         response = self._client.call("GetDatabase", f"The namespace {path}", Name=path.name, **place)
         return cast(GlueRow, response["Database"])
@@ -133,7 +134,7 @@ class GlueNamespaces:
         """Yield every table of a database as Glue has it, Lance or not. Raises NamespaceNotFoundError."""
         catalog = Identifier(database[:-1])
         if not names.may_be_catalogs(catalog):
-            raise NamespaceNotFoundError(f"There is no namespace {database}: no catalog of Glue has such a name.")
+            raise namespace_not_found(f"There is no namespace {database}: no catalog of Glue has such a name.")
         yield from self._client.rows(
             "GetTables", f"The tables of {database}", DatabaseName=database.name, **self._client.inside(catalog)
         )
@@ -185,7 +186,7 @@ class GlueNamespaces:
         self._refuse_catalog(namespace)
         parent = namespace.parent
         if not parent.is_root and self.catalog(parent) is None:
-            raise NamespaceNotFoundError(
+            raise namespace_not_found(
                 f"{namespace} cannot be created: there is no catalog {parent}. A database holds tables alone."
                 f"{self._flat}"
             )
@@ -259,7 +260,7 @@ class GlueNamespaces:
         else:
             inside = next((row["Name"] for row in self.tables_in(namespace)), None)
         if inside is not None:
-            raise NamespaceNotEmptyError(
+            raise namespace_not_empty(
                 f"The {kind.value} {namespace} cannot be {verb}: it holds {inside!r}. Drop what is inside first."
             )
 

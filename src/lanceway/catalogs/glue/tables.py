@@ -31,6 +31,8 @@ from lanceway.errors import (
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
+    namespace_not_found,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
@@ -72,7 +74,7 @@ class GlueTables:
         """Return a Lance table as Glue has it. Raises InvalidInputError for a table of another kind."""
         if table.depth < 2 or not names.may_be_catalogs(Identifier(table[:-2])):
             self._refuse_missing_parent(table)
-            raise TableNotFoundError(f"There is no table {table}: in Glue, a table is in a database.")
+            raise table_not_found(f"There is no table {table}: in Glue, a table is in a database.")
         place = self._place(table)
         try:
             response = self._client.call(
@@ -159,7 +161,7 @@ class GlueTables:
                 f"{['database', table.name]!r}."
             )
         if not names.may_be_catalogs(Identifier(table[:-2])):
-            raise NamespaceNotFoundError(f"There is no namespace {table.parent}: no catalog of Glue has such a name.")
+            raise namespace_not_found(f"There is no namespace {table.parent}: no catalog of Glue has such a name.")
         return table
 
     def locate(self, table: Identifier, location: str | None, claim: str) -> str:

@@ -10,9 +10,10 @@ from lanceway.errors import (
     InternalError,
     InvalidInputError,
     NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
     NamespaceNotFoundError,
     UnsupportedOperationError,
+    namespace_not_empty,
+    namespace_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.wire import iceberg
@@ -39,7 +40,7 @@ class IcebergNamespaces:
         try:
             self.properties(namespace)
         except NamespaceNotFoundError as error:
-            raise NamespaceNotFoundError(f"There is no namespace {namespace}. Create it first.") from error
+            raise namespace_not_found(f"There is no namespace {namespace}. Create it first.") from error
 
     def _exists(self, namespace: Identifier) -> bool:
         try:
@@ -110,7 +111,7 @@ class IcebergNamespaces:
     def _refuse_filled(self, namespace: Identifier, verb: str) -> None:
         inside = next(iter(self._list(namespace)), None) or self._first_table(namespace)
         if inside is not None:
-            raise NamespaceNotEmptyError(
+            raise namespace_not_empty(
                 f"{namespace} cannot be {verb}: it holds {inside!r}. Iceberg catalogs drop empty namespaces alone, so "
                 "drop what is inside first."
             )
@@ -133,5 +134,5 @@ class IcebergNamespaces:
         if not names:
             raise InvalidInputError(f"The warehouse {namespace} cannot be dropped: it is its server's.")
         if self._list(namespace):  # some servers leave them behind as orphans
-            raise NamespaceNotEmptyError(f"{namespace} cannot be dropped: it holds namespaces. Drop them first.")
+            raise namespace_not_empty(f"{namespace} cannot be dropped: it holds namespaces. Drop them first.")
         self._client.ask(warehouse, "drop_namespace", f"Dropping the namespace {namespace}", names)

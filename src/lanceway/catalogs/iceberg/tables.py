@@ -28,6 +28,7 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedOperationError,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
@@ -62,7 +63,7 @@ class IcebergTables:
             loaded = self._load(table, with_credentials=True)
         except TableNotFoundError as error:
             self._namespaces.require(table.parent)
-            raise TableNotFoundError(f"There is no table {table}.") from error
+            raise table_not_found(f"There is no table {table}.") from error
         if not loaded.is_lance:
             raise InvalidInputError(
                 f"{table} is no Lance table: its property {iceberg.TABLE_TYPE!r} is not {iceberg.LANCE!r}. Use a "

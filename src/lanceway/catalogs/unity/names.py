@@ -9,7 +9,10 @@ from urllib.parse import quote
 from lanceway.catalogs.contract.names import alternatives
 from lanceway.catalogs.metastore.http import absolute_path
 from lanceway.catalogs.metastore.tables import own_folder
-from lanceway.errors import InvalidInputError, NamespaceNotFoundError
+from lanceway.errors import (
+    InvalidInputError,
+    namespace_not_found,
+)
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 
@@ -57,7 +60,7 @@ def check_table(table: Identifier) -> None:
             "['main', 'sales', 'orders']."
         )
     if table.depth > TABLE_LEVEL:
-        raise NamespaceNotFoundError(f"There is no namespace {table.parent}: a schema of Unity holds no namespaces.")
+        raise namespace_not_found(f"There is no namespace {table.parent}: a schema of Unity holds no namespaces.")
 
 
 def _check(identifier: Identifier, reasons: dict[str, str]) -> None:

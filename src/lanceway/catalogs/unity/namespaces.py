@@ -14,6 +14,7 @@ from lanceway.errors import (
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
+    namespace_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.wire import unity
@@ -106,12 +107,12 @@ class UnityNamespaces:
         """Raise NamespaceNotFoundError for what cannot be a namespace here."""
         check(namespace)
         if namespace[0] != self._catalog:
-            raise NamespaceNotFoundError(
+            raise namespace_not_found(
                 f"There is no namespace {namespace}: the catalog here is {self._catalog!r}. Connect to another one "
                 "with the setting catalog."
             )
         if namespace.depth > SCHEMA_LEVEL:
-            raise NamespaceNotFoundError(f"There is no namespace {namespace}: a schema of Unity holds no namespaces.")
+            raise namespace_not_found(f"There is no namespace {namespace}: a schema of Unity holds no namespaces.")
 
 
 def check_properties(owner: Identifier, properties: Mapping[str, str], error: InternalError) -> None:
@@ -125,4 +126,4 @@ def check_properties(owner: Identifier, properties: Mapping[str, str], error: In
 
 
 def missing_schema(schema: Identifier) -> NamespaceNotFoundError:
-    return NamespaceNotFoundError(f"There is no namespace {schema}. Create it first.")
+    return namespace_not_found(f"There is no namespace {schema}. Create it first.")

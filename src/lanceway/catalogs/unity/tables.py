@@ -29,6 +29,7 @@ from lanceway.errors import (
     ServiceUnavailableError,
     TableAlreadyExistsError,
     TableNotFoundError,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
@@ -82,7 +83,7 @@ class UnityTables:
         """Return a Lance table. Raises TableNotFoundError, NamespaceNotFoundError, InvalidInputError if not Lance."""
         check_table(table)
         if table[0] != self._settings.catalog:
-            raise TableNotFoundError(
+            raise table_not_found(
                 f"There is no table {table}: the catalog here is {self._settings.catalog!r}. Connect to another one "
                 "with the setting catalog."
             )
@@ -91,7 +92,7 @@ class UnityTables:
         except TableNotFoundError as error:
             with suppress(PermissionDeniedError):  # may not look; the table is missing in any case
                 self._namespaces.require_schema(table.parent)  # older servers say the same of a missing schema
-            raise TableNotFoundError(f"There is no table {table}.") from error
+            raise table_not_found(f"There is no table {table}.") from error
         except NamespaceNotFoundError as error:
             raise missing_schema(table.parent) from error
         if not info.is_lance:

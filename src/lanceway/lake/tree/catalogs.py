@@ -9,7 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
-from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
+from lanceway.errors import (
+    NamespaceAlreadyExistsError,
+    namespace_not_empty,
+    namespace_not_found,
+)
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
@@ -98,7 +102,7 @@ def get(connection: Connection, catalog: int) -> CatalogRow:
     """Return a catalog by its id. Raises NamespaceNotFoundError."""
     row = connection.execute(_BY_ID, {"catalog": catalog}).one_or_none()
     if row is None:
-        raise NamespaceNotFoundError("The catalog is gone: it was dropped. Connect again.")
+        raise namespace_not_found("The catalog is gone: it was dropped. Connect again.")
     return CatalogRow.of(row)
 
 
@@ -138,7 +142,7 @@ def drop(connection: Connection, metalake: str, name: str) -> CatalogRow:
     except IntegrityError as error:
         if not errors.is_missing_parent(error):
             raise
-        raise NamespaceNotEmptyError(f"The catalog {name!r} is not empty. Drop what is in it first.") from error
+        raise namespace_not_empty(f"The catalog {name!r} is not empty. Drop what is in it first.") from error
     connection.execute(delete(catalogs).where(catalogs.c.id == row.id))
     return CatalogRow.of(row)
 
@@ -169,5 +173,5 @@ def _row(connection: Connection, metalake: str, name: str, statement: Select[Any
     parameters = {"metalake": checked_name("metalake", metalake), "catalog": checked_name("catalog", name)}
     row = connection.execute(statement, parameters).one_or_none()
     if row is None:
-        raise NamespaceNotFoundError(f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first.")
+        raise namespace_not_found(f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first.")
     return row

@@ -8,7 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, exists, select
 
-from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableNotFoundError,
+    table_not_found,
+)
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.store.rows import Audit
 from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
@@ -124,9 +129,9 @@ def missing(connection: Connection, catalog: int, path: Identifier) -> LanceName
 
 def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
     if kind is None:
-        return TableNotFoundError(f"There is no table {path}. Create it first, or check the name.")
+        return table_not_found(f"There is no table {path}. Create it first, or check the name.")
     other = "namespace" if kind == NAMESPACE else kind.replace("_", " ")
-    return TableNotFoundError(f"There is no table {path}: a {other} has this name.")
+    return table_not_found(f"There is no table {path}: a {other} has this name.")
 
 
 def _found(connection: Connection, statement: Select[Any], catalog: int, table: Identifier, kind: str) -> TableRow:

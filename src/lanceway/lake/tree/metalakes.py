@@ -9,7 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
-from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError
+from lanceway.errors import (
+    NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
+    namespace_not_empty,
+    namespace_not_found,
+)
 from lanceway.lake.store import errors
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import metalakes
@@ -85,7 +90,7 @@ def drop(connection: Connection, name: str) -> Metalake:
     except IntegrityError as error:
         if not errors.is_missing_parent(error):
             raise
-        raise NamespaceNotEmptyError(f"The metalake {name!r} has catalogs. Drop them first.") from error
+        raise namespace_not_empty(f"The metalake {name!r} has catalogs. Drop them first.") from error
     if row is None:
         raise _missing(name)
     return Metalake.of(row)
@@ -100,4 +105,4 @@ def _row(connection: Connection, name: str, *, lock: bool = False) -> Row[Any]:
 
 
 def _missing(name: str) -> NamespaceNotFoundError:
-    return NamespaceNotFoundError(f"There is no metalake {name!r}. Create it first.")
+    return namespace_not_found(f"There is no metalake {name!r}. Create it first.")

@@ -16,8 +16,9 @@ from sqlalchemy.exc import IntegrityError
 from lanceway.errors import (
     InvalidInputError,
     NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
     NamespaceNotFoundError,
+    namespace_not_empty,
+    namespace_not_found,
 )
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.store import errors
@@ -131,7 +132,7 @@ def drop(connection: Connection, catalog: int, namespace: Identifier) -> Namespa
     except IntegrityError as error:
         if not errors.is_missing_parent(error):
             raise
-        raise NamespaceNotEmptyError(
+        raise namespace_not_empty(
             f"The namespace {path} is not empty. Drop what is in it first, or drop it with all that is inside."
         ) from error
     if row is None:
@@ -140,7 +141,7 @@ def drop(connection: Connection, catalog: int, namespace: Identifier) -> Namespa
 
 
 def missing(namespace: Identifier) -> NamespaceNotFoundError:
-    return NamespaceNotFoundError(f"There is no namespace {namespace}. Create it first, or check the name.")
+    return namespace_not_found(f"There is no namespace {namespace}. Create it first, or check the name.")
 
 
 def _checked(connection: Connection, catalog: int, namespace: Identifier, *, parents: bool) -> HierarchicalName:
