@@ -139,11 +139,12 @@ class GlueTables:
     def entry(self, row: GlueRow) -> GlueEntry:
         """Return the entry of a row. Raises InvalidInputError for storage options that parameters must not set."""
         entry = self.describe(row)
-        return replace(entry, storage_options=self._storage_options(entry.location, entry.parameters) or None)
+        return replace(entry, storage_options=self.storage_options(entry.location, entry.parameters) or None)
 
     reach = entry
 
-    def _storage_options(self, location: str, parameters: Mapping[str, str]) -> dict[str, str]:
+    def storage_options(self, location: str, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return the options of the catalog and, above them, those among a table's parameters."""
         table_options = {
             name.removeprefix(STORAGE): text for name, text in parameters.items() if name.startswith(STORAGE)
         }
@@ -180,7 +181,7 @@ class GlueTables:
 
     def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> pa.Schema:
         """Return the schema of the table at a location. Raises InvalidInputError where no Lance table is."""
-        return dataset.open_at(require_data(table, location, self._storage_options(location, properties))).schema
+        return dataset.open_at(require_data(table, location, self.storage_options(location, properties))).schema
 
     def create(self, table: Identifier, new: NewTable) -> GlueRow:
         return self._create_row(table, _new_row(table, new))

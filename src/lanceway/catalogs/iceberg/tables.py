@@ -171,6 +171,10 @@ class IcebergTables:
     def locate(self, table: Identifier, location: str | None, claim: str) -> str:
         return location or default_location(self._settings.root, table)
 
+    def storage_options(self, location: str, properties: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the options. Raises InvalidInputError for those that properties must not set."""
+        return options.for_table(location, self._settings.storage, storage.own_options(properties))
+
     def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> None:
         """Raise InvalidInputError where no Lance table is."""
         self._namespaces.require(table.parent)
@@ -214,7 +218,7 @@ class IcebergTables:
 
     def _check_options(self, new: NewTable) -> None:
         """Refuse storage options that properties must not set, before anything is made."""
-        options.for_table(new.location, self._settings.storage, storage.own_options(new.properties))
+        self.storage_options(new.location, new.properties)
 
     def replace(self, table: Identifier, new: NewTable) -> LoadedTable:
         """Point the companion that is there to another table, in one commit."""

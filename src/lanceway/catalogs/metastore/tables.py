@@ -7,6 +7,7 @@ data, or moved by a new row and the deletion of the old one.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -31,6 +33,8 @@ from lanceway.tables.storage.store import open_store
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_LOG = logging.getLogger(__name__)
 
 # The property that tells one claim of a name from the next, and ours after a response that was lost.
 CLAIM = "lanceway.claim"
@@ -69,6 +73,9 @@ class TableService(Protocol[Row]):
 
     def locate(self, table: Identifier, location: str | None, claim: str) -> str:
         """Return the location of a new table: the given one as a URI, or one of the service's choice."""
+
+    def storage_options(self, location: str, properties: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return the storage options of a table that is yet to be made, without those that the service would vend."""
 
     def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
         """Check that a Lance table is there to be registered, and return its schema if the service shows columns."""
@@ -119,17 +126,40 @@ class ExternalTables(Generic[Row]):
     def declare(
         self, table: Identifier, location: str | None, properties: Mapping[str, str], schema: pa.Schema | None = None
     ) -> TableEntry:
-        """Claim a name. A table that cannot be reached is not left behind."""
+        """Claim a name, but not over a Lance table that is there, which a drop would delete.
+
+        A table that cannot be reached is not left behind.
+        """
         service = self._service
         table = service.check_new(table)
         self._refuse_reserved(table, properties)
         claim = uuid.uuid4().hex
-        row = service.create(table, NewTable(service.locate(table, location, claim), properties, claim, schema))
+        where = service.locate(table, location, claim)
+        options = service.storage_options(where, properties) or None
+        has_data = False if is_own_folder(where, claim) else _has_data(Table(str(table), where, options))
+        if has_data:
+            self._refuse_taken(table)
+            raise _filled(table, where, is_chosen=location is not None)
+        row = service.create(table, NewTable(where, properties, claim, schema))
         try:
-            return service.reach(row)
+            entry = service.reach(row)
+            # Looked at once more with what the service vends, or where it has put the table.
+            if (has_data is None or not _is_same(entry.location, where)) and _has_data(_handle(table, entry)):
+                raise _filled(table, entry.location, is_chosen=location is not None)
         except LanceNamespaceError:
             service.delete(table, row)
             raise
+        return entry
+
+    def _refuse_taken(self, table: Identifier) -> None:
+        """Raise TableAlreadyExistsError if a table has the name, NamespaceNotFoundError for a missing parent."""
+        try:
+            self._service.load(table)
+        except TableNotFoundError:
+            return
+        except InvalidInputError:
+            pass  # a table of another kind
+        raise TableAlreadyExistsError(f"{table} cannot be created: a table has this name already.")
 
     def _refuse_reserved(self, table: Identifier, properties: Mapping[str, str]) -> None:
         reserved = [name for name in self._service.reserved if name in properties]
@@ -251,6 +281,30 @@ def require_data(table: Identifier, location: str, options: Mapping[str, str] | 
             f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."
         )
     return handle
+
+
+def _has_data(table: Table) -> bool | None:
+    """Return whether a Lance table is at a location, None if storage does not say: a catalog may have no access."""
+    try:
+        return dataset.has_data(table)
+    except LanceNamespaceError as error:
+        _LOG.info("%s is declared without a look at its location: %s", table.name, error)
+        return None
+
+
+def _filled(table: Identifier, location: str, *, is_chosen: bool) -> LanceNamespaceError:
+    """Return why no table is declared where one is. One at a location of its name may be on its way out."""
+    where = f"{table} cannot be declared at {location}: there is a Lance table already"
+    if is_chosen:
+        return InvalidInputError(f"{where}, which a drop would delete. Register it, or choose another location.")
+    return ConcurrentModificationError(
+        f"{where}, which the catalog does not know. It was deregistered, or is being dropped. Register it, declare the "
+        "new one elsewhere, or delete what is there."
+    )
+
+
+def _is_same(location: str, other: str) -> bool:
+    return location.rstrip("/") == other.rstrip("/")
 
 
 def remove_data(entry: TableEntry) -> None:

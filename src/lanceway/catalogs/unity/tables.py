@@ -161,6 +161,9 @@ class UnityTables:
         """Return the given location as a URI, or a new folder below the root."""
         return absolute(location) if location else default_location(self._settings.root, table, claim)
 
+    def storage_options(self, location: str, properties: Mapping[str, str]) -> Mapping[str, str]:
+        return self._settings.storage
+
     def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> pa.Schema:
         """Return the schema of the table at a location. Raises InvalidInputError where no Lance table is."""
         self._namespaces.require_schema(table.parent)
