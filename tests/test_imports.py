@@ -35,6 +35,14 @@ HEAVY = (
 FEW = 60
 
 
+def test_what_needs_a_fork_is_left_out_where_there_is_none() -> None:
+    """As on Windows, which has neither function."""
+    modules = ("tables.cache", "tables.storage.fork", "catalogs.directory.catalog", "catalogs.lake.catalog")
+    imports = "\n".join(f"import lanceway.{module}" for module in modules)
+    program = f"import os\ndel os.register_at_fork, os.fork\n{imports}"
+    subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=True)
+
+
 def loaded_by(statement: str) -> set[str]:
     """The modules that a fresh interpreter loads for a statement."""
     program = (

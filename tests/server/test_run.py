@@ -241,6 +241,15 @@ def test_what_keeps_it_from_starting_is_one_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("separator", ["::", ".", "a"])
+def test_a_separator_that_cannot_be_keeps_it_from_starting(tmp_path: Path, separator: str) -> None:
+    home = tmp_path / "home"
+    said = refusal("--home", str(home), environment={"LANCEWAY_SEPARATOR": separator})
+    assert f"The separator {separator!r} is not allowed" in said
+    assert "Try" in said
+    assert not (home / "admin-token").exists()
+
+
 # -- mounts --------------------------------------------------------------------------------------
 
 
