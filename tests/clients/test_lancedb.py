@@ -6,6 +6,7 @@ import lancedb
 import pyarrow as pa
 import pytest
 
+from lanceway.errors import TableNotFoundError
 from tests.clients.conftest import Place
 
 
@@ -50,7 +51,7 @@ def test_what_the_catalog_writes_lancedb_reads(database: lancedb.DBConnection, p
 
 
 def test_a_missing_table_is_not_found(database: lancedb.DBConnection, place: Place) -> None:
-    with pytest.raises(Exception, match=r"TableNotFoundError|was not found"):
+    with pytest.raises(TableNotFoundError):
         database.open_table("fruit", namespace_path=list(place.namespace))
 
 
