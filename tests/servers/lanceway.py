@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from lanceway.wire import lance
 from tests.servers.run import Run, free_ports, wait_until
 
 READY_SECONDS = 60.0
@@ -52,7 +53,9 @@ class Lanceway:
         return httpx.Client(**given | options)
 
     def ask(self, operation: str, path: str, body: Any = None, **options: Any) -> httpx.Response:
-        """One request of Lance REST, by its path below `/lance/v1`."""
+        """One request of Lance REST, by its path below `/lance/v1`. `content` has the type that the operation takes."""
+        if "content" in options:
+            options["headers"] = {"Content-Type": content_type(operation, path), **(options.get("headers") or {})}
         with self.client() as client:
             return client.request(operation, f"/lance/v1/{path}", json=body, **options)
 
@@ -121,6 +124,12 @@ def shared(run: Run) -> Lanceway:
 
     found = run.once("lanceway", begin)
     return Lanceway(found["uri"], found["token"], Path(found["home"]), Path(found["log"]))
+
+
+def content_type(method: str, path: str) -> str:
+    """The type of the body that an operation of Lance REST takes."""
+    route = lance.match(f"/v1/{path.partition('?')[0]}").methods.get(method)
+    return lance.ARROW_STREAM if route is not None and route.body is lance.Body.ARROW else lance.JSON
 
 
 def _is_ready(address: str, tls: str | None) -> bool:

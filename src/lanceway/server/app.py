@@ -53,8 +53,10 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             health.load()
             yield
 
-    dialects = {LANCE: middleware.check_host(lance, settings)}
-    others = {LANCEWAY: middleware.check_host(api, settings)}
+    def checked(app: ASGIApp) -> ASGIApp:
+        return middleware.check_host(middleware.check_origin(app, settings), settings)
+
+    dialects, others = {LANCE: checked(lance)}, {LANCEWAY: checked(api)}
     paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
     return _across_origins(RequestMiddleware(paths, metrics), settings.cors_origins)
 

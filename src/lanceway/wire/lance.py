@@ -380,6 +380,7 @@ CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
         409: 14,
         413: 13,
         414: 13,
+        415: 13,
         422: 13,
         429: 21,
         431: 13,

@@ -22,7 +22,7 @@ class Caller:
         self.server, self.token = server, token
 
     def ask(self, method: str, path: str = TOKENS, **options: Any) -> httpx.Response:
-        headers = {"x-api-key": self.token}
+        headers = {"x-api-key": self.token, "content-type": "application/json"}
         return httpx.request(
             method, f"{self.server.address}{path}", headers=headers, timeout=60, trust_env=False, **options
         )

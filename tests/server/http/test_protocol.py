@@ -45,7 +45,8 @@ def test_answers_to_requests_that_did_not_wait_come_in_order(server: Lanceway, c
 def test_a_client_that_waits_for_a_word_before_its_body_gets_it(server: Lanceway, connection: socket.socket) -> None:
     where = f"/lance/v1/{path('table', created(server, 1), 'describe')}"
     with connection:
-        connection.sendall(asked(server, where, "Content-Length: 2", "Expect: 100-continue", "Connection: close"))
+        lines = ("Content-Type: application/json", "Content-Length: 2", "Expect: 100-continue", "Connection: close")
+        connection.sendall(asked(server, where, *lines))
         assert connection.recv(2**16) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"{}")
         assert whole(connection).startswith(b"HTTP/1.1 200 ")

@@ -29,7 +29,7 @@ from tests.server.server_helpers import (
     table,
 )
 from tests.servers import lanceway
-from tests.servers.lanceway import Lanceway
+from tests.servers.lanceway import Lanceway, content_type
 from tests.servers.run import Run
 
 MIB = 2**20
@@ -163,7 +163,7 @@ def head(server: Lanceway, where: str, request_id: str, length: int | None) -> b
     framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
     return (
         f"POST /lance/v1/{where} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}\r\n"
-        f"x-request-id: {request_id}\r\n{framing}\r\n\r\n"
+        f"Content-Type: {content_type('POST', where)}\r\nx-request-id: {request_id}\r\n{framing}\r\n\r\n"
     ).encode()
 
 

@@ -12,6 +12,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from lanceway.wire.lance import ARROW_FILE, ARROW_STREAM
 from tests.server.server_helpers import Id, ask, count, created, path, refused, space, stream, table
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
@@ -150,10 +151,9 @@ def as_file(data: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-@pytest.mark.parametrize(
-    "headers", [{}, {"content-type": "application/json"}, {"content-type": "application/vnd.apache.arrow.file"}]
-)
-def test_arrow_is_known_by_itself(server: Lanceway, headers: dict[str, str]) -> None:
+@pytest.mark.parametrize("kind", [ARROW_STREAM, ARROW_FILE])
+def test_a_stream_and_a_file_are_told_apart_by_themselves(server: Lanceway, kind: str) -> None:
+    headers = {"content-type": kind}
     id_ = created(server, 1)
     for number, body in enumerate((GOOD, as_file(table(3, 4, 5))), 1):
         assert ask(server, "table", id_, "insert", content=body, headers=headers).status_code == 200
@@ -229,7 +229,7 @@ def test_a_client_that_says_so_is_refused_before_it_sends(narrow: Lanceway) -> N
     with socket.create_connection((str(url.host), url.port or 0), timeout=30) as connection:
         head = (
             f"POST /lance/v1/table/{quote('lake$t')}/insert HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n"
-            f"Authorization: Bearer {narrow.token}\r\nExpect: 100-continue\r\n\r\n"
+            f"Authorization: Bearer {narrow.token}\r\nContent-Type: {ARROW_STREAM}\r\nExpect: 100-continue\r\n\r\n"
         )
         connection.sendall(head.encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 413 ")

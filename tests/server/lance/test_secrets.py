@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lanceway.wire.lance import ROUTES
+from lanceway.wire.lance import ARROW_STREAM, ROUTES
 from tests.server.server_helpers import Id, path, space, stream, table
 from tests.servers import lanceway as lanceway_server
 from tests.servers import moto
@@ -139,6 +139,8 @@ class Asked:
         if kind in ids:
             first, _, verb = where.partition("/{id}/")
             where = path(first, ids[kind], verb)
+        if "content" in options:
+            options["headers"] = {"content-type": ARROW_STREAM}
         answer = self.client.request(route.method, f"/lance/v1/{where}", json=body, **options)
         self.answers.setdefault(operation, []).append(answer)
         return answer

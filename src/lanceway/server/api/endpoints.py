@@ -26,7 +26,7 @@ from starlette.routing import Route
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
-from lanceway.server.http import log
+from lanceway.server.http import log, uploads
 from lanceway.server.http.errors import BodyTooLargeError
 from lanceway.server.http.middleware import principal_of
 from lanceway.server.threads import CatalogThreads
@@ -116,7 +116,10 @@ class Endpoint:
         if "query" in types:
             arguments["query"] = _read_query(request, types["query"])
         if "body" in types:
-            arguments["body"] = _read_body(await _receive_body(request, self.largest_body), types["body"])
+            content = await _receive_body(request, self.largest_body)
+            if content:
+                uploads.check_type(request.scope["headers"], uploads.JSON_TYPES)
+            arguments["body"] = _read_body(content, types["body"])
         result = await self.handler(call, **arguments)
         if isinstance(result, Response):
             return result

@@ -53,6 +53,12 @@ class BodyTooLargeError(InvalidInputError):
     status = 413
 
 
+class MediaTypeError(InvalidInputError):
+    """The body is of a kind that the operation does not read."""
+
+    status = 415
+
+
 class SilentClientError(ServiceUnavailableError):
     """The client stopped in the middle of its body."""
 

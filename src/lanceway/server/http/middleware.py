@@ -1,8 +1,11 @@
-"""What every request passes: the check of its host, authentication, and limits.
+"""What every request passes: the checks of its host and its origin, authentication, and limits.
 
 A web page can have its own name lead to 127.0.0.1 for a moment (DNS rebinding), and then its visitor's browser treats a
 server on that machine as part of the page. The server sees it by the header Host, which still has the page's name.
 Where a token is needed such a page has none; where anyone may ask, only names of this machine are answered.
+
+A page can also send requests to the server by its right name (CSRF). It cannot read the answers, but a drop needs no
+reader. The server sees it by the headers Origin and Sec-Fetch-Site, which browsers add and pages cannot change.
 """
 
 from __future__ import annotations
@@ -66,6 +69,43 @@ def _without_port(host: str) -> str:
 
 def _plain(name: str) -> str:
     return name.strip("[]").lower().removesuffix(".")
+
+
+_ELSEWHERE = (b"cross-site", b"same-site")  # values of Sec-Fetch-Site for pages that are not the server's own
+
+
+class OriginCheck:
+    """An ASGI application that refuses requests from web pages, except the server's own and those of named origins."""
+
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...]) -> None:
+        self._app, self._origins = app, frozenset(origin.encode() for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_allowed(scope["headers"]):
+            raise PermissionDeniedError(
+                "This request comes from a web page of another origin, which may not use this server: it serves "
+                "requests without credentials. Have its operator add the page's origin to cors_origins in [server]."
+            )
+        await self._app(scope, receive, send)
+
+    def _is_allowed(self, headers: list[tuple[bytes, bytes]]) -> bool:
+        origins, sites, hosts = (
+            [value for header, value in headers if header == name] for name in (b"origin", b"sec-fetch-site", b"host")
+        )
+        if len(origins) == 1 and origins[0] in self._origins:
+            return True
+        # A proxy may take TLS off, so either scheme is the server's own; for a page of the other one the browser says
+        # that it is elsewhere.
+        own = {scheme + host.lower() for host in hosts for scheme in (b"http://", b"https://")}
+        return all(origin.lower() in own for origin in origins) and not any(
+            site.lower() in _ELSEWHERE for site in sites
+        )
+
+
+def check_origin(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
+    """Keep web pages out where no credentials are needed: only there can a page act for its visitor."""
+    is_needed = settings.anonymous and ANY not in settings.cors_origins
+    return OriginCheck(app, settings.cors_origins) if is_needed else app
 
 
 PRINCIPAL_KEY = "lanceway.principal"  # in an ASGI scope

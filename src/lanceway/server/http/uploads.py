@@ -11,7 +11,8 @@ import msgspec
 from starlette.types import Message, Receive
 
 from lanceway.errors import InvalidInputError
-from lanceway.server.http.errors import BodyTooLargeError, SilentClientError
+from lanceway.server.http.errors import BodyTooLargeError, MediaTypeError, SilentClientError
+from lanceway.wire import lance
 
 # A body of JSON is held in memory, so it has a limit of its own below `max_body_bytes`.
 JSON_BODY_BYTES = 64 * 2**20
@@ -27,6 +28,24 @@ class ClientGoneError(InvalidInputError):
     status = 499
 
 
+JSON_TYPES = (lance.JSON.encode(),)
+ARROW_TYPES = (lance.ARROW_STREAM.encode(), lance.ARROW_FILE.encode())
+
+
+def check_type(headers: Iterable[tuple[bytes, bytes]], accepted: tuple[bytes, ...]) -> None:
+    """Refuse a body whose Content-Type is none of these: a web page may send any other without asking first."""
+    is_named = False
+    for name, value in headers:
+        if name == b"content-type":
+            is_named = value in accepted or value.partition(b";")[0].strip().lower() in accepted
+            if not is_named:
+                break
+    if not is_named:
+        raise MediaTypeError(
+            f"The body has no Content-Type that this operation reads. Send it as {b' or '.join(accepted).decode()}."
+        )
+
+
 def check_length(headers: Iterable[tuple[bytes, bytes]], most: int) -> None:
     """Refuse a body whose Content-Length is too large, before any of it is read."""
     for name, value in headers:
@@ -34,11 +53,13 @@ def check_length(headers: Iterable[tuple[bytes, bytes]], most: int) -> None:
             raise _too_large(most)
 
 
-async def read_json(receive: Receive, most: int) -> object:
-    """Read the body as JSON; None where there is no body at all."""
+async def read_json(receive: Receive, headers: Iterable[tuple[bytes, bytes]], most: int) -> object:
+    """Read the body as JSON; None where there is no body at all. Raises MediaTypeError if it is not sent as JSON."""
     most = min(most, JSON_BODY_BYTES)
     message = await _next(receive)
     body: bytes = message.get("body", b"")
+    if body or message.get("more_body"):
+        check_type(headers, JSON_TYPES)
     if message.get("more_body"):
         body = await _read_remaining(receive, body, most)
     if len(body) > most:

@@ -51,10 +51,11 @@ class LanceDialect:
         id_ = fields.read_id(route, match, delimiter)
         uploads.check_length(scope["headers"], self._most)
         takes_json = route.body is not Body.ARROW and route.method != "GET"
-        body = await uploads.read_json(receive, self._most) if takes_json else None
+        body = await uploads.read_json(receive, scope["headers"], self._most) if takes_json else None
         request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"])
         catalog, mount = self._view(principal_of(scope)), _mount(route, request)
         if route.body is Body.ARROW:
+            uploads.check_type(scope["headers"], uploads.ARROW_TYPES)
             await send_answer(send, await self._upload(route, catalog, mount, request, receive))
         elif route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
