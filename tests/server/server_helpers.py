@@ -92,17 +92,23 @@ def sent(found: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
 
 
 def serving(server: Lanceway) -> int:
-    """The process that serves: the one that listens at the address."""
+    """The process that serves; the one that started it listens at the address too, but only looks after it."""
     port = int(server.address.rpartition(":")[2])
     inode = next(
         line.split()[9]
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
         if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A"
     )
-    for folder in Path("/proc").glob("[0-9]*/fd"):
-        try:
-            if any(os.readlink(file) == f"socket:[{inode}]" for file in folder.iterdir()):
-                return int(folder.parent.name)
-        except OSError:
-            continue
-    raise AssertionError("nobody listens")
+    listening = {int(folder.parent.name) for folder in Path("/proc").glob("[0-9]*/fd") if _holds(folder, inode)}
+    return next(pid for pid in listening if _parent(pid) in listening)
+
+
+def _holds(folder: Path, inode: str) -> bool:
+    try:
+        return any(os.readlink(file) == f"socket:[{inode}]" for file in folder.iterdir())
+    except OSError:
+        return False
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

@@ -45,7 +45,7 @@ def test_what_was_begun_is_finished(own: Lanceway, number: signal.Signals) -> No
     """An insert whose second half comes after the signal is committed and answered; then the server is gone."""
     id_ = created(own, 1)
     body = b"".join(sent(iter(table(*range(5000)).to_batches(max_chunksize=500))))
-    half, pid = len(body) // 2, serving(own)
+    half, pid = len(body) // 2, int(_listeners(own)[0])
     with connected(own) as connection:
         connection.sendall(head(own, path("table", id_, "insert"), "last", len(body)) + body[:half])
         # The upload is known to have begun once another request, sent later, is answered.
@@ -93,6 +93,18 @@ def test_the_processes_end_with_the_one_that_started_them(whole_run: Run) -> Non
     assert len(workers) >= 2
     os.kill(int(parent), signal.SIGKILL)
     wait_for_the_end_of(set(workers))
+
+
+def test_one_process_that_dies_is_started_again(own: Lanceway) -> None:
+    id_, pid = created(own, 1, 2), serving(own)
+    os.kill(pid, signal.SIGSEGV)
+    wait_for_the_end_of({str(pid)})
+    with own.client(transport=httpx.HTTPTransport(retries=20)) as client:  # while none accepts
+        answer = client.post(f"/lance/v1/{path('table', id_, 'count_rows')}", json={})
+    assert answer.json() == 2
+    assert serving(own) != pid
+    (line,) = (json.loads(line) for line in own.lines().splitlines() if "was started again" in line)
+    assert (line["pid"], line["status"]) == (pid, -signal.SIGSEGV)
 
 
 def wait_for_the_end_of(processes: set[str]) -> None:

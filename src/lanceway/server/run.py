@@ -1,4 +1,4 @@
-"""Run the server: one process or several on one socket, until a signal stops them."""
+"""Run the server: one process or several on one socket, under a supervisor, until a signal stops them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.supervisors import Multiprocess
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess
 
 from lanceway import config
 from lanceway.config import ServerSettings
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.server.http import log
 from lanceway.server.threads import GRACE_SECONDS
 
@@ -27,7 +27,6 @@ _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs
 # A process that is busy with its start, on a busy machine, must not be taken for one that hangs.
 _START_SECONDS = 60
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,40 +45,48 @@ class Factory:
 
 
 def serve(settings: ServerSettings, started: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what was begun. `started` gets the address once it is served."""
+    """Serve until SIGINT or SIGTERM, then finish what was begun. `started` gets the address once it is served.
+
+    A process that dies is started again, also where there is but one: a fault in native code ends a process without
+    an exception that could be caught. Raises ServiceUnavailableError if none can be started at all.
+    """
     with _listening(settings) as listener, _shared_metrics(settings):
-        config_, where = _config(settings), address(settings, listener)
-        if settings.workers > 1:
-            Several(config_, [listener], lambda: started(where)).run()
-            return
-        server = Single(config_, lambda: started(where))
-        with _quietly_stopped(server):
-            server.run(sockets=[listener])
+        where = address(settings, listener)
+        supervisor = Supervisor(_config(settings), [listener], lambda: started(where))
+        with _restored_signals():
+            supervisor.run()
+        if supervisor.has_failed:
+            raise ServiceUnavailableError("The server cannot start. The lines before this one have the reason.")
 
 
-class Single(uvicorn.Server):
-    """A server in one process, which reports when it serves."""
-
-    def __init__(self, config_: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config_)
-        self._report = started
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._report()
-
-
-class Several(Multiprocess):
-    """A server in several processes, which reports when all of them serve."""
+class Supervisor(Multiprocess):
+    """The parent of the processes that serve: it reports when all of them do, and replaces one that has died."""
 
     def __init__(self, config_: uvicorn.Config, sockets: list[socket.socket], started: Callable[[], None]) -> None:
         super().__init__(config_, sockets)
         self._report = started
 
+    @property
+    def has_failed(self) -> bool:
+        return any(process.exitcode == STARTUP_FAILURE for process in self.processes)
+
     def init_processes(self) -> None:
         super().init_processes()
-        if all(process.wait_until_ready(_START_SECONDS) for process in self.processes):
+        if all(process.wait_until_ready(_START_SECONDS, self.should_exit) for process in self.processes):
             self._report()
+
+    def terminate_all(self) -> None:
+        # While this process listens, connections that none will serve are accepted.
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
+
+    def keep_subprocess_alive(self) -> None:
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for dead, process in zip(before, self.processes, strict=False):
+            if dead is not process:
+                log.restarted(dead.pid, dead.exitcode, process.pid)
 
 
 def address(settings: ServerSettings, listener: socket.socket) -> str:
@@ -138,14 +145,9 @@ def _shared_metrics(settings: ServerSettings) -> Iterator[None]:
 
 
 @contextmanager
-def _quietly_stopped(server: uvicorn.Server) -> Iterator[None]:
-    """Ignore the signal that uvicorn raises once more when it has stopped because of it."""
-
-    def ignore(number: int, frame: FrameType | None) -> None:
-        if not server.should_exit:  # uvicorn has not installed its own handler yet
-            raise SystemExit(0)
-
-    before = {number: signal.signal(number, ignore) for number in _SIGNALS}
+def _restored_signals() -> Iterator[None]:
+    """Put the handlers of signals back that the supervisor replaces."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         yield
     finally:

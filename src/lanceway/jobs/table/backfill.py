@@ -17,6 +17,7 @@ from lanceway.jobs.state import Checkpoint
 from lanceway.jobs.table import functions
 from lanceway.jobs.table.functions import BatchFunction, Computer, Computes
 from lanceway.spark.types import ROW_ID
+from lanceway.tables import expressions
 from lanceway.tables.errors import translated
 from lanceway.writes import commit
 from lanceway.writes import table_ref as tables
@@ -76,6 +77,7 @@ def backfill(
         raise InvalidInputError("where chooses rows of a column that is there: it is for update.")
     if branch is not None and not update:
         raise InvalidInputError("branch chooses a branch whose column is there: it is for update.")
+    expressions.check("backfill", where)
     target = JobTable.of(table, branch)
     location, condition = target.place.location, where if update else None
     named = function if isinstance(function, BatchFunction) else BatchFunction(function, folder)

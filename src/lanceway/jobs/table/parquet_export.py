@@ -13,6 +13,7 @@ from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, neve
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.table.parquet_files import Files
+from lanceway.tables import expressions
 from lanceway.tables.errors import translated
 from lanceway.writes import table_ref
 
@@ -46,6 +47,7 @@ def export(
     The folder must be empty, or hold the same export: one that was killed goes on with the version that it had begun
     with. What was written is counted and compared with what the table holds.
     """
+    expressions.check("export", where)
     context = JobContext(dry_run, threads, spark, progress=watch, should_stop=stop)
     target, files = JobTable.of(table, reading=True), Files.at(to, storage_options)
     request = {"table": target.name, "columns": None if columns is None else list(columns), "where": where}

@@ -270,3 +270,9 @@ def refused(message: str, context: RequestContext, error: BaseException) -> None
     """Log why the server refused a request, where the answer says it too."""
     facts = {"request_id": context.request_id, "operation": context.operation, "error": str(error)}
     _SERVER.warning(message, extra={"facts": facts})
+
+
+def restarted(dead: int | None, status: int | None, process: int | None) -> None:
+    """Log that a process which served has died, and that another one takes its place."""
+    facts = {"pid": dead, "status": status, "new_pid": process}
+    _SERVER.error("A process of the server died, and was started again.", extra={"facts": facts})

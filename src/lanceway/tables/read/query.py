@@ -22,6 +22,7 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError
+from lanceway.tables import expressions
 from lanceway.tables.cache import read_at
 from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
@@ -75,6 +76,7 @@ def _translating(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 
 def count(table: Table, request: CountTableRowsRequest) -> int:
+    expressions.check("count_table_rows", request.predicate)
     dataset = read_at(table, version=request.version, branch=request.branch)
     with translated(table, "count_table_rows"):
         return int(dataset.count_rows(request.predicate or None))
@@ -99,6 +101,9 @@ def analyze(table: Table, request: AnalyzeTableQueryPlanRequest) -> str:
 
 def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.LanceScanner], hybrid.Options]:
     """Return one scanner, or for a hybrid search the two whose answers are to be merged."""
+    aliases = request.columns.column_aliases if request.columns else None
+    expressions.check(operation, request.filter, *(aliases or {}).values())
+    expressions.check_text_query(operation, request.full_text_query)
     dataset = read_at(table, version=request.version, branch=request.branch)
     text = fulltext.query(table, dataset, request.full_text_query)
     near = vectors.nearest(table, dataset, request)

@@ -21,6 +21,7 @@ from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColum
 from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.tables import expressions
 from lanceway.tables.dataset import VIEW, Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, computed, fields
@@ -41,8 +42,10 @@ def add(table: Table, request: AlterTableAddColumnsRequest, *, backfills: bool =
 
     Where a backfill can be asked for, also columns that it is to fill: they are empty, and say what they are to hold.
     """
-    dataset = open_at(table, branch=request.branch)
     _some(request.new_columns, table, "alter_table_add_columns")
+    sources = (sql for entry in request.new_columns for sql in (entry.expression, entry.computed))
+    expressions.check("alter_table_add_columns", *sources)
+    dataset = open_at(table, branch=request.branch)
     later = [entry for entry in request.new_columns if is_filled_later(entry)]
     if later and not backfills:
         raise UnsupportedOperationError(
@@ -56,12 +59,12 @@ def add(table: Table, request: AlterTableAddColumnsRequest, *, backfills: bool =
         )
     if later:
         return _add_empty(table, dataset, later)
-    expressions: dict[str, str] = {}
+    new: dict[str, str] = {}
     for entry in request.new_columns:
-        _require_free(table, {*expressions, *dataset.schema.names}, entry.name)
-        expressions[entry.name] = _expression(table, entry)
+        _require_free(table, {*new, *dataset.schema.names}, entry.name)
+        new[entry.name] = _expression(table, entry)
     with translated(table, "alter_table_add_columns"):
-        dataset.add_columns(expressions)
+        dataset.add_columns(new)
         return AlterTableAddColumnsResponse(version=dataset.version)
 
 

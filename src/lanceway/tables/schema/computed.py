@@ -15,6 +15,7 @@ from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEn
 from lance_namespace_urllib3_client.models.add_virtual_column_entry import AddVirtualColumnEntry
 
 from lanceway.errors import InvalidInputError
+from lanceway.tables import expressions
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields, views
@@ -105,6 +106,7 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     Raises TableColumnNotFoundError, TableVersionNotFoundError, TableBranchNotFoundError, and InvalidInputError for a
     column that is neither computed nor virtual.
     """
+    expressions.check(_BACKFILL, request.where)
     branch = None if is_main(request.branch) else request.branch
     dataset = open_at(table, branch=branch)
     column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)

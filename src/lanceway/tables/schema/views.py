@@ -18,6 +18,7 @@ from lance_namespace import CreateMaterializedViewRequest
 
 from lanceway.config.settings import unknown
 from lanceway.errors import InvalidInputError, InvalidTableStateError, UnsupportedOperationError
+from lanceway.tables import expressions
 from lanceway.tables.dataset import VIEW, Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields
@@ -49,7 +50,7 @@ def read_function(what: str, envelope: str, backend: str | None = None) -> str:
         raise UnsupportedOperationError(f"{what}: the backend {backend!r} is not known here. {_HOW}")
     try:
         content = json.loads(base64.b64decode(envelope, validate=True))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         raise UnsupportedOperationError(
             f"{what}: it is no JSON envelope. A pickled function is not loaded, since that runs whatever its sender "
             f"wants. {_HOW}"
@@ -166,6 +167,7 @@ def _require_cast(source: pa.Field, target: pa.Field) -> None:
 
 def scan(view: View, dataset: lance.LanceDataset, fragments: list[Any] | None = None) -> lance.LanceScanner:
     """Return the rows that a view takes from its source, or from some fragments of it."""
+    expressions.check(_CREATE, view.where, *(view.reads or {}).values())
     return dataset.scanner(columns=view.reads, filter=view.where, fragments=fragments)
 
 
@@ -177,7 +179,7 @@ def moved(source_query: str, change: Callable[[list[str] | None], list[str] | No
     """Return a source query whose table has another identifier. One that is not right stays, and is refused later."""
     try:
         query = json.loads(source_query)
-    except ValueError:
+    except (ValueError, RecursionError):
         return source_query
     if not isinstance(query, dict) or not _is_names(query.get("source")):
         return source_query
@@ -198,7 +200,7 @@ def read_view_request(request: CreateMaterializedViewRequest) -> View:
         columns=_columns(query.get("columns")),
         where=_text(query, "where"),
         key=tuple(_names(query, "key")),
-        sql=_text(query, "sql"),
+        sql=_free_sql(query),
         auto_refresh=bool(request.auto_refresh),
     )
     if view.kind == QUERY:
@@ -243,7 +245,7 @@ def _partition(path: str, kind: str) -> str:
 def _query(text: str) -> dict[str, Any]:
     try:
         query = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query is no JSON: {error}. Write {_example()}") from None
     if not isinstance(query, dict):
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query must be a JSON object. Write {_example()}")
@@ -279,6 +281,14 @@ def _text(query: Mapping[str, Any], key: str) -> str | None:
     if value is not None and (not isinstance(value, str) or not value.strip()):
         raise InvalidInputError(f"{_CREATE_VIEW}: {key} must be SQL, a text.")
     return value
+
+
+def _free_sql(query: Mapping[str, Any]) -> str | None:
+    """Return the SQL that Spark is to read. It is no single expression, so its length alone is bounded."""
+    sql = _text(query, "sql")
+    if sql is not None and len(sql) > expressions.MOST_CHARACTERS:
+        raise InvalidInputError(f"{_CREATE_VIEW}: sql has more than {expressions.MOST_CHARACTERS:,} characters.")
+    return sql
 
 
 def _columns(value: object) -> dict[str, str] | None:

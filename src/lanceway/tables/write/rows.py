@@ -22,6 +22,7 @@ from lance_namespace import (
 )
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
+from lanceway.tables import expressions
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import FOREIGN, translate, translated
 from lanceway.tables.schema import fields
@@ -88,6 +89,8 @@ def merge_insert(
     table: Table, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
 ) -> MergeInsertIntoTableResponse:
     """Match rows by the columns `on`. A filter of an action implies the action."""
+    filters = (request.when_matched_update_all_filt, request.when_not_matched_by_source_delete_filt)
+    expressions.check("merge_insert_into_table", *filters)
     source = CountingReader(data)
     dataset = open_at(table, branch=request.branch)
     keys = [fields.require_top(table, dataset.schema, path, "merge_insert_into_table") for path in request.on or []]
@@ -131,6 +134,7 @@ def _duration(text: str) -> timedelta:
 
 
 def update(table: Table, request: UpdateTableRequest) -> UpdateTableResponse:
+    expressions.check("update_table", request.predicate, *(pair[-1] for pair in request.updates))
     dataset = open_at(table, branch=request.branch)
     updates: dict[str, str] = {}
     for path, expression in request.updates:
@@ -146,6 +150,7 @@ def update(table: Table, request: UpdateTableRequest) -> UpdateTableResponse:
 
 
 def delete(table: Table, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+    expressions.check("delete_from_table", request.predicate)
     dataset = open_at(table, branch=request.branch)
     with translated(table, "delete_from_table"):
         dataset.delete(request.predicate)
