@@ -14,6 +14,15 @@ from lanceway.errors import InvalidInputError
 _CATALOGS, _SERVER = "catalogs", "server"
 ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
 _GIBIBYTE = 1 << 30
+_POSITIVE = (
+    "workers",
+    "threads",
+    "request_timeout",
+    "max_body_bytes",
+    "max_connections",
+    "head_timeout",
+    "send_timeout",
+)
 
 SERVER = (
     Setting("home", "The folder of the server's state.", default="~/.lanceway"),
@@ -28,6 +37,19 @@ SERVER = (
         default=60.0,
     ),
     Setting("max_body_bytes", "The largest request body.", int, default=_GIBIBYTE),
+    Setting(
+        "max_connections",
+        "How many connections each process has; beyond it, the one idle for longest is closed.",
+        int,
+        default=1000,
+    ),
+    Setting("head_timeout", "How many seconds the head of a request may take.", float, default=10.0),
+    Setting(
+        "send_timeout",
+        "How many seconds a client may leave an answer unread before it is cut off.",
+        float,
+        default=60.0,
+    ),
     Setting(
         "database",
         "The lake's database: sqlite:///lake.db or postgresql://user@host/database. LANCEWAY_DATABASE sets it too; "
@@ -118,6 +140,9 @@ class ServerSettings:
     threads: int
     request_timeout: float
     max_body_bytes: int
+    max_connections: int
+    head_timeout: float
+    send_timeout: float
     database: str | None = field(repr=False)  # may hold a password
     warehouse: str | None
     allowed_locations: tuple[str, ...]
@@ -178,7 +203,7 @@ def _merge(entries: Mapping[str, str], arguments: Mapping[str, object]) -> dict[
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    for name in ("workers", "threads", "request_timeout", "max_body_bytes"):
+    for name in _POSITIVE:
         _positive("The server", name, values[name])
     if not 0 <= values["port"] <= 65535:
         raise InvalidInputError(f"The server: port is {values['port']}, but must be between 0 and 65535.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import tempfile
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -21,12 +23,14 @@ from lanceway import config
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.server.http import log
+from lanceway.server.http.protocol import ConnectionLimits, LimitedProtocol
 from lanceway.server.threads import GRACE_SECONDS
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the proxies that stand in front usually keep theirs
 # A process that is busy with its start, on a busy machine, must not be taken for one that hangs.
 _START_SECONDS = 60
+_OPEN_FILES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Factory:
         from lanceway.server.app import create_app
 
         _end_with_parent()
+        _allow_open_files()
         return create_app(self.settings)
 
 
@@ -98,10 +103,11 @@ def address(settings: ServerSettings, listener: socket.socket) -> str:
 
 
 def _config(settings: ServerSettings) -> uvicorn.Config:
+    limits = ConnectionLimits(settings.max_connections, settings.head_timeout, settings.send_timeout)
     return uvicorn.Config(
         Factory(settings),
         factory=True,
-        http="httptools",
+        http=partial(LimitedProtocol, limits=limits),  # type: ignore[arg-type] # all that uvicorn does is call it
         ws="none",
         lifespan="on",
         workers=settings.workers,
@@ -153,6 +159,13 @@ def _restored_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _allow_open_files() -> None:
+    """Let this process have as many open files as it may: connections need some, and so do tables."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _end_with_parent() -> None:
