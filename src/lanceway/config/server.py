@@ -19,6 +19,7 @@ _POSITIVE = (
     "threads",
     "request_timeout",
     "max_body_bytes",
+    "max_batch_bytes",
     "max_connections",
     "head_timeout",
     "send_timeout",
@@ -36,7 +37,8 @@ SERVER = (
         float,
         default=60.0,
     ),
-    Setting("max_body_bytes", "The largest request body.", int, default=_GIBIBYTE),
+    Setting("max_body_bytes", "The largest request body; of compressed Arrow, unfolded.", int, default=_GIBIBYTE),
+    Setting("max_batch_bytes", "The largest batch of Arrow in one, unfolded.", int, default=_GIBIBYTE // 4),
     Setting(
         "max_connections",
         "How many connections each process has; beyond it, the one idle for longest is closed.",
@@ -140,6 +142,7 @@ class ServerSettings:
     threads: int
     request_timeout: float
     max_body_bytes: int
+    max_batch_bytes: int
     max_connections: int
     head_timeout: float
     send_timeout: float

@@ -23,6 +23,7 @@ from lanceway.server.http.middleware import Authentication, RequestMiddleware
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
+from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"
@@ -37,7 +38,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     threads = _catalog_threads(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
-    lance = Authentication(LanceDialect(tree, threads, settings.max_body_bytes, allowed), authenticator)
+    limits = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
+    lance = Authentication(LanceDialect(tree, threads, limits, allowed), authenticator)
     api = Authentication(LancewayApi(home.store, threads), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from lanceway.wire.lance import ARROW_FILE, ARROW_STREAM
-from tests.server.server_helpers import Id, ask, count, created, path, refused, space, stream, table
+from tests.server.server_helpers import Id, ask, count, created, path, refused, serving, space, stream, table
 from tests.servers import lanceway
 from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run
@@ -158,6 +159,29 @@ def test_a_stream_and_a_file_are_told_apart_by_themselves(server: Lanceway, kind
     for number, body in enumerate((GOOD, as_file(table(3, 4, 5))), 1):
         assert ask(server, "table", id_, "insert", content=body, headers=headers).status_code == 200
         assert count(server, id_) == 1 + 3 * number
+
+
+@pytest.mark.parametrize("kind", ["lz4", "zstd"])
+def test_arrow_that_unfolds_fills_no_memory(server: Lanceway, kind: str) -> None:
+    """Half a gibibyte of zeros is some kilobytes on the wire, and stays that."""
+    id_, count_ = created(server, 1), 2**26
+    values = pa.Array.from_buffers(pa.int64(), count_, [None, pa.py_buffer(bytes(8 * count_))])
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=kind)
+    with pa.ipc.new_stream(sink, pa.schema([("id", pa.int64())]), options=options) as writer:
+        writer.write_batch(pa.record_batch([values], names=["id"]))
+    process = Path(f"/proc/{serving(server)}")
+    (process / "clear_refs").write_text("5")  # the peak begins again
+    before = _peak(process)
+    answer = ask(server, "table", id_, "insert", content=bytes(sink.getvalue()))
+    assert refused(answer) == (413, 13)
+    assert "max_batch_bytes" in answer.json()["error"]
+    assert _peak(process) - before < 128 * 2**10, "kibibytes"
+    assert count(server, id_) == 1
+
+
+def _peak(process: Path) -> int:
+    return int(next(line for line in (process / "status").read_text().splitlines() if "VmHWM" in line).split()[1])
 
 
 @pytest.mark.parametrize(

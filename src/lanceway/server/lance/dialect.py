@@ -22,6 +22,7 @@ from lanceway.server.lance import fields
 from lanceway.server.lance.answers import EncodedAnswer, SafeCatalog, encode_answer, send_answer
 from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
+from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, LanceRoute, Match
 
@@ -38,9 +39,10 @@ class LanceDialect:
     """Serves the tree of all catalogs as Lance REST."""
 
     def __init__(
-        self, tree: FederatedCatalog, threads: CatalogThreads, max_body_bytes: int, allowed: AllowedLocations
+        self, tree: FederatedCatalog, threads: CatalogThreads, limits: StreamLimits, allowed: AllowedLocations
     ) -> None:
-        self._tree, self._threads, self._most, self._allowed = tree, threads, max_body_bytes, allowed
+        self._tree, self._threads, self._limits, self._allowed = tree, threads, limits, allowed
+        self._most = limits.body
         self._views: dict[tuple[str, bool], SafeCatalog] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,7 +102,7 @@ class LanceDialect:
     ) -> EncodedAnswer:
         """Let the catalog read the body while the client sends it."""
         stream = UploadStream()
-        result = self._threads.upload(mount, _insert, route, catalog, request, stream)
+        result = self._threads.upload(mount, _insert, route, catalog, request, stream, self._limits)
         filling = asyncio.ensure_future(stream.fill(receive, self._most))
         try:
             await asyncio.wait((result, filling), return_when=asyncio.FIRST_COMPLETED)
@@ -166,8 +168,11 @@ def _ask(route: LanceRoute, catalog: SafeCatalog, request: Mapping[str, Any]) ->
     return encode_answer(route, getattr(catalog, route.operation)(request))
 
 
-def _insert(route: LanceRoute, catalog: SafeCatalog, request: Mapping[str, Any], stream: UploadStream) -> EncodedAnswer:
-    return encode_answer(route, getattr(catalog, stream_twin(route.operation))(request, ipc.read_from(stream)))
+def _insert(
+    route: LanceRoute, catalog: SafeCatalog, request: Mapping[str, Any], stream: UploadStream, limits: StreamLimits
+) -> EncodedAnswer:
+    insert = getattr(catalog, stream_twin(route.operation))
+    return encode_answer(route, insert(request, ipc.read_from(stream, limits)))
 
 
 def _begin_query(catalog: SafeCatalog, request: Mapping[str, Any]) -> downloads.DownloadStream:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from lanceway.errors import InvalidInputError
+from lanceway.tables.read.ipc_limits import LimitedStream, StreamLimits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,8 +43,10 @@ def read(data: bytes) -> pa.RecordBatchReader:
     return checked(stream.schema, stream)
 
 
-def read_from(file: BinaryReader) -> pa.RecordBatchReader:
+def read_from(file: BinaryReader, limits: StreamLimits | None = None) -> pa.RecordBatchReader:
     """Return a reader over a stream that still arrives: `file` is read batch by batch, in the thread that reads.
+
+    With `limits`, a batch that is too large is refused before it unfolds.
 
     What `file.read` raises of the contract's errors comes through as it is.
     """
@@ -54,6 +57,8 @@ def read_from(file: BinaryReader) -> pa.RecordBatchReader:
         raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
     # A file is a stream with a head before it and an index behind, which is not needed to read it in order.
     source = file if head[: len(_FILE_MAGIC)] == _FILE_MAGIC else _Rejoined(head, file)
+    if limits is not None:
+        source = LimitedStream(source, limits)
     try:
         stream = pa.ipc.open_stream(pa.PythonFile(source, "r"), options=_aligned())
     except (pa.ArrowException, OSError, EOFError) as error:
