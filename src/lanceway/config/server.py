@@ -13,13 +13,16 @@ from lanceway.errors import InvalidInputError
 
 _CATALOGS, _SERVER = "catalogs", "server"
 ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
-_GIBIBYTE = 1 << 30
+_MEBIBYTE, _GIBIBYTE = 1 << 20, 1 << 30
 _POSITIVE = (
     "workers",
     "threads",
     "request_timeout",
     "max_body_bytes",
     "max_batch_bytes",
+    "max_json_bytes",
+    "upload_timeout",
+    "min_upload_rate",
     "max_connections",
     "head_timeout",
     "send_timeout",
@@ -39,6 +42,9 @@ SERVER = (
     ),
     Setting("max_body_bytes", "The largest request body; of compressed Arrow, unfolded.", int, default=_GIBIBYTE),
     Setting("max_batch_bytes", "The largest batch of Arrow in one, unfolded.", int, default=_GIBIBYTE // 4),
+    Setting("max_json_bytes", "The largest body of JSON.", int, default=_MEBIBYTE),
+    Setting("upload_timeout", "Over how many seconds a client must keep up min_upload_rate.", float, default=60.0),
+    Setting("min_upload_rate", "How many bytes of a body a client must send each second.", int, default=1024),
     Setting(
         "max_connections",
         "How many connections each process has; beyond it, the one idle for longest is closed.",
@@ -143,6 +149,9 @@ class ServerSettings:
     request_timeout: float
     max_body_bytes: int
     max_batch_bytes: int
+    max_json_bytes: int
+    upload_timeout: float
+    min_upload_rate: int
     max_connections: int
     head_timeout: float
     send_timeout: float

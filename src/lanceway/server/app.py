@@ -20,6 +20,7 @@ from lanceway.server.home import Home
 from lanceway.server.http import middleware
 from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import Authentication, RequestMiddleware
+from lanceway.server.http.uploads import BodyLimits, UploadPace
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
@@ -38,8 +39,10 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     threads = _catalog_threads(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
-    limits = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
-    lance = Authentication(LanceDialect(tree, threads, limits, allowed), authenticator)
+    pace = UploadPace(settings.upload_timeout, settings.min_upload_rate)
+    bodies = BodyLimits(settings.max_body_bytes, settings.max_json_bytes, pace)
+    streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
+    lance = Authentication(LanceDialect(tree, threads, bodies, streams, allowed), authenticator)
     api = Authentication(LancewayApi(home.store, threads), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 

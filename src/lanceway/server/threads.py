@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -52,6 +52,7 @@ class CatalogThreads:
         limits: list[tuple[str | None, ThreadLimits]] = [(None, shared), *mounts.items()]
         self._calls = {name: _Pool(limit) for name, limit in limits}
         self._uploads = {name: _Pool(limit) for name, limit in limits}
+        self._shares: dict[tuple[str, str], _Share] = {}
 
     def deadline(self, mount: str | None) -> float:
         return self._of(self._calls, mount).limits.deadline
@@ -64,6 +65,33 @@ class CatalogThreads:
     def upload(self, mount: str | None, function: Callable[..., Answer], *arguments: Any) -> asyncio.Future[Answer]:
         """Call a function that reads what a client sends. The caller watches the deadline."""
         return self._of(self._uploads, mount).submit(function, arguments).future
+
+    @asynccontextmanager
+    async def upload_share(self, mount: str | None, user: str) -> AsyncIterator[None]:
+        """Wait until one more upload leaves the user within a share of the mount's threads: the rest is for others.
+
+        Raises ServiceUnavailableError if that takes too long, or if many of the user's uploads wait already.
+        """
+        pool = self._of(self._uploads, mount)
+        key = pool.limits.name, user
+        share = self._shares.setdefault(key, _Share(pool.limits.threads))
+        if share.uploads >= share.most:
+            raise pool.busy_error(share.uploads)
+        share.uploads += 1
+        try:
+            try:
+                async with asyncio.timeout(pool.limits.deadline):
+                    await share.free.acquire()
+            except TimeoutError as error:
+                raise pool.busy_error(share.uploads - 1) from error
+            try:
+                yield
+            finally:
+                share.free.release()
+        finally:
+            share.uploads -= 1
+            if not share.uploads:
+                del self._shares[key]
 
     def late_error(self, mount: str | None) -> ServiceUnavailableError:
         return self._of(self._calls, mount).late_error()
@@ -81,6 +109,18 @@ class CatalogThreads:
     @staticmethod
     def _of(pools: dict[str | None, _Pool], mount: str | None) -> _Pool:
         return pools.get(mount) or pools[None]
+
+
+class _Share:
+    """The uploads of one user to one catalog: three quarters of its threads are the user's at most."""
+
+    __slots__ = ("free", "most", "uploads")
+
+    def __init__(self, threads: int) -> None:
+        share = max(1, threads - max(1, threads // 4))
+        self.free = asyncio.Semaphore(share)
+        self.uploads = 0  # that run or wait
+        self.most = share * (1 + _WAITING_FOR_EACH)
 
 
 class _Call:
@@ -137,9 +177,7 @@ class _Pool:
 
     def submit(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Call:
         if self.pending >= self._most:
-            raise ServiceUnavailableError(
-                f"The catalog {self.limits.name} is busy: {self.pending} requests are ahead. Try again later."
-            )
+            raise self.busy_error(self.pending)
         loop = self._loop = asyncio.get_running_loop()
         call = _Call(loop.create_future(), function, arguments)
         self.pending += 1
@@ -158,6 +196,11 @@ class _Pool:
         finally:
             timer.cancel()
             call.abandoned = True
+
+    def busy_error(self, ahead: int) -> ServiceUnavailableError:
+        return ServiceUnavailableError(
+            f"The catalog {self.limits.name} is busy: {ahead} requests are ahead. Try again later."
+        )
 
     def late_error(self) -> ServiceUnavailableError:
         return ServiceUnavailableError(

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -27,7 +27,6 @@ from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.errors import InvalidInputError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.http import log, uploads
-from lanceway.server.http.errors import BodyTooLargeError
 from lanceway.server.http.middleware import principal_of
 from lanceway.server.threads import CatalogThreads
 from lanceway.wire.lance import JSON
@@ -116,7 +115,7 @@ class Endpoint:
         if "query" in types:
             arguments["query"] = _read_query(request, types["query"])
         if "body" in types:
-            content = await _receive_body(request, self.largest_body)
+            content = await uploads.read_body(request.receive, self.largest_body)
             if content:
                 uploads.check_type(request.scope["headers"], uploads.JSON_TYPES)
             arguments["body"] = _read_body(content, types["body"])
@@ -154,18 +153,6 @@ def _read_query(request: Request, type_: type[Result]) -> Result:
         raise InvalidInputError(
             f"The query cannot be read: {error}. /openapi-lanceway.json describes its parameters."
         ) from error
-
-
-async def _receive_body(request: Request, largest: int) -> bytes:
-    content = bytearray()
-    try:
-        async for part in request.stream():
-            content += part
-            if len(content) > largest:
-                raise BodyTooLargeError(f"The body has more than {largest:,} bytes. Send less.")
-    except ClientDisconnect as error:
-        raise InvalidInputError("The client closed the connection before the end of its body.") from error
-    return bytes(content)
 
 
 def _read_body(content: bytes, type_: type[Result]) -> Result:

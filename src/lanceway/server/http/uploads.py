@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 from starlette.types import Message, Receive
@@ -14,12 +16,30 @@ from lanceway.errors import InvalidInputError
 from lanceway.server.http.errors import BodyTooLargeError, MediaTypeError, SilentClientError
 from lanceway.wire import lance
 
-# A body of JSON is held in memory, so it has a limit of its own below `max_body_bytes`.
-JSON_BODY_BYTES = 64 * 2**20
+# A body of JSON above this size is parsed on a thread: the event loop serves others meanwhile.
+_JSON_IN_LOOP_BYTES = 64 * 2**10
 # The buffer between a client that sends and a catalog that reads.
 UPLOAD_BUFFER_BYTES = 8 * 2**20
-# A client that is silent for so long in the middle of its body has gone, whatever its connection says.
-SILENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPace:
+    """How slow a client may send: in so many seconds at least `rate` bytes for each. A slower one holds up others."""
+
+    seconds: float = 60.0
+    rate: int = 1024
+
+
+_PACE = UploadPace()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """How large a body may be, and how slowly it may come."""
+
+    arrow: int
+    json: int
+    pace: UploadPace
 
 
 class ClientGoneError(InvalidInputError):
@@ -53,18 +73,26 @@ def check_length(headers: Iterable[tuple[bytes, bytes]], most: int) -> None:
             raise _too_large(most)
 
 
-async def read_json(receive: Receive, headers: Iterable[tuple[bytes, bytes]], most: int) -> object:
+async def read_json(receive: Receive, headers: Iterable[tuple[bytes, bytes]], limits: BodyLimits) -> object:
     """Read the body as JSON; None where there is no body at all. Raises MediaTypeError if it is not sent as JSON."""
-    most = min(most, JSON_BODY_BYTES)
-    message = await _next(receive)
-    body: bytes = message.get("body", b"")
-    if body or message.get("more_body"):
-        check_type(headers, JSON_TYPES)
-    if message.get("more_body"):
-        body = await _read_remaining(receive, body, most)
-    if len(body) > most:
-        raise _too_large(most)
-    return parse_json(body) if body else None
+    body = await read_body(receive, min(limits.json, limits.arrow), limits.pace, "max_json_bytes")
+    if not body:
+        return None
+    check_type(headers, JSON_TYPES)
+    return parse_json(body) if len(body) <= _JSON_IN_LOOP_BYTES else await asyncio.to_thread(parse_json, body)
+
+
+async def read_body(receive: Receive, most: int, pace: UploadPace = _PACE, setting: str | None = None) -> bytes:
+    """Read a whole body. Raises BodyTooLargeError, SilentClientError or ClientGoneError."""
+    body = BodyReceiver(receive, pace)
+    message = await body.next()
+    parts: list[bytes] = [message.get("body", b"")]
+    while body.received <= most and message.get("more_body"):
+        message = await body.next()
+        parts.append(message.get("body", b""))
+    if body.received > most:
+        raise _too_large(most, setting)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def parse_json(body: bytes) -> object:
@@ -78,37 +106,49 @@ def parse_json(body: bytes) -> object:
     return value
 
 
-async def _read_remaining(receive: Receive, first: bytes, most: int) -> bytes:
-    parts, length, more = [first], len(first), True
-    while more:
-        message = await _next(receive)
-        part = message.get("body", b"")
-        parts.append(part)
-        length += len(part)
-        if length > most:
-            raise _too_large(most)
-        more = message.get("more_body", False)
-    return b"".join(parts)
+class BodyReceiver:
+    """Receives a body part by part from a client that must keep up its pace."""
+
+    def __init__(self, receive: Receive, pace: UploadPace) -> None:
+        self._receive, self._pace = receive, pace
+        self.received = 0  # bytes
+        self._waited, self._of_window = 0.0, 0
+
+    async def next(self) -> Message:
+        """Return the next part. Raises SilentClientError or ClientGoneError."""
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._pace.seconds):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise self._slow() from error
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError("The client closed the connection in the middle of its body. Nothing was changed.")
+        size = len(message.get("body", b""))
+        self.received += size
+        if message.get("more_body"):
+            self._count(size, time.monotonic() - started)
+        return message
+
+    def _count(self, size: int, seconds: float) -> None:
+        # Only the time that the client is waited for counts, not that in which the catalog makes it wait.
+        self._waited += seconds
+        self._of_window += size
+        if self._waited >= self._pace.seconds:
+            if self._of_window < self._pace.rate * self._pace.seconds:
+                raise self._slow()
+            self._waited, self._of_window = 0.0, 0
+
+    def _slow(self) -> SilentClientError:
+        return SilentClientError(
+            f"The client sent less than {self._pace.rate} bytes a second of its body, over {self._pace.seconds:g} "
+            "seconds. Nothing was changed. Send it when it is complete, or raise upload_timeout."
+        )
 
 
-async def _next(receive: Receive) -> Message:
-    """Return the next part of a body. Raises SilentClientError or ClientGoneError."""
-    try:
-        async with asyncio.timeout(SILENCE_SECONDS):
-            message = await receive()
-    except TimeoutError as error:
-        raise SilentClientError(
-            f"The client sent nothing for {SILENCE_SECONDS:g} seconds in the middle of its body. Nothing was changed."
-        ) from error
-    if message["type"] == "http.disconnect":
-        raise ClientGoneError("The client closed the connection in the middle of its body. Nothing was changed.")
-    return message
-
-
-def _too_large(most: int) -> BodyTooLargeError:
-    return BodyTooLargeError(
-        f"The body is larger than the {most} bytes that this server takes. Send it in parts, or raise max_body_bytes."
-    )
+def _too_large(most: int, setting: str | None = "max_body_bytes") -> BodyTooLargeError:
+    advice = f", or raise {setting}" if setting else ""
+    return BodyTooLargeError(f"The body is larger than the {most:,} bytes that are taken here. Send less{advice}.")
 
 
 class UploadStream:
@@ -131,15 +171,14 @@ class UploadStream:
 
     # -- in the event loop -----------------------------------------------------------------------
 
-    async def fill(self, receive: Receive, most: int) -> None:
+    async def fill(self, receive: Receive, limits: BodyLimits) -> None:
         """Receive the whole body. An error that ends it early is raised in the reader."""
-        received, more = 0, True
+        receiver, most, more = BodyReceiver(receive, limits.pace), limits.arrow, True
         try:
             while more:
-                message = await _next(receive)
+                message = await receiver.next()
                 body = message.get("body", b"")
-                received += len(body)
-                if received > most:
+                if receiver.received > most:
                     raise _too_large(most)
                 if body:
                     await self._put(body)

@@ -17,7 +17,7 @@ from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.server.http import downloads, log, uploads
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.middleware import principal_of
-from lanceway.server.http.uploads import UploadStream
+from lanceway.server.http.uploads import BodyLimits, UploadStream
 from lanceway.server.lance import fields
 from lanceway.server.lance.answers import EncodedAnswer, SafeCatalog, encode_answer, send_answer
 from lanceway.server.threads import CatalogThreads
@@ -39,10 +39,15 @@ class LanceDialect:
     """Serves the tree of all catalogs as Lance REST."""
 
     def __init__(
-        self, tree: FederatedCatalog, threads: CatalogThreads, limits: StreamLimits, allowed: AllowedLocations
+        self,
+        tree: FederatedCatalog,
+        threads: CatalogThreads,
+        bodies: BodyLimits,
+        streams: StreamLimits,
+        allowed: AllowedLocations,
     ) -> None:
-        self._tree, self._threads, self._limits, self._allowed = tree, threads, limits, allowed
-        self._most = limits.body
+        self._tree, self._threads, self._allowed = tree, threads, allowed
+        self._bodies, self._streams = bodies, streams
         self._views: dict[tuple[str, bool], SafeCatalog] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,14 +56,17 @@ class LanceDialect:
         pairs = fields.read_query(scope["query_string"])
         delimiter = fields.read_delimiter(pairs)
         id_ = fields.read_id(route, match, delimiter)
-        uploads.check_length(scope["headers"], self._most)
+        uploads.check_length(scope["headers"], self._bodies.arrow)
         takes_json = route.body is not Body.ARROW and route.method != "GET"
-        body = await uploads.read_json(receive, scope["headers"], self._most) if takes_json else None
+        body = await uploads.read_json(receive, scope["headers"], self._bodies) if takes_json else None
         request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"])
-        catalog, mount = self._view(principal_of(scope)), _mount(route, request)
+        principal = principal_of(scope)
+        catalog, mount = self._view(principal), _mount(route, request)
         if route.body is Body.ARROW:
             uploads.check_type(scope["headers"], uploads.ARROW_TYPES)
-            await send_answer(send, await self._upload(route, catalog, mount, request, receive))
+            async with self._threads.upload_share(mount, principal.name):
+                answer = await self._upload(route, catalog, mount, request, receive)
+            await send_answer(send, answer)
         elif route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
         elif route.operation == _LIST_ALL:
@@ -102,8 +110,8 @@ class LanceDialect:
     ) -> EncodedAnswer:
         """Let the catalog read the body while the client sends it."""
         stream = UploadStream()
-        result = self._threads.upload(mount, _insert, route, catalog, request, stream, self._limits)
-        filling = asyncio.ensure_future(stream.fill(receive, self._most))
+        result = self._threads.upload(mount, _insert, route, catalog, request, stream, self._streams)
+        filling = asyncio.ensure_future(stream.fill(receive, self._bodies))
         try:
             await asyncio.wait((result, filling), return_when=asyncio.FIRST_COMPLETED)
             if not result.done():
