@@ -92,6 +92,11 @@ SERVER = (
     Setting("tls_key", "The certificate's key, a PEM file."),
     Setting("root_path", "The path prefix that a proxy in front cuts off, such as /lanceway.", default=""),
     Setting("cors_origins", "Web pages of which origins may ask, a list; none by default.", default=""),
+    Setting(
+        "forwarded_headers",
+        "Which headers of clients catalogs and the services behind them get, a list of names; none by default.",
+        default="",
+    ),
     Setting("oidc_issuer", "Who issues the JWTs that are accepted; without it none are.", aliases=("oidc.issuer",)),
     Setting("oidc_audience", "For whom the JWTs must be issued.", aliases=("oidc.audience",)),
     Setting("oidc_jwks_uri", "Where the issuer's public keys are.", aliases=("oidc.jwks_uri",)),
@@ -166,6 +171,7 @@ class ServerSettings:
     tls_key: Path | None
     root_path: str
     cors_origins: tuple[str, ...]
+    forwarded_headers: tuple[str, ...]
     oidc_issuer: str | None
     oidc_audience: str | None
     oidc_jwks_uri: str | None
@@ -194,7 +200,7 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     for name in ("tls_cert", "tls_key"):
         values[name] = Path(values[name]) if values[name] else None
     values["root_path"] = _prefix(values["root_path"])
-    for name in ("allowed_hosts", "allowed_locations", "cors_origins", "worker_functions"):
+    for name in ("allowed_hosts", "allowed_locations", "cors_origins", "forwarded_headers", "worker_functions"):
         values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})

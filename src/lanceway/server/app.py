@@ -18,6 +18,7 @@ from lanceway.server.api.routes import LancewayApi
 from lanceway.server.health import Health
 from lanceway.server.home import Home
 from lanceway.server.http import middleware
+from lanceway.server.http.concealment import Concealment
 from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import Authentication, RequestMiddleware
 from lanceway.server.http.uploads import BodyLimits, UploadPace
@@ -42,7 +43,9 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     pace = UploadPace(settings.upload_timeout, settings.min_upload_rate)
     bodies = BodyLimits(settings.max_body_bytes, settings.max_json_bytes, pace)
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
-    lance = Authentication(LanceDialect(tree, threads, bodies, streams, allowed), authenticator)
+    lance = Authentication(
+        LanceDialect(tree, threads, bodies, streams, allowed, settings.forwarded_headers), authenticator
+    )
     api = Authentication(LancewayApi(home.store, threads), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
@@ -63,7 +66,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
 
     dialects, others = {LANCE: checked(lance)}, {LANCEWAY: checked(api)}
     paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
-    return _across_origins(RequestMiddleware(paths, metrics), settings.cors_origins)
+    served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))
+    return _across_origins(served, settings.cors_origins)
 
 
 class Paths:

@@ -1,4 +1,4 @@
-"""Bounds of SQL expressions and full-text queries, checked before pylance reads them.
+"""Bounds of SQL expressions, full-text queries and numbers, checked before pylance reads them.
 
 pylance parses and plans an expression by recursion: some thousand operators in a row overflow the stack, which ends
 the process, and long sums take minutes. Some functions make gigabytes of a few characters. Neither can be stopped once
@@ -24,6 +24,11 @@ MOST_OPERATORS = 1_000
 MOST_NESTED = 64
 # How many times longer than its arguments the result of functions may be.
 MOST_GROWTH = 10_000
+# How many rows a search may find, and any other number of a request.
+MOST_NEIGHBOURS = 1_000_000
+MOST_THREADS = 1_024
+MOST_OF_ANY = 1_000_000
+MOST_ROWS = 2**63 - 1  # a plain query may ask for all
 # Of one full-text query.
 MOST_TERMS = 64 * 2**10  # characters
 MOST_CLAUSES = 1_000
@@ -174,6 +179,8 @@ def _parts(value: Any, depth: int) -> Iterator[tuple[int, Any]]:
     stack: list[tuple[int, Any]] = [(depth, value)]
     while stack:
         depth, value = stack.pop()
+        if isinstance(value, int) and value > MOST_OF_ANY:
+            raise _too_large("query_table", "a number of the full-text query", value, MOST_OF_ANY)
         if value is None or isinstance(value, bool | int | float):
             continue
         yield depth, value
@@ -186,3 +193,24 @@ def _inside(value: Any) -> Iterable[Any]:
     if isinstance(value, list | tuple):
         return value
     return [getattr(value, name) for name in type(value).model_fields]
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+def check_numbers(operation: str, request: Any, names: Iterable[str], most: int = MOST_OF_ANY) -> None:
+    """Refuse numbers of a request beyond what is sensible: memory and threads are taken for them at once."""
+    for name in names:
+        value = getattr(request, name, None)
+        if value is not None and value > most:
+            raise _too_large(operation, name, value, most)
+
+
+def check_neighbours(operation: str, k: int, offset: int | None) -> None:
+    """Refuse a search for more rows than are ever looked at: it keeps all of them in memory."""
+    if k + (offset or 0) > MOST_NEIGHBOURS:
+        raise _too_large(operation, "k, with offset,", k + (offset or 0), MOST_NEIGHBOURS)
+
+
+def _too_large(operation: str, name: str, value: float, most: int) -> InvalidInputError:
+    return InvalidInputError(f"{operation}: {name} is {value:,}, but may be at most {most:,}. Ask for less.")

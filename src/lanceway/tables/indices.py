@@ -19,6 +19,7 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.index_content import IndexContent
 
 from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
+from lanceway.tables import expressions
 from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.read import search
@@ -52,6 +53,12 @@ _VECTOR_OPTIONS = {
 _HNSW_OPTIONS = {"m": "m", "ef_construction": "ef_construction"}
 
 
+_NUMBERS = (
+    *("num_partitions", "num_sub_vectors", "num_bits", "sample_rate", "max_iterations", "m", "ef_construction"),
+    "max_token_length",
+)
+
+
 def create(table: Table, request: CreateTableIndexRequest) -> None:
     """Make an index of any type. Raises TableIndexAlreadyExistsError where its name is taken."""
     _create(table, request, "create_table_index", (*_VECTOR, *_TEXT, *_SCALAR))
@@ -63,6 +70,7 @@ def create_scalar(table: Table, request: CreateTableIndexRequest) -> None:
 
 
 def _create(table: Table, request: CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
+    expressions.check_numbers(operation, request, _NUMBERS)
     dataset = open_at(table, branch=request.branch)
     index = prepare(table, dataset, request, operation, kinds)
     with translated(table, operation):

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from lanceway import errors
 from lanceway.errors import ErrorCode, InternalError, PermissionDeniedError, ServiceUnavailableError, ThrottlingError
+from lanceway.server.http.concealment import Concealment
 from lanceway.server.http.errors import render
 from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import RequestMiddleware
@@ -131,7 +132,7 @@ async def breaking_off(scope: Scope, receive: Receive, send: Send) -> None:
 
 def test_a_failure_of_our_own_shows_nothing_of_itself(caplog: pytest.LogCaptureFixture) -> None:
     async def asked() -> httpx.Response:
-        transport = httpx.ASGITransport(RequestMiddleware(failing, Metrics()))
+        transport = httpx.ASGITransport(RequestMiddleware(failing, Metrics(), Concealment()))
         async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
             return await client.get("/anything")
 
@@ -154,6 +155,6 @@ def test_an_answer_that_has_begun_is_not_ended_well() -> None:
         return {"type": "http.request"}
 
     scope = {"type": "http", "headers": [], "raw_path": b"/", "method": "GET"}
-    asyncio.run(RequestMiddleware(breaking_off, Metrics())(scope, receive, send))
+    asyncio.run(RequestMiddleware(breaking_off, Metrics(), Concealment())(scope, receive, send))
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert sent[-1]["more_body"]

@@ -10,7 +10,7 @@ from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
 from lanceway.server.lance.answers import SafeCatalog, encode_answer, safe_options, without_secrets
-from lanceway.server.lance.fields import merge_context, to_headers
+from lanceway.server.lance.fields import forwarded_headers, merge_context, to_headers
 from lanceway.wire.lance import BY_OPERATION
 
 SECRETS = (
@@ -140,8 +140,10 @@ SENT = [
 
 
 def test_headers_become_context_but_no_credential_does() -> None:
-    assert merge_context(None, SENT) == {"header.x-lancedb-min-timestamp": "7"}
-    assert merge_context(None, SENT[:-1]) is None
+    named = forwarded_headers(["X-LanceDB-Min-Timestamp", "authorization", "cookie"])
+    assert merge_context(None, SENT, named) == {"header.x-lancedb-min-timestamp": "7"}
+    assert merge_context(None, SENT[:-1], named) is None
+    assert merge_context(None, SENT, forwarded_headers([])) is None
 
 
 def test_what_was_sent_beats_what_is_said() -> None:
@@ -151,7 +153,9 @@ def test_what_was_sent_beats_what_is_said() -> None:
         "header.X-Api-Key": "k",
         "a": "b",
     }
-    assert merge_context(said, SENT) == {"header.x-lancedb-min-timestamp": "7", "a": "b"}
+    named = forwarded_headers(["x-lancedb-min-timestamp"])
+    assert merge_context(said, SENT, named) == {"header.x-lancedb-min-timestamp": "7", "a": "b"}
+    assert merge_context({"HEADER.X-Remote-User": "root", **said}, SENT, forwarded_headers([])) == {"a": "b"}
 
 
 def test_context_of_an_answer_becomes_headers() -> None:

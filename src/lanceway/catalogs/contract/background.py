@@ -15,7 +15,7 @@ from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH, Job
 from lanceway.catalogs.contract.requests import accept, table_id
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake.runs.job_states import QUEUED, RUNNING
-from lanceway.tables import dataset
+from lanceway.tables import dataset, expressions
 from lanceway.tables.dataset import VIEW, is_main
 from lanceway.tables.read import ipc
 from lanceway.tables.schema import columns, computed, views
@@ -123,6 +123,8 @@ def _checked_refresh(view: View, request: ln.RefreshMaterializedViewRequest) -> 
         raise InvalidInputError(f"{operation}: output_limit is for views of the kind chunker, and this is {view.kind}.")
     if request.src_version is not None and view.sql is not None:
         raise InvalidInputError(f"{operation}: src_version is for views with one source, and this one has SQL.")
+    expressions.check_numbers(operation, request, _COUNTS, expressions.MOST_ROWS)
+    expressions.check_numbers(operation, request, ("concurrency",), expressions.MOST_THREADS)
     counts = {name: getattr(request, name) for name in _COUNTS}
     for name, value in counts.items():
         if value is not None and value < 1:

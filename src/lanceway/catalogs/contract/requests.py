@@ -61,11 +61,15 @@ def table_id(names: list[str] | None, operation: str) -> Identifier:
     return identifier
 
 
+# A list goes on with its next page, so a larger one is no error.
+LARGEST_PAGE = 1_000_000
+
+
 def page_limit(limit: int | None) -> int | None:
     """Return the size of a page, None for all. Raises InvalidInputError for one below 1."""
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit is {limit}, but a page holds at least 1. Leave limit out for all.")
-    return limit
+    return None if limit is None else min(limit, LARGEST_PAGE)
 
 
 def page_token(scope: str, after: str) -> str:

@@ -81,21 +81,34 @@ def is_taken(error: IntegrityError) -> bool:
 
 
 def translate(error: DBAPIError, database: str) -> LanceNamespaceError:
-    """Return the contract's error for a driver's; `database` is a name without secrets."""
+    """Return the contract's error for a driver's; `database` is a name without secrets.
+
+    Its `public_message` is for those who only ask a server: it has neither the database nor the driver's words.
+    """
     code = code_of(error)
     if code.startswith(_CONFLICTS):
-        return ConcurrentModificationError(f"The lake {database} was changed by others at the same time. Try again.")
+        text = "was changed by others at the same time. Try again."
+        return _explained(ConcurrentModificationError, database, text)
     if code.startswith(_BUSY):
-        return ServiceUnavailableError(f"The lake {database} is locked by others for too long. Try again later.")
-    for prefix, kind, advice in _MEANINGS:
+        return _explained(ServiceUnavailableError, database, "is locked by others for too long. Try again later.")
+    for prefix, meaning, advice in _MEANINGS:
         if code.startswith(prefix):
-            return kind(f"The lake {database} cannot be used: {advice}.")
+            return _explained(meaning, database, f"cannot be used: {advice}.", "cannot be used at present.")
     if not code or error.connection_invalidated:
-        return ServiceUnavailableError(
-            f"The lake {database} cannot be reached: check that it runs and that host and port of its uri are right. "
-            f"({_first_line(error)})"
+        text = (
+            f"cannot be reached: check that it runs and that host and port of its uri are right. ({_first_line(error)})"
         )
-    return InternalError(f"The lake {database} failed with the database's error {code}: {_first_line(error)}")
+        return _explained(ServiceUnavailableError, database, text, "cannot be reached. Try again later.")
+    text = f"failed with the database's error {code}: {_first_line(error)}"
+    return _explained(InternalError, database, text, f"failed with the database's error {code}.")
+
+
+def _explained(
+    kind: type[LanceNamespaceError], database: str, text: str, public: str | None = None
+) -> LanceNamespaceError:
+    error = kind(f"The lake {database} {text}")
+    error.public_message = f"The lake's database {public or text}"  # type: ignore[attr-defined]
+    return error
 
 
 def _first_line(error: DBAPIError) -> str:

@@ -19,6 +19,7 @@ from lanceway.errors import (
     UnauthenticatedError,
     UnsupportedOperationError,
 )
+from lanceway.server.http.concealment import Concealment
 from lanceway.wire import lance
 
 # A subclass may have a code of its own for those in the same process; on the wire its class counts.
@@ -27,6 +28,7 @@ _CODES: Mapping[type[BaseException], int] = {
     for class_ in (getattr(errors, name) for name in errors.__all__)
     if isinstance(class_, type) and issubclass(class_, LanceNamespaceError) and class_ is not LanceNamespaceError
 }
+_CONCEAL = Concealment()
 _RETRY_AFTER = (b"retry-after", b"1")  # seconds
 _CHALLENGE = (b"www-authenticate", b'Bearer realm="lanceway"')
 
@@ -70,10 +72,11 @@ class Rendered:
     status: int
     body: bytes
     headers: list[tuple[bytes, bytes]]
+    is_concealed: bool = False  # the log must have what the client does not get
 
 
-def render(error: BaseException, request_id: str) -> Rendered:
-    """Render an error for a client. Only the contract's own errors keep their message."""
+def render(error: BaseException, request_id: str, conceal: Concealment = _CONCEAL) -> Rendered:
+    """Render an error for a client. Only the contract's own errors keep their message, without addresses."""
     if not isinstance(error, LanceNamespaceError):
         error = InternalError(
             "The server failed in a way that is not expected. Its log has the reason under the request id "
@@ -81,7 +84,8 @@ def render(error: BaseException, request_id: str) -> Rendered:
         )
     code = code_of(error)
     status = ErrorInfo.of(error).status or lance.STATUS[code]
-    body = _encoded(lance.error_body(str(error), code, request_id))
+    message = conceal(getattr(error, "public_message", None) or str(error), status)
+    body = _encoded(lance.error_body(message, code, request_id))
     headers = [
         (b"content-type", lance.JSON.encode()),
         (b"content-length", str(len(body)).encode()),
@@ -91,7 +95,7 @@ def render(error: BaseException, request_id: str) -> Rendered:
         headers.append(_CHALLENGE)
     if isinstance(error, ServiceUnavailableError | ThrottlingError):
         headers.append(_RETRY_AFTER)
-    return Rendered(status, body, headers)
+    return Rendered(status, body, headers, is_concealed=message != str(error))
 
 
 def code_of(error: LanceNamespaceError) -> int:

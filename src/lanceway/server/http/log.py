@@ -267,8 +267,10 @@ def failed(message: str, context: RequestContext, error: BaseException) -> None:
 
 
 def refused(message: str, context: RequestContext, error: BaseException) -> None:
-    """Log why the server refused a request, where the answer says it too."""
+    """Log why the server refused a request. The answer says less: it names no address behind the server."""
     facts = {"request_id": context.request_id, "operation": context.operation, "error": str(error)}
+    if error.__cause__ is not None:
+        facts["cause"] = without_secrets(str(error.__cause__))
     _SERVER.warning(message, extra={"facts": facts})
 
 

@@ -23,6 +23,7 @@ from lanceway.access.principal import Principal
 from lanceway.config import ServerSettings
 from lanceway.errors import LanceNamespaceError, PermissionDeniedError, UnauthenticatedError
 from lanceway.server.http import errors, log
+from lanceway.server.http.concealment import Concealment
 from lanceway.server.http.log import Metrics, RequestContext
 from lanceway.server.threads import CatalogThreads, ThreadLimits
 from lanceway.wire.lance import REQUEST_ID
@@ -183,8 +184,8 @@ _SERVER_ERRORS = 500
 class RequestMiddleware:
     """An ASGI application around another one, which turns its errors into the protocol's answers."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, conceal: Concealment) -> None:
+        self._app, self._metrics, self._conceal = app, metrics, conceal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -228,8 +229,9 @@ class RequestMiddleware:
             log.refused("An answer broke off.", context, error)
             context.status = 599
             return
-        rendered = errors.render(error, context.request_id)
-        if rendered.status >= _SERVER_ERRORS and isinstance(error, LanceNamespaceError):
+        rendered = errors.render(error, context.request_id, self._conceal)
+        is_logged = rendered.status >= _SERVER_ERRORS or rendered.is_concealed
+        if is_logged and isinstance(error, LanceNamespaceError):
             log.refused("A request failed.", context, error)
         with suppress(OSError):  # the client has gone
             await send({"type": "http.response.start", "status": rendered.status, "headers": rendered.headers})

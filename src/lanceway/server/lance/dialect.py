@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableRequest
@@ -45,7 +45,9 @@ class LanceDialect:
         bodies: BodyLimits,
         streams: StreamLimits,
         allowed: AllowedLocations,
+        forwarded: Iterable[str] = (),
     ) -> None:
+        self._forwarded = fields.forwarded_headers(forwarded)
         self._tree, self._threads, self._allowed = tree, threads, allowed
         self._bodies, self._streams = bodies, streams
         self._views: dict[tuple[str, bool], SafeCatalog] = {}
@@ -59,7 +61,7 @@ class LanceDialect:
         uploads.check_length(scope["headers"], self._bodies.arrow)
         takes_json = route.body is not Body.ARROW and route.method != "GET"
         body = await uploads.read_json(receive, scope["headers"], self._bodies) if takes_json else None
-        request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"])
+        request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"], self._forwarded)
         principal = principal_of(scope)
         catalog, mount = self._view(principal), _mount(route, request)
         if route.body is Body.ARROW:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -61,11 +60,16 @@ def collect(
     pairs: Iterable[tuple[str, str]],
     body: object,
     headers: Iterable[tuple[bytes, bytes]],
+    forwarded: ForwardedHeaders,
 ) -> dict[str, Any]:
     """Collect the fields of a request: the query beats the body, and the path beats both or must agree."""
     fields = _of_body(route, body)
     # The headers say who asks, and are verified by now. What a body claims is dropped.
     fields.pop("identity", None)
+    for inner in _nested(fields):
+        inner.pop("identity", None)
+        if "context" in inner:
+            inner["context"] = merge_context(inner["context"], (), forwarded)
     fields.update(lance.read_query(route, pairs))
     options.check(fields.get("storage_options"))
     if route.has_id:
@@ -79,10 +83,20 @@ def collect(
         if fields.get("index_name") not in (None, match.index_name):
             raise InvalidInputError("The index_name in the body is not the one in the path.")
         fields["index_name"] = match.index_name
-    context = merge_context(fields.get("context"), headers)
+    context = merge_context(fields.get("context"), headers, forwarded)
     if context is not None:
         fields["context"] = context
     return fields
+
+
+def _nested(fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the requests inside a request: the query that is to be explained, the operations of a batch."""
+    if isinstance(query := fields.get("query"), dict):
+        yield query
+    operations = fields.get("operations")
+    for operation in operations if isinstance(operations, list) else ():
+        if isinstance(operation, dict):
+            yield from (request for request in operation.values() if isinstance(request, dict))
 
 
 def _of_body(route: LanceRoute, body: object) -> dict[str, Any]:
@@ -104,7 +118,7 @@ def _kind(body: object) -> str:
 
 
 PREFIX = "header."
-# What every client sends, what a proxy adds, what is a credential, what describes one body.
+# What no setting lets through: what every client sends, what a proxy adds, a credential, what describes one body.
 _NOT_FORWARDED = frozenset(
     {
         "accept",
@@ -153,31 +167,25 @@ def _is_forwarded(name: str) -> bool:
     return name not in _NOT_FORWARDED and not name.startswith(_NOT_FORWARDED_PREFIXES)
 
 
-def from_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that are for the catalog, as entries of a context."""
-    entries: dict[str, str] = {}
-    for raw, value in headers:
-        key = _key_of(raw)
-        if key is not None:
-            entries[key] = value.decode("latin-1")
-    return entries
+# The headers that catalogs get, by their names as they arrive, with their keys in the context.
+ForwardedHeaders = Mapping[bytes, str]
 
 
-@lru_cache(1024)  # every request of a client has the same names
-def _key_of(raw: bytes) -> str | None:
-    """Return a header's key in the context; None for one that the catalog does not get."""
-    name = raw.decode("latin-1")
-    return PREFIX + name if _is_forwarded(name) else None
+def forwarded_headers(names: Iterable[str]) -> ForwardedHeaders:
+    """Return the headers of a client that catalogs get. A service behind the server may trust others blindly."""
+    plain = (name.strip().lower() for name in names)
+    return {name.encode("latin-1", "replace"): PREFIX + name for name in plain if _is_forwarded(name)}
 
 
-def merge_context(context: object, headers: Iterable[tuple[bytes, bytes]]) -> Any:
-    """Merge the headers into the body's context. A header beats an entry of its name; credentials are left out."""
-    sent = from_headers(headers)
+def merge_context(context: object, headers: Iterable[tuple[bytes, bytes]], forwarded: ForwardedHeaders) -> Any:
+    """Merge these headers, and no others, into the body's context. A header beats an entry of its name."""
+    sent = (
+        {forwarded[name]: value.decode("latin-1") for name, value in headers if name in forwarded} if forwarded else {}
+    )
     if not isinstance(context, Mapping):
         return context if context is not None else sent or None
-    entries = {
-        key: value for key, value in context.items() if not _is_header(key) or _is_forwarded(key[len(PREFIX) :].lower())
-    }
+    known = frozenset(forwarded.values())
+    entries = {key: value for key, value in context.items() if not _is_header(key) or key.lower() in known}
     return {**entries, **sent}
 
 
@@ -195,4 +203,4 @@ def to_headers(context: Mapping[str, str] | None) -> list[tuple[bytes, bytes]]:
 
 
 def _is_header(key: object) -> bool:
-    return isinstance(key, str) and key.startswith(PREFIX)
+    return isinstance(key, str) and key.lower().startswith(PREFIX)

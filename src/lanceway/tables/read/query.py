@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 # How much pylance may read ahead of its reader. Its own default is up to 2 GiB, which for most answers
 # is all of them; with this the speed is the same.
 _READ_AHEAD = 64 * 2**20
+_NUMBERS = ("nprobes", "minimum_nprobes", "maximum_nprobes", "refine_factor", "ef")
 # What every table has besides its own columns.
 _SYSTEM = frozenset(
     {
@@ -104,6 +105,8 @@ def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.Lanc
     aliases = request.columns.column_aliases if request.columns else None
     expressions.check(operation, request.filter, *(aliases or {}).values())
     expressions.check_text_query(operation, request.full_text_query)
+    expressions.check_numbers(operation, request, _NUMBERS)
+    expressions.check_numbers(operation, request, ("k", "offset"), expressions.MOST_ROWS)
     dataset = read_at(table, version=request.version, branch=request.branch)
     text = fulltext.query(table, dataset, request.full_text_query)
     near = vectors.nearest(table, dataset, request)
@@ -114,6 +117,8 @@ def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.Lanc
         "fast_search": request.fast_search,
         "io_buffer_size": _READ_AHEAD,
     }
+    if near is not None or text is not None:
+        expressions.check_neighbours(operation, request.k, request.offset)
     options = hybrid.Options(dataset, columns, bool(request.with_row_id))
     with translated(table, operation):
         if near is not None and text is not None:

@@ -107,6 +107,8 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     column that is neither computed nor virtual.
     """
     expressions.check(_BACKFILL, request.where)
+    expressions.check_numbers(_BACKFILL, request, ("concurrency",), expressions.MOST_THREADS)
+    expressions.check_numbers(_BACKFILL, request, ("checkpoint_size",), expressions.MOST_ROWS)
     branch = None if is_main(request.branch) else request.branch
     dataset = open_at(table, branch=branch)
     column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)
