@@ -46,7 +46,7 @@ def notes(step: Mapping[str, Any]) -> Iterator[str]:
     """
     if step.get("error"):
         yield printable(step["error"])
-    yield from warnings(step)
+    yield from _broken(step)
     details = step.get("details", {})
     for key in ("reason", "made", "refreshed", "tags", "published", "removed"):
         value = details.get(key)
@@ -55,6 +55,12 @@ def notes(step: Mapping[str, Any]) -> Iterator[str]:
 
 
 def warnings(step: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what needs attention: tables that were lost, changed definitions, and expectations that were broken."""
+    yield from map(printable, step.get("details", {}).get("warnings", ()))
+    yield from _broken(step)
+
+
+def _broken(step: Mapping[str, Any]) -> Iterator[str]:
     for name, results in step.get("details", {}).get("expectations", {}).items():
         for rule, result in results["expectations"].items():
             if result["broken"]:
@@ -191,6 +197,8 @@ def show(session: Session, record: Mapping[str, Any]) -> None:
         return
     if record.get("steps"):
         session.output.records(_STEPS, map(_step, record["steps"]))
+    for warning in record.get("warnings", ()):
+        session.output.done(f"Warning: {warning}", record)
     reason = f" {printable(record['error'])}" if record.get("error") else ""
     session.output.done(f"{_sentence(record)}{reason}", record)
 
@@ -282,8 +290,26 @@ def check(session: Session, file: File) -> None:
 def run(
     session: Session,
     file: File,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[OUTPUT]...", help="With --full: the outputs that are rebuilt, instead of all."),
+    ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Read all of every source, and replace what the tables have.")
+        bool,
+        typer.Option(
+            "--full",
+            help="Read all of every source, and replace what the tables have. With outputs after it, as in --full "
+            "notes, only these are rebuilt, and the others get what is new.",
+        ),
+    ] = False,
+    adopt: Annotated[
+        bool,
+        typer.Option(
+            "--adopt",
+            help="Take what is in a table as written where a run stops because it cannot tell, and add only what is "
+            "new from now on: after a pipeline, output or source was renamed, the state was lost, or a source was "
+            "overwritten.",
+        ),
     ] = False,
     anew: Annotated[
         bool, typer.Option("--anew", help="Begin a new run, even if the last one has not come to its end.")
@@ -307,10 +333,13 @@ def run(
 
     Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command goes on from there.
     """
+    if outputs and not full:
+        raise typer.BadParameter("outputs are named with --full, as in --full notes.", param_hint="'OUTPUT'")
     run_and_show(
         session,
         file,
-        full=full,
+        full=outputs or full,
+        adopt=adopt,
         anew=anew,
         state=_state(state, state_token_file),
         master=master,

@@ -24,6 +24,7 @@ FILES, TABLE, STREAM, JDBC, FORMAT, PYTHON = "files", "table", "stream", "jdbc",
 SQL, BATCHES = "sql", "batches"
 DROP, FAIL, QUARANTINE = "drop", "fail", "quarantine"
 APPEND, OVERWRITE, MERGE = "append", "overwrite", "merge"
+REBUILD = "rebuild"  # or FAIL, where the table of an output was lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,7 @@ class PipelineOutput:
     tags: tuple[str, ...] = ()
     publish: tuple[str, ...] = ()
     retention: Retention | None = None
+    on_lost_output: str | None = None  # the pipeline's, if it has none of its own
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -161,6 +163,7 @@ class Pipeline:
     together: bool = False
     description: str | None = None
     notes: tuple[Problem, ...] = ()
+    on_lost_output: str = REBUILD
 
     @property
     def steps(self) -> Mapping[str, Step]:

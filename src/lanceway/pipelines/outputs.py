@@ -113,7 +113,7 @@ def write_in_two_phases(
     *,
     unique: Sequence[str],
     overwrite: bool,
-    job: str,
+    job: WriteId,
 ) -> None:
     """Write rows in one version or not at all. The version of a deferred table waits for those of other tables.
 
@@ -121,7 +121,6 @@ def write_in_two_phases(
     versions in storage.
     """
     plan = planning.plan({**target.to_options(), **options}, rows_schema(frame.schema), overwrite=overwrite)
-    commit_id = WriteId(job=job)
     tried = done = False
     try:
         if isinstance(target, DeferredTable):
@@ -131,12 +130,12 @@ def write_in_two_phases(
             require_unique(spark, plan, fragments, unique)
         tried = True
         through = replace(plan, destination=replace(plan.destination, ref=target))
-        commit.publish(through, fragments, commit_id)
+        commit.publish(through, fragments, job)
         done = True
     finally:
         if not done:
             with suppress(LanceNamespaceError):  # the first error is the one to report
-                commit.give_up(plan, (), commit_id if tried else None)
+                commit.give_up(plan, (), job if tried else None)
 
 
 def _stage(plan: WritePlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -264,7 +263,7 @@ def write(
     namespaces: NamespaceScope,
     *,
     mode: str,
-    job: str,
+    job: WriteId,
 ) -> None:
     """Write rows in one version or not at all. Namespaces above a new table are created."""
     with namespaces.above(target):

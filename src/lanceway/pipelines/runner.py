@@ -7,18 +7,21 @@ recognized by the job name in its commit, whether or not its end was recorded.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock, local
 from typing import TYPE_CHECKING
 
+from lanceway.config.settings import unknown
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.jobs.executor import Stop, check_threads, never_stop
 from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run, RunReport
 from lanceway.pipelines import atomic_outputs, model, outputs, steps
+from lanceway.pipelines.continuity import FULL
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
 from lanceway.pipelines.runs import store
@@ -41,7 +44,8 @@ def run(
     *,
     state: State = None,
     config: str | Path | None = None,
-    full: bool = False,
+    full: bool | Collection[str] = False,
+    adopt: bool = False,
     anew: bool = False,
     threads: int = THREADS,
     spark: SparkSession | None = None,
@@ -52,24 +56,27 @@ def run(
 ) -> RunReport:
     """Run the pipeline of a file, or resume a run of it that was stopped, killed, or has failed.
 
-    Each output gets what is new to it; with `full` all of it, in place of what its table has. `anew` gives up an
-    unfinished run: what it has committed stays, and counts. `threads` outputs are written at a time. Without a session,
-    one is started when it is first needed. The report lists the steps that failed.
+    Each output gets what is new to it; with `full` all of it, in place of what its table has, or only those outputs
+    that `full` names. `adopt` takes what is in a table as written where it is not known what was written into it, or
+    where a source is another table than before. `anew` gives up an unfinished run: what it has committed stays, and
+    counts. `threads` outputs are written at a time. Without a session, one is started when it is first needed. The
+    report lists the steps that failed, and warnings.
 
-    Raise InvalidPipelineError if the file is wrong, and ConcurrentModificationError while another process runs the same
-    pipeline.
+    Raise InvalidPipelineError if the file is wrong, or if it has to be decided how an output goes on, and
+    ConcurrentModificationError while another process runs the same pipeline.
     """
     check_threads(threads)
     pipeline = load(file)
+    rebuilt = _names(pipeline, full)
     with ExitStack() as leaving:
         leaving.enter_context(functions.importable(pipeline.folder))
         run_store = leaving.enter_context(store.open_run_store(state, config))
         holding = leaving.enter_context(store.hold(run_store, pipeline.name, lease=lease))
         session = _Session(spark, master, config)
-        begun, continued = _begin(holding, pipeline, full=full, anew=anew)
+        begun, continued = _begin(holding, pipeline, full=full is True, rebuilt=rebuilt, anew=anew)
         finished = False
         try:
-            end = _run(holding, begun, pipeline, session, config, threads, listen, stop)
+            end = _run(holding, begun, pipeline, session, config, threads, listen, stop, adopt=adopt)
             finished = True
         except LanceNamespaceError as error:
             holding.end(begun, FAILED, str(error))
@@ -82,12 +89,36 @@ def run(
         return replace(run_store.report(begun.key), continued=continued)
 
 
-def _begin(lease: PipelineLease, pipeline: Pipeline, *, full: bool, anew: bool) -> tuple[Run, bool]:
-    """Resume the unfinished run, or begin a new one; return it, and whether it was resumed."""
-    drawn = model.as_record(pipeline)
+def _names(pipeline: Pipeline, full: bool | Collection[str]) -> frozenset[str]:
+    """Return the outputs to rebuild, if only some are named. Raise InvalidInputError for one that cannot be."""
+    if isinstance(full, bool):
+        return frozenset()
+    tables = {output.name: output.table for _, output in steps.table_outputs(pipeline)}
+    names = frozenset([full] if isinstance(full, str) else full)
+    for name in sorted(names):
+        if name not in tables:
+            raise InvalidInputError(unknown(f"The pipeline {pipeline.name}", list(tables), name, "output"))
+        shared = [other for other in tables if tables[other] == tables[name] and other not in names]
+        if shared:
+            raise InvalidInputError(
+                f"{name!r} cannot be rebuilt alone: {tables[name]} has the rows of {', '.join(shared)} as well, which "
+                f"would be lost. Rebuild them together: --full {' '.join(sorted({*names, *shared}))}."
+            )
+    return names
+
+
+def _begin(
+    lease: PipelineLease, pipeline: Pipeline, *, full: bool, rebuilt: frozenset[str], anew: bool
+) -> tuple[Run, bool]:
+    """Resume the unfinished run, or begin a new one; return it, and whether it was resumed.
+
+    One that rebuilds less than is asked for is given up. What it was to rebuild, the new one does.
+    """
     newest = lease.run_store.newest(lease.name)
     open_ = newest if newest is not None and newest.state not in FINISHED else None
-    if open_ is not None and not anew and (open_.full or not full):
+    before = frozenset(open_.graph.get(FULL, ())) if open_ is not None and not anew else frozenset()
+    drawn = {**model.as_record(pipeline), FULL: sorted(before | rebuilt)}
+    if open_ is not None and not anew and (open_.full or (not full and rebuilt <= before)):
         return lease.resume(open_, drawn), True
     if open_ is not None:
         lease.end(open_, GIVEN_UP, open_.error)
@@ -103,6 +134,8 @@ def _run(
     threads: int,
     listen: Listener,
     stop: Stop,
+    *,
+    adopt: bool,
 ) -> tuple[Ending, str | None]:
     """Run all steps; return how the run ends, and why."""
     sources = Sources(pipeline, lease, begun, session, config, stop)
@@ -120,13 +153,13 @@ def _run(
         context = PipelineContext(
             lease, begun, pipeline, sources, frames, source_versions, session, config, listen, namespaces
         )
-        tasks = steps.plan(context)
+        tasks = steps.plan(context, adopt=adopt)
         for task in tasks:  # all is planned before anything is written
             task.prepare()
         if pipeline.together:
             _write_together(context, tasks, threads, stop)
         if not context.stopping:
-            _run_all(context, [task.run for task in tasks if not task.failed], threads, stop)
+            _run_all(context, _by_table(tasks, OutputTask.run), threads, stop)
     report = lease.run_store.report(begun.key)
     if report.failed:
         return FAILED, outcome(report.steps)
@@ -141,12 +174,29 @@ def _write_together(context: PipelineContext, tasks: list[OutputTask], threads: 
     if not writing:
         return
     with atomic_outputs.deferred_commit([task.target for task in writing], context.run.key) as deferred:
-        _run_all(context, [task.write_deferred for task in writing], threads, stop)
+        _run_all(context, _by_table(writing, OutputTask.write_deferred), threads, stop)
         if context.stopping or any(task.failed for task in writing):
             for task in tasks:
                 task.failed = True
             return
         deferred.commit()
+
+
+def _by_table(tasks: list[OutputTask], action: Callable[[OutputTask], None]) -> list[Callable[[], None]]:
+    """Return a call for each table. Tasks of one table run one after the other, and none after one that has failed:
+    the first may replace what the others add to.
+    """
+    groups: dict[str, list[OutputTask]] = {}
+    for task in tasks:
+        groups.setdefault(task.output.table, []).append(task)
+
+    def call(group: list[OutputTask]) -> None:
+        for task in group:
+            if task.failed:
+                return
+            action(task)
+
+    return [partial(call, group) for group in groups.values()]
 
 
 def _run_all(context: PipelineContext, calls: list[Callable[[], None]], threads: int, stop: Stop) -> None:

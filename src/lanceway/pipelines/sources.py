@@ -30,6 +30,7 @@ from lanceway.tables.errors import translated
 from lanceway.tables.storage.store import local_path
 from lanceway.writes import additions
 from lanceway.writes.additions import Additions
+from lanceway.writes.commit import WriteId, transaction_of
 
 if TYPE_CHECKING:
     import lance
@@ -196,7 +197,7 @@ def _make(spark: SparkSession, frame: DataFrame, target: TableRef, *, job: str) 
     """Create the table without rows, so that it has a location before anything has arrived."""
     with outputs.NamespaceScope() as namespaces, namespaces.above(target):
         nothing = spark.createDataFrame([], frame.schema)
-        outputs.write_in_two_phases(spark, nothing, target, {}, unique=(), overwrite=False, job=job)
+        outputs.write_in_two_phases(spark, nothing, target, {}, unique=(), overwrite=False, job=WriteId(job=job))
 
 
 def _checkpoint(pipeline: Pipeline, source: PipelineSource, target: TableRef) -> str:
@@ -245,10 +246,14 @@ class Sources:
     def _table(self, source: PipelineSource) -> dict[str, Any]:
         try:
             target = model.find(source.table, self.config)
+            opened, table = target.open(), target.table()
+            made_by = transaction_of(table, opened, int(opened.version))
             return {
-                "version": int(target.open().version),
-                "location": target.table().location,
+                "version": int(opened.version),
+                "location": table.location,
                 "table_name": source.table,
+                # By it, a table that was dropped and created again is told from this one.
+                "transaction": "" if made_by is None else str(made_by.uuid),
             }
         except LanceNamespaceError as error:
             raise problem_at(

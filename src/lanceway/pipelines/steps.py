@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import LanceNamespaceError
-from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, Read, Run, StepRow
-from lanceway.pipelines import after_write, atomic_outputs, model, outputs
+from lanceway.errors import InvalidTableStateError, LanceNamespaceError
+from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, WAITING, WARNINGS, Read, Run, StepRow
+from lanceway.pipelines import after_write, atomic_outputs, continuity, model, outputs
 from lanceway.pipelines.after_write import FollowUp, WrittenOutput
+from lanceway.pipelines.continuity import Continuity, OutputWriteId, Start
 from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
 from lanceway.pipelines.runs import report
 from lanceway.pipelines.runs.report import BEGUN, ENDED, UNDER_WAY, WRITTEN, Event, Listener, SparkJobWatch
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 OUTPUT, REJECTED = "output", "quarantine"
 NOTHING_NEW = "nothing new"
+ADOPTED = "adopted"
 _BETWEEN = 0.5  # seconds between two looks at how far Spark is
 
 
@@ -86,31 +88,50 @@ class PipelineContext:
 
 @dataclass
 class OutputTask:
-    """One table: write it, then run its follow-ups. A failure ends this task and no other."""
+    """One table: write it, then run its follow-ups. A failure ends this task and no other that has its own table."""
 
     context: PipelineContext
+    continuity: Continuity
     output: PipelineOutput
     kind: str
-    after: Mapping[str, int]
+    start: Start
     steps: Mapping[str, StepRow]
     target: TableRef
-    versions_read: Mapping[str, int]
+    # Another output of the run replaces what is in the same table, and comes first.
+    adds_to_rebuilt: bool = False
+    # A version that an earlier attempt has committed, and that was lost since.
+    lost_commit: int = 0
     frame: DataFrame | None = None
     deferred: bool = False  # its version is written, and committed together with others
     failed: bool = False
 
     @property
+    def rebuilds(self) -> bool:
+        """Whether its table is to be replaced by what comes out of all that the sources have."""
+        return self.start.rebuild or self.continuity.is_full(self.output.name)
+
+    @property
     def mode(self) -> str:
-        return OVERWRITE if self.context.run.full else self.output.mode
+        return OVERWRITE if self.rebuilds and not self.adds_to_rebuilt else self.output.mode
+
+    @property
+    def after(self) -> Mapping[str, int]:
+        return self.start.after
 
     @property
     def job(self) -> str:
-        return f"{self.context.run.key}/{self.output.name}"
+        return job_name(self.context.run, self.output)
+
+    @property
+    def write_id(self) -> OutputWriteId:
+        return OutputWriteId(job=self.job, mark=self.continuity.mark(self.output))
 
     def prepare(self) -> None:
         """Plan the rows, unless they are written already or there are no new ones."""
         step = self.steps[self.output.name]
-        if step.state in (DONE, SKIPPED) or self._committed(step) is not None or not self._has_news():
+        if step.state in (DONE, SKIPPED) or self._committed(step) is not None:
+            return
+        if self.start.adopted or not self._has_news():
             return
         frames, file = self.context.frames, self.context.pipeline.file
         give = frames.rejected if self.kind == REJECTED else frames.rows
@@ -122,12 +143,15 @@ class OutputTask:
         self._run_step(self.output.name, self._write_deferred)
 
     def _write_deferred(self, name: str) -> StepRow:
+        self._require_table()
         base = outputs.version_of(self.target)
         self._begin(name, base=base, table_name=self.output.table)
         assert self.frame is not None
         target = atomic_outputs.deferred(self.target, self.context.run.key)
         with self.context.session(name) as spark:
-            outputs.write(spark, self.frame, self.output, target, self.context.namespaces, mode=self.mode, job=self.job)
+            outputs.write(
+                spark, self.frame, self.output, target, self.context.namespaces, mode=self.mode, job=self.write_id
+            )
         self.deferred = True
         self.steps = {**self.steps, name: replace(self.steps[name], base=base)}
         return self.steps[name]
@@ -151,26 +175,66 @@ class OutputTask:
 
     def _committed(self, step: StepRow) -> outputs.Committed | None:
         """Return what a killed run has committed and not recorded."""
-        return None if step.base is None else outputs.committed(self.target, self.job, after=step.base)
+        if step.base is None:
+            return None
+        return outputs.committed(self.target, self.job, after=max(step.base, self.lost_commit))
+
+    def _require_table(self) -> None:
+        """Raise InvalidTableStateError if the table was lost since the run has begun: new rows alone must not be there.
+
+        The run goes on when it is started again, and decides then what to do.
+        """
+        state = self.start.state
+        if self.rebuilds or state is None or state.table is None:
+            return
+        lost = continuity.change_since(self.target, state.table, pipeline=self.context.pipeline.name)
+        if lost is not None:
+            raise InvalidTableStateError(f"The table {self.output.table} {lost} while the run was under way.")
 
     def _write(self, name: str) -> StepRow:
         step = self.steps[name]
         commit = self._committed(step)
         if commit is None and self.deferred:
             return self._record(name, None)
+        if commit is None and self.start.adopted:
+            return self._record(name, None)
         if commit is None and self.frame is None:
-            return self._end(name, SKIPPED, details={"reason": NOTHING_NEW}, base=outputs.version_of(self.target))
+            return self._skip(name)
         if commit is None:
+            self._require_table()
             base = outputs.version_of(self.target)
             self._begin(name, base=base, table_name=self.output.table)
             assert self.frame is not None
             with self.context.session(name) as spark:
                 outputs.write(
-                    spark, self.frame, self.output, self.target, self.context.namespaces, mode=self.mode, job=self.job
+                    spark,
+                    self.frame,
+                    self.output,
+                    self.target,
+                    self.context.namespaces,
+                    mode=self.mode,
+                    job=self.write_id,
                 )
             commit = outputs.committed(self.target, self.job, after=base)
             self._report(WRITTEN, replace(step, version=commit.version if commit else base))
         return self._record(name, commit)
+
+    def _skip(self, name: str) -> StepRow:
+        details = {"reason": NOTHING_NEW, **self._warnings(written=False)}
+        state = continuity.unchanged_state(self.start.state, self.target)
+        if state:
+            details[continuity.STATE] = state
+        return self._end(name, SKIPPED, details=details, base=outputs.version_of(self.target))
+
+    def _warnings(self, *, written: bool) -> dict[str, Any]:
+        """Return what is to be said of the step, for its details."""
+        warnings = list(self.start.warnings)
+        if not self.start.adopted and not (written and self.rebuilds | (self.mode == OVERWRITE)):
+            changed = continuity.definition_warning(
+                self.context.pipeline, self.output, self.start.state, written=written
+            )
+            warnings += [changed] if changed else []
+        return {WARNINGS: warnings} if warnings else {}
 
     def _record(self, name: str, commit: outputs.Committed | None) -> StepRow:
         versions = self.context.source_versions
@@ -186,7 +250,8 @@ class OutputTask:
             )
             for source in model.sources_of(self.context.pipeline, self.output.source)
         ]
-        details: dict[str, Any] = {"mode": self.mode}
+        details: dict[str, Any] = {"mode": self.mode, **self._warnings(written=True)}
+        details |= {ADOPTED: True} if self.start.adopted else {}
         if self.frame is not None:
             results = self.context.frames.results(self.output.source, self.after)
             details |= {"expectations": results} if results else {}
@@ -195,10 +260,13 @@ class OutputTask:
             values = {"version": commit.version, "rows": commit.rows, "bytes": commit.bytes}
         if values["version"]:
             values["location"] = self.target.table().location
+        details[continuity.STATE] = self.continuity.state(self.output, self.target, values["version"])
         return self._end(name, DONE, reads, details=details, table_name=self.output.table, **values)
 
     def _has_news(self) -> bool:
         """Tell whether anything is new in the incremental sources of this output, or in all if it has none."""
+        if self.start.replaced or (self.start.rebuild and self.start.warnings):
+            return True
         sources = model.sources_of(self.context.pipeline, self.output.source)
         versions = self.context.source_versions
         by_parts = [] if self.mode == OVERWRITE else [source for source in sources if source.incremental]
@@ -209,12 +277,12 @@ class OutputTask:
 
     def _version_read(self, source: str) -> int:
         """Return the version up to which this output has read a source, even if it reads all of it again."""
-        return 0 if self.context.run.full else self.versions_read.get(source, 0)
+        return 0 if self.rebuilds else self.start.read.get(source, 0)
 
     # -- what follows ----------------------------------------------------------------------------
 
     def _follow_up(self, follow_up: FollowUp, step: StepRow, name: str) -> StepRow:
-        is_new = step.state == DONE
+        is_new = step.state == DONE and not step.details.get(ADOPTED)
         version = step.version or step.base
         if not version or (follow_up.only_after_write and not is_new):
             return self._end(name, SKIPPED, details={"reason": NOTHING_NEW})
@@ -259,27 +327,57 @@ class OutputTask:
         self.context.listen(Event(moment, step, self.context.run))
 
 
-def plan(context: PipelineContext) -> list[OutputTask]:
-    """Return a task for each table, in the order of the file; tables of rejected rows come first. Record the steps."""
+def plan(context: PipelineContext, *, adopt: bool) -> list[OutputTask]:
+    """Return a task for each table, in the order of the file; tables of rejected rows come first. Record the steps.
+
+    Raise InvalidPipelineError if it has to be decided first how outputs go on; with `adopt`, they take what is there.
+    """
     pipeline, run = context.pipeline, context.run
-    tables = [*_rejected(pipeline), *((OUTPUT, output) for output in pipeline.outputs.values())]
+    tables = table_outputs(pipeline)
     planned: list[StepRow] = []
     for kind, output in tables:
         planned.append(StepRow(output.name, kind, position=len(planned)))
         for follow_up in after_write.follow_ups(output):
             planned.append(StepRow(f"{output.name}/{follow_up.kind}", follow_up.kind, position=len(planned)))
     recorded = {step.name: step for step in context.lease.plan(run, planned)}
-    versions_read = context.lease.run_store.versions_read(run)
-    tasks = []
+    by_name = {output.name: output for _, output in tables}
+    deciding = Continuity(
+        pipeline, run, context.lease.run_store, context.source_versions, context.config, adopt, by_name
+    )
+    tasks: list[OutputTask] = []
     for kind, output in tables:
-        sources = model.sources_of(pipeline, output.source)
-        locations = {source.name: context.source_versions[source.name].get("location") for source in sources}
-        read = {name: versions_read.get((output.name, name, location), 0) for name, location in locations.items()}
-        everything = run.full or output.mode == OVERWRITE
-        after = {source.name: read[source.name] if source.incremental and not everything else 0 for source in sources}
         target = model.find(output.table, context.config)
-        tasks.append(OutputTask(context, output, kind, after, recorded, target, read))
+        step = recorded[output.name]
+        commit = None if step.base is None else outputs.committed(target, job_name(run, output), after=step.base)
+        start = deciding.start(output, target, step, None if commit is None else commit.version)
+        task = OutputTask(context, deciding, output, kind, start, recorded, target)
+        if start.rebuild and start.warnings:
+            task.lost_commit = 0 if commit is None else commit.version
+        if start.rebuild or start.adopted:  # what was done before the table was lost is to be done again
+            task.steps = {name: _again(row) if _is_of(name, output) else row for name, row in recorded.items()}
+        others = (other for other in tasks if other.output.table == output.table)
+        task.adds_to_rebuilt = task.rebuilds and any(other.rebuilds for other in others)
+        tasks.append(task)
+    deciding.raise_if_undecided()
     return tasks
+
+
+def _again(step: StepRow) -> StepRow:
+    return replace(step, state=WAITING)
+
+
+def _is_of(step: str, output: PipelineOutput) -> bool:
+    return step == output.name or step.startswith(f"{output.name}/")
+
+
+def job_name(run: Run, output: PipelineOutput) -> str:
+    """Return the name by which the commit of an output in a run is recognised."""
+    return f"{run.key}/{output.name}"
+
+
+def table_outputs(pipeline: Pipeline) -> list[tuple[str, PipelineOutput]]:
+    """Return every table that a pipeline writes, with its kind of step; tables of rejected rows come first."""
+    return [*_rejected(pipeline), *((OUTPUT, output) for output in pipeline.outputs.values())]
 
 
 def _rejected(pipeline: Pipeline) -> list[tuple[str, PipelineOutput]]:

@@ -24,7 +24,7 @@ from lanceway.writes.plan import APPEND, CREATE, OVERWRITE, WritePlan
 
 if TYPE_CHECKING:
     import lance
-    from lance.dataset import LanceOperation
+    from lance.dataset import LanceOperation, Transaction
     from lance.fragment import FragmentMetadata
 
 _JOB = "lanceway.spark.job"
@@ -86,12 +86,17 @@ class WriteId:
         return bool(bases) and self.committed_version(table, after=min(bases)) is not None
 
 
-def _properties(table: Table, latest: lance.LanceDataset, version: int) -> Mapping[str, str]:
+def transaction_of(table: Table, latest: lance.LanceDataset, version: int) -> Transaction | None:
+    """Return the transaction that made a version; None if the version was cleaned up, or its transaction is unknown."""
     try:
         with translated(table, f"Reading the transaction of version {version}"):
-            transaction = latest.read_transaction(version)
+            return latest.read_transaction(version)
     except TableVersionNotFoundError:  # cleaned up
-        return {}
+        return None
+
+
+def _properties(table: Table, latest: lance.LanceDataset, version: int) -> Mapping[str, str]:
+    transaction = transaction_of(table, latest, version)
     return {} if transaction is None else transaction.transaction_properties or {}
 
 

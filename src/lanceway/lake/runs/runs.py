@@ -27,6 +27,7 @@ GIVEN_UP: Final = "given up"
 WAITING: Final = "waiting"  # as only steps do
 SKIPPED: Final = "skipped"
 FINISHED = (DONE, GIVEN_UP)
+WARNINGS: Final = "warnings"  # among the details of a step
 
 _INSERT = Insert(runs, began_at=now())
 _INSERT_STEP = Insert(run_steps)
@@ -40,12 +41,34 @@ _OF_RUN = run_steps.c.run_id == bindparam("run")
 _STEPS = select(run_steps).where(_OF_RUN).order_by(run_steps.c.position, run_steps.c.name)
 _STEP = select(run_steps).where(_OF_RUN, run_steps.c.name == bindparam("of"))
 _READS = select(run_reads).where(run_reads.c.run_id == bindparam("run")).order_by(run_reads.c.step, run_reads.c.source)
-# What each output has had of each source: of the steps that are done, in whatever became of their runs.
-_HAD = (
-    select(run_reads.c.step, run_reads.c.source, run_reads.c.location, func.max(run_reads.c.version).label("version"))
+# What each output has had of each source: of the steps that are done, in whatever became of their runs. The newest run
+# counts, not the highest version: a table that was dropped and created again counts from the beginning.
+_HAD_LAST = (
+    select(run_reads.c.step, run_reads.c.source, run_reads.c.location, func.max(run_reads.c.run_id).label("run_id"))
     .join_from(run_reads, runs, run_reads.c.run_id == runs.c.id)
     .where(runs.c.pipeline_id == bindparam("pipeline_row"))
     .group_by(run_reads.c.step, run_reads.c.source, run_reads.c.location)
+    .subquery()
+)
+_HAD = select(run_reads.c.step, run_reads.c.source, run_reads.c.location, run_reads.c.version).join_from(
+    run_reads,
+    _HAD_LAST,
+    (run_reads.c.run_id == _HAD_LAST.c.run_id)
+    & (run_reads.c.step == _HAD_LAST.c.step)
+    & (run_reads.c.source == _HAD_LAST.c.source),
+)
+# The last step of each name that has come to its end, with the run's number.
+_LAST = (
+    select(run_steps.c.name, func.max(run_steps.c.run_id).label("run_id"))
+    .join_from(run_steps, runs, run_steps.c.run_id == runs.c.id)
+    .where(runs.c.pipeline_id == bindparam("pipeline_row"), run_steps.c.state.in_((DONE, SKIPPED)))
+    .group_by(run_steps.c.name)
+    .subquery()
+)
+_LAST_STEPS = (
+    select(run_steps)
+    .join_from(run_steps, _LAST, (run_steps.c.run_id == _LAST.c.run_id) & (run_steps.c.name == _LAST.c.name))
+    .order_by(run_steps.c.name)
 )
 
 
@@ -216,6 +239,11 @@ def had(connection: Connection, pipeline: int) -> Mapping[tuple[str, str, str | 
     return {(row.step, row.source, row.location): row.version for row in rows}
 
 
+def last_steps(connection: Connection, pipeline: int) -> Sequence[StepRow]:
+    """Return the newest step of each name that is done or was skipped, whatever became of its run."""
+    return [StepRow.of(row) for row in connection.execute(_LAST_STEPS, {"pipeline_row": pipeline})]
+
+
 @dataclass(slots=True)
 class RunReport:
     """A run, with its steps and what they read."""
@@ -251,6 +279,11 @@ class RunReport:
         """Whether there was nothing new to do."""
         return self.ok and all(step.state == SKIPPED for step in self.steps if step.kind == "output")
 
+    @property
+    def warnings(self) -> list[str]:
+        """What needs attention though it is no failure, such as a table that was dropped and has been rebuilt."""
+        return [warning for step in self.steps for warning in step.details.get(WARNINGS, ())]
+
     def as_record(self) -> dict[str, Any]:
         run = asdict(self.run)
         del run["graph"], run["id"]
@@ -260,6 +293,7 @@ class RunReport:
             "continued": self.continued,
             "rows": self.rows,
             "seconds": self.seconds,
+            "warnings": self.warnings,
             "committed": [{"table": step.table_name, "version": step.version} for step in self.committed],
             "steps": [step_record(step) for step in self.steps],
             "reads": [asdict(read) for read in self.reads],

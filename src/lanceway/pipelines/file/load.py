@@ -29,6 +29,7 @@ from lanceway.pipelines.model import (
     OVERWRITE,
     PYTHON,
     QUARANTINE,
+    REBUILD,
     SQL,
     STREAM,
     TABLE,
@@ -269,7 +270,20 @@ def _expectation(step: Fields, number: int, value: Value) -> Expectation:
     return Expectation(fields.text("name") or that, that, otherwise, into, fields.line("that"))
 
 
-_OUTPUT_KEYS = ("from", "table", "mode", "keys", "schema", "vectors", "indices", "tags", "publish", "retention")
+_ON_LOST = "on_lost_output"
+_OUTPUT_KEYS = (
+    "from",
+    "table",
+    "mode",
+    "keys",
+    "schema",
+    "vectors",
+    "indices",
+    "tags",
+    "publish",
+    "retention",
+    _ON_LOST,
+)
 _INDEX_KEYS = ("column", "type", "name", "options")
 _RETENTION_KEYS = ("versions", "days")
 
@@ -298,6 +312,7 @@ def read_output(name: str, value: Value, problems: Problems) -> PipelineOutput:
         fields.texts("tags"),
         fields.texts("publish"),
         _retention(fields),
+        fields.choice(_ON_LOST, (REBUILD, FAIL), REBUILD) if fields.get(_ON_LOST) is not None else None,
     )
 
 
@@ -336,7 +351,7 @@ def _retention(output: Fields) -> Retention | None:
     return Retention(versions, days, output.line("retention"))
 
 
-_KEYS = ("pipeline", "description", "together", "sources", "transforms", "outputs")
+_KEYS = ("pipeline", "description", "together", _ON_LOST, "sources", "transforms", "outputs")
 # Names become those of temporary views.
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -366,6 +381,7 @@ def _pipeline(path: Path, problems: Problems) -> Pipeline | None:
     names = [*sources, *document.mapping("transforms")]
     transforms = {name: read_transform(name, value, names, problems) for name, value in _named(document, "transforms")}
     outputs = {name: read_output(name, value, problems) for name, value in _named(document, "outputs")}
+    on_lost = document.choice(_ON_LOST, (REBUILD, FAIL), REBUILD)
     _check_names(problems, sources, transforms, outputs)
     _check_inputs(problems, sources, transforms, outputs)
     if problems.wrong:
@@ -378,6 +394,7 @@ def _pipeline(path: Path, problems: Problems) -> Pipeline | None:
         outputs,
         document.flag("together", False),
         document.text("description"),
+        on_lost_output=on_lost,
     )
     _note(pipeline, problems)
     return replace(pipeline, notes=tuple(problem for problem in problems.reported if not problem.wrong))

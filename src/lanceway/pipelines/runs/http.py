@@ -156,6 +156,10 @@ class HttpRunStore:
         rows = self._get("Asking what was read", f"/runs/{run.key}/had", {}, list[_Had])
         return {(row.step, row.source, row.location): row.version for row in rows}
 
+    def last_steps(self, run: Run) -> Mapping[str, StepRow]:
+        steps = self._get("Asking for the last steps", f"/runs/{run.key}/last-steps", {}, list[StepRow])
+        return {step.name: step for step in steps}
+
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
         query = {"source": source, "after": after, "until": until}
         return self._get(f"Asking for the files of {source}", f"/runs/{run.key}/files", query, list[File])

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from lanceway.lake.runs.events import Record
 from lanceway.lake.runs.leases import PipelineRow
 from lanceway.lake.runs.lineage import LineageEdge
-from lanceway.lake.runs.runs import Run, RunReport
+from lanceway.lake.runs.runs import Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
 
 Answer = TypeVar("Answer")
@@ -46,6 +46,10 @@ class RunStore(Protocol):
         ...
 
     def versions_read(self, run: Run) -> VersionsRead: ...
+
+    def last_steps(self, run: Run) -> Mapping[str, StepRow]:
+        """Return the newest step of each name that is done or was skipped, in any run of the same pipeline."""
+        ...
 
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
         """Return the files first seen by runs later than `after`, as the run `until` knew them."""

@@ -63,6 +63,10 @@ class SqlRunStore:
     def versions_read(self, run: Run) -> VersionsRead:
         return self.store.read(lambda connection: runs.had(connection, _row(connection, run.pipeline)))
 
+    def last_steps(self, run: Run) -> Mapping[str, StepRow]:
+        steps = self.store.read(lambda connection: runs.last_steps(connection, _row(connection, run.pipeline)))
+        return {step.name: step for step in steps}
+
     def files(self, run: Run, source: str, *, after: int, until: int) -> Sequence[File]:
         return self.store.read(
             lambda connection: source_files.between(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,6 +59,24 @@ def find(path: str) -> Callable[..., Any]:
     if not callable(function):
         raise InvalidInputError(f"The module {module!r} has no function {name!r}.")
     return function  # type: ignore[no-any-return]
+
+
+def code(path: str) -> str:
+    """Return the code of the module that has a function, without comments and layout; "" if there is none to read.
+
+    The module is not imported, only those above it.
+    """
+    module = path.partition(":")[0]
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return ""
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return ""
+    try:
+        return ast.dump(ast.parse(Path(spec.origin).read_bytes()))
+    except (OSError, SyntaxError):
+        return ""
 
 
 @contextmanager

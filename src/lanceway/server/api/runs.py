@@ -5,6 +5,7 @@
     GET /lanceway/v1/runs                   newest first; of one `pipeline`, in one `state`
     GET /lanceway/v1/runs/{key}             one with its steps, what they read, and the results of expectations
     GET /lanceway/v1/runs/{key}/had         the latest version of each source that each output has had
+    GET /lanceway/v1/runs/{key}/last-steps  the newest step of each name that has ended, in any run of the pipeline
     GET /lanceway/v1/runs/{key}/files       the files of a source
     GET /lanceway/v1/runs/{key}/changed     whether files of a source changed
     GET /lanceway/v1/lineage                of one `table` or `location`: upstream and downstream, as JSON or SVG
@@ -163,6 +164,7 @@ RunReport = derive(
     continued=bool,
     rows=int,
     seconds=float,
+    warnings=list[str],
     committed=list[Written],
     steps=list[Step],  # type: ignore[valid-type]
     reads=list[Read],
@@ -196,6 +198,13 @@ async def get_had(call: Call, key: RunKey) -> list[Had]:
     """Return what each output has had of each source."""
     versions = await _look(call, key, lambda connection, run: runs.had(connection, _pipeline(connection, run)))
     return [Had(*place, version) for place, version in versions.items()]
+
+
+@endpoint("GET", "/runs/{key}/last-steps", list[Step])  # type: ignore[valid-type]
+async def get_last_steps(call: Call, key: RunKey) -> object:
+    """Return the newest step of each name that is done or was skipped, in any run of the same pipeline."""
+    steps = await _look(call, key, lambda connection, run: runs.last_steps(connection, _pipeline(connection, run)))
+    return [runs.step_record(step) for step in steps]
 
 
 @endpoint("GET", "/runs/{key}/files", list[File])
@@ -300,6 +309,7 @@ ENDPOINTS = (
     get_pipeline,
     list_runs,
     get_had,
+    get_last_steps,
     get_files,
     get_changed,
     get_run,

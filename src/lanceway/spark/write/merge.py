@@ -50,7 +50,7 @@ def merge(
     when_matched_update: bool | Mapping[str, str] = False,
     when_matched_delete: bool | str = False,
     when_not_matched_insert: bool | Mapping[str, str] = False,
-    job: str | None = None,
+    job: str | WriteId | None = None,
 ) -> Changed:
     """Merge the rows of a data frame into a table, matched by the columns `on`. One version is made, or none.
 
@@ -58,15 +58,14 @@ def merge(
     updated if `when_matched_update` says so; a row of the data frame that matches none is inserted if
     `when_not_matched_insert` says so. `True` takes every column that the data frame has; a mapping gives columns
     and their values. Conditions and values are Spark SQL over `source.column` and `target.column`. A null key
-    matches nothing. `job` is a name for the merge, by which its commit can be recognised.
+    matches nothing. `job` is a name for the merge, or the id of the write, by which its commit can be recognised.
 
     Raises InvalidInputError where two rows of the data frame have the same keys, and ConcurrentModificationError
     where others change the table faster than it can be read.
     """
     clauses = _Clauses(_names(on), when_matched_update, when_matched_delete, when_not_matched_insert)
-    return rewrite(
-        spark, table_ref.resolve(target), lambda base: _changes(spark, frame, base, clauses), WriteId.of_job(job)
-    )
+    write_id = job if isinstance(job, WriteId) else WriteId.of_job(job)
+    return rewrite(spark, table_ref.resolve(target), lambda base: _changes(spark, frame, base, clauses), write_id)
 
 
 def merge_batches(
