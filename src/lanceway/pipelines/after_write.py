@@ -6,7 +6,7 @@ Each follow-up first looks whether it is done already, and then does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -165,7 +165,7 @@ def _publish(output: PipelineOutput, target: TableRef, written: WrittenOutput) -
     published: list[str] = []
     for name in output.publish:
         catalog, table = model.catalog(name, written.config)
-        with _closing(catalog), Registrar(catalog) as registrar:
+        with closing_catalog(catalog), Registrar(catalog) as registrar:
             registered = register.find(catalog, table)
             if registered is not None and register.is_same_place(registered.location, location):
                 continue
@@ -180,9 +180,8 @@ def _publish(output: PipelineOutput, target: TableRef, written: WrittenOutput) -
     return {"published": published} if published else {}
 
 
-def _closing(catalog: LanceNamespace) -> Any:
-    from contextlib import nullcontext
-
+def closing_catalog(catalog: LanceNamespace) -> AbstractContextManager[object]:
+    """Close a catalog at the end of the block, if it is one of ours."""
     return closing(catalog) if isinstance(catalog, CatalogHooks) else nullcontext()
 
 

@@ -260,6 +260,13 @@ class CatalogHooks(LanceNamespace):
     def check_location(self, table: Identifier, location: str) -> None:
         """Raises InvalidInputError where a table at this location could not be registered."""
 
+    def check_register(self) -> None:
+        """Raises UnsupportedOperationError where no table can be registered, PermissionDeniedError where the caller
+        cannot write. What only a remote service knows is left out.
+        """
+        if type(self)._register_table is CatalogHooks._register_table:
+            self._unsupported("register_table")
+
     def single_writer(self) -> bool:
         """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
         return False

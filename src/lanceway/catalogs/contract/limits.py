@@ -41,6 +41,8 @@ class StatesLimits(LimitsIdentifiers, Protocol):
 
     def check_location(self, table: Identifier, location: str) -> None: ...
 
+    def check_register(self) -> None: ...
+
     def single_writer(self) -> bool: ...
 
 
@@ -82,6 +84,14 @@ def check_location(catalog: LanceNamespace, table: Identifier, location: str) ->
     """Raises InvalidInputError where a table at this location could not be registered, as far as that is known."""
     if isinstance(catalog, StatesLimits):
         catalog.check_location(table, location)
+
+
+def check_register(catalog: LanceNamespace) -> None:
+    """Raises UnsupportedOperationError or PermissionDeniedError where no table could be registered, as far as that is
+    known.
+    """
+    if isinstance(catalog, StatesLimits):
+        catalog.check_register()
 
 
 def single_writer(catalog: LanceNamespace) -> bool:

@@ -11,6 +11,7 @@ is named after it, and by its manifest-only mode (`dir_listing_enabled=false`) i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from lanceway.errors import (
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
+    PermissionDeniedError,
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
@@ -103,6 +105,16 @@ class DirectoryCatalog(Catalog):
                 f"{table} cannot be registered at {location}: a directory catalog holds what lies below its own "
                 "folder. Copy the data (migrate --data copy), or use a target of another type."
             )
+
+    def check_register(self) -> None:
+        self._need_manifest("register_table")
+        path = local_path(str(self._settings["path"]))
+        if path is None:  # of a bucket only a write can tell
+            return
+        existing = next(place for place in (path, *path.parents) if place.exists())
+        effective = os.access in os.supports_effective_ids
+        if not os.access(existing, os.W_OK | os.X_OK, effective_ids=effective):
+            raise PermissionDeniedError(f"No table can be registered in {path}: this user cannot write to {existing}.")
 
     def single_writer(self) -> bool:
         return True  # the manifest is one table, where each change is a commit

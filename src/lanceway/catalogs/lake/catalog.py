@@ -132,6 +132,9 @@ class LakeCatalog(Catalog):
         super().close()
         self._lake.close()
 
+    def check_register(self) -> None:
+        self._lake.transact(settings.require_writable)
+
     def _desk(self) -> JobQueue:
         catalog, user = self._catalog.name, self._user
         return super()._desk() or JobQueue(self._lake, str(self._settings["metalake"]), catalog, user)

@@ -185,6 +185,10 @@ class Subtree(Wrapper):
         """Raises InvalidInputError where a table at this location could not be registered."""
         limits.check_location(self._inner, table, location)
 
+    def check_register(self) -> None:
+        """Raises UnsupportedOperationError or PermissionDeniedError where no table could be registered."""
+        limits.check_register(self._inner)
+
     def single_writer(self) -> bool:
         """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
         return limits.single_writer(self._inner)

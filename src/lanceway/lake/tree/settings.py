@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, false, insert, select, update
 
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import settings
+from lanceway.lake.store.schema import objects, settings
 from lanceway.lake.tree.separators import Separator
 
 SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "oldest_code", "identity"
 
 _INSERT = Insert(settings)
+# It changes no row. Databases refuse it all the same where they are read-only or the user may not write.
+_CHANGE_NOTHING = update(objects).where(false()).values(name=objects.c.name)
 _ALL = select(settings.c.key, settings.c.value)
 
 
@@ -33,6 +35,11 @@ def identity(connection: Connection) -> str:
         _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster
         id_ = load(connection)[IDENTITY]
     return id_
+
+
+def require_writable(connection: Connection) -> None:
+    """Raise what the database raises if this user cannot change tables and namespaces in it."""
+    connection.execute(_CHANGE_NOTHING)
 
 
 def store(connection: Connection, values: dict[str, str]) -> None:
