@@ -44,6 +44,7 @@ _BATCH = 65_536  # rows
 _TASKS = 64
 # So many are compared in the driver, before a job of Spark's would have begun.
 _FEW = 1_000_000
+_SHOWN = 300  # characters of a row in a message
 
 
 def require_unique(spark: SparkSession, plan: WritePlan, fragments: Sequence[str], keys: Sequence[str]) -> None:
@@ -204,6 +205,21 @@ def fitted(file: Path, output: PipelineOutput, frame: DataFrame, target: TableRe
             plan.require_fit(target, arrow_schema(frame.schema.toNullable()), target.open().schema)
         except LanceNamespaceError as error:
             raise problem_at(file, output.line_of("table"), f"The output {output.name!r}: {error}") from error
+    return _with_keys(output, frame) if output.mode == MERGE else frame
+
+
+def _with_keys(output: PipelineOutput, frame: DataFrame) -> DataFrame:
+    """Return the rows of a merge. One with a null key fails: it matches no other, and each run would add it again."""
+    from pyspark.sql import functions as f
+
+    row = f.substring(f.to_json(f.struct(*(f.col(quoted(name)) for name in frame.columns))), 1, _SHOWN)
+    for key in output.keys:
+        text = (
+            f"The output {output.name!r} is merged by {key}, which is null and matches nothing. Leave such rows out, "
+            f"or put them aside with an expectation (that: {key} IS NOT NULL, otherwise: quarantine). It is null in "
+        )
+        refused = f.raise_error(f.concat(f.lit(text), row)).cast("boolean")
+        frame = frame.where(f.when(f.col(quoted(key)).isNotNull(), f.lit(True)).otherwise(refused))
     return frame
 
 

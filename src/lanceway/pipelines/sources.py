@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 
     from lanceway.writes.table_ref import TableRef
 
+# Formats of which Spark hands on a row that it cannot read as nulls; the column that has the row's text instead.
+_TEXT_FORMATS = ("csv", "json", "xml")
+MALFORMED = "_malformed"
+# By any of these options a user decides what becomes of such rows; the column is Spark's own, in a schema.
+_DECIDING = {"mode", "columnnameofcorruptrecord", "badrecordspath"}
+_CORRUPT = "_corrupt_record"
 _GLOB = re.compile(r"([\[\]{}*?\\])")
 
 
@@ -85,6 +91,26 @@ def _by_spark(pattern: str, spark: SparkSession) -> Iterator[File]:
         raise InvalidInputError(f"There is no file {pattern}: {error.getMessage()}") from error
     for row in listed.selectExpr("path", "unix_millis(modificationTime) AS modified", "length").collect():
         yield File(row["path"], row["modified"], row["length"])
+
+
+def keeps_malformed(source: PipelineSource) -> bool:
+    """Tell whether rows that cannot be read are kept, with their text in a column of its own.
+
+    They are unless the source has another format, or its options or its schema say what becomes of them.
+    """
+    format_ = source.where[0] if source.kind == STREAM and source.where else source.format
+    if source.kind not in (FILES, STREAM) or (format_ or "").lower() not in _TEXT_FORMATS:
+        return False
+    return not _DECIDING & {option.lower() for option in source.options} and _CORRUPT not in (source.schema or "")
+
+
+def with_malformed(schema: str | StructType) -> StructType:
+    """Return a schema with the column for the text of rows that cannot be read."""
+    from pyspark.sql.types import StringType, StructType
+
+    parsed = StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    fields = [field for field in parsed.fields if field.name != _CORRUPT]  # type: ignore[attr-defined]
+    return StructType(fields).add(MALFORMED, StringType())
 
 
 def literal(path: str) -> str:
@@ -174,8 +200,10 @@ def take_over(
     When asked to stop, it ends with the batch that is under way; the next run goes on from there. Raise
     InvalidInputError if Spark has no place for its checkpoint; errors of Spark pass through.
     """
-    target, frame = model.find(source.table, config), _frame(spark, source)
-    if not outputs.version_of(target):
+    target = model.find(source.table, config)
+    version = outputs.version_of(target)
+    frame = _frame(spark, source, keep=not version or MALFORMED in target.open().schema.names)
+    if not version:
         _make(spark, frame, target, job=f"{run}/{source.name}")
     writer = frame.writeStream.format("lance").options(**target.to_options()).outputMode("append")
     writer = writer.option("checkpointLocation", _checkpoint(pipeline, source, target))
@@ -188,9 +216,26 @@ def take_over(
         query.stop()
 
 
-def _frame(spark: SparkSession, source: PipelineSource) -> DataFrame:
+def _frame(spark: SparkSession, source: PipelineSource, *, keep: bool) -> DataFrame:
+    """Return the rows of a stream. Those that cannot be read are kept, or fail if its table has no column for them."""
     reader = spark.readStream.format(source.where[0]).options(**source.options)
-    return (reader.schema(source.schema) if source.schema else reader).load()
+    if not source.schema:
+        return reader.load()
+    if not keeps_malformed(source):
+        return reader.schema(source.schema).load()
+    frame = reader.schema(with_malformed(source.schema)).option("columnNameOfCorruptRecord", MALFORMED).load()
+    return frame if keep else _only_readable(source, frame)
+
+
+def _only_readable(source: PipelineSource, frame: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    text = (
+        f"A row of the source {source.name!r} cannot be read by its schema, and its table {source.table} has no column "
+        f"{MALFORMED} to keep it in. Add that column (STRING), or say with the option mode what becomes of such rows: "
+    )
+    refused = f.raise_error(f.concat(f.lit(text), f.substring(MALFORMED, 1, 300))).cast("boolean")
+    return frame.where(f.when(f.col(MALFORMED).isNull(), f.lit(True)).otherwise(refused)).drop(MALFORMED)
 
 
 def _make(spark: SparkSession, frame: DataFrame, target: TableRef, *, job: str) -> None:
@@ -315,20 +360,27 @@ class Sources:
 
     def _files(self, source: PipelineSource, after: int, version: int) -> DataFrame:
         new, every = self._listed(source, after, version), self._listed(source, 0, version)
-        reader = self._reader(source).format(str(source.format))
-        base = base_path(source.where)
-        reader = reader.option("basePath", base) if base else reader
         if new:
-            return reader.load([literal(file.path) for file in new])
+            return self._read_files(source, new)
         if source.schema:
-            return self.spark().createDataFrame([], source.schema)
+            schema = with_malformed(source.schema) if keeps_malformed(source) else source.schema
+            return self.spark().createDataFrame([], schema)
         if not every:
             raise problem_at(
                 self.pipeline.file,
                 source.line,
                 f"The source {source.name!r} has no files yet. Give it a schema, and it may be empty.",
             )
-        return reader.load([literal(every[0].path)]).limit(0)
+        return self._read_files(source, every[:1]).limit(0)
+
+    def _read_files(self, source: PipelineSource, files: Sequence[File]) -> DataFrame:
+        paths, base = [literal(file.path) for file in files], base_path(source.where)
+        reader = self._reader(source).format(str(source.format))
+        reader = reader.option("basePath", base) if base else reader
+        if not keeps_malformed(source):
+            return reader.load(paths)
+        schema = with_malformed(source.schema or reader.load(paths).schema)
+        return reader.schema(schema).option("columnNameOfCorruptRecord", MALFORMED).load(paths)
 
     def _listed(self, source: PipelineSource, after: int, version: int) -> list[File]:
         return list(self.lease.run_store.files(self.run, source.name, after=after, until=version))

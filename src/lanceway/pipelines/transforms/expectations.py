@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.pipelines.file.yaml import problem_at
-from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation
+from lanceway.pipelines.model import FAIL, QUARANTINE, Expectation, names_in
 from lanceway.pipelines.runs.report import said
 from lanceway.tables.schema.fields import quoted
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Beside the columns of a row that is put aside.
 BROKEN, STEP, RUN = "_broken", "_step", "_run"
+# What is expected of each row of a source, whether or not its file says so.
+READABLE = "can be read by the schema"
 _ROWS = "rows"
 _SHOWN = 300  # characters of a row
 _PATIENCE = 5.0  # seconds
@@ -46,22 +48,45 @@ class Checked:
         return {_ROWS: counted[_ROWS], "expectations": rules}
 
 
-def check(file: Path, step: str, frame: DataFrame, rules: Sequence[Expectation], *, run: str) -> Checked:
+def check(
+    file: Path,
+    step: str,
+    frame: DataFrame,
+    rules: Sequence[Expectation],
+    *,
+    run: str,
+    malformed: str | None = None,
+    line: int = 0,
+) -> Checked:
     """Split rows by what is expected of them. A condition that is null does not hold.
+
+    `malformed` is a column with the text of rows that could not be read. They fail the step, unless an expectation
+    mentions the column; other expectations do not apply to them then. The column goes no further.
 
     Raise InvalidPipelineError if a condition is not SQL over the rows' columns.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
+    about = [rule for rule in rules if malformed and names_in(rule.that, [malformed])]
+    if malformed and not about:
+        rules = [Expectation(READABLE, f"{malformed} IS NULL", FAIL, None, line), *rules]
     if not rules:
         return Checked((), frame, None, None)
     conditions = [_condition(file, step, frame, rule) for rule in rules]
+    if malformed:
+        unreadable = f.col(malformed).isNotNull()
+        conditions = [
+            condition if rule in about or not about else condition | unreadable
+            for rule, condition in zip(rules, conditions, strict=True)
+        ]
     observation = Observation()
     counts = [
         f.sum(f.when(~condition, 1).otherwise(0)).alias(f"rule{number}") for number, condition in enumerate(conditions)
     ]
-    watched = frame.observe(observation, f.count(f.lit(1)).alias(_ROWS), *counts)
+    # Spark reads only the columns that are needed, and finds only mistakes in these: so all of them are needed.
+    needed = [f.count(f.col(quoted(name))).alias(f"column{n}") for n, name in enumerate(frame.columns) if malformed]
+    watched = frame.observe(observation, f.count(f.lit(1)).alias(_ROWS), *counts, *needed)
     passing = watched
     kept_if = [condition for rule, condition in zip(rules, conditions, strict=True) if rule.otherwise != FAIL]
     for rule, condition in zip(rules, conditions, strict=True):
@@ -77,6 +102,10 @@ def check(file: Path, step: str, frame: DataFrame, rules: Sequence[Expectation],
         names = f.concat_ws(", ", *(f.when(~condition, f.lit(rule.name)) for rule, condition in quarantined))
         broken = reduce(lambda left, right: left | right, [~condition for _, condition in quarantined])
         rejected = watched.where(broken).withColumns({BROKEN: names, STEP: f.lit(step), RUN: f.lit(run)})
+    if malformed:
+        passing = passing.drop(malformed)
+        kept_aside = any(rule.otherwise == QUARANTINE for rule in about)
+        rejected = rejected if rejected is None or kept_aside else rejected.drop(malformed)
     return Checked(tuple(rules), passing, rejected, observation)
 
 

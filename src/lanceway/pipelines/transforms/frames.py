@@ -12,7 +12,7 @@ from lanceway.pipelines import model
 from lanceway.pipelines.file.yaml import problem_at
 from lanceway.pipelines.model import BATCHES, SQL, Pipeline, PipelineSource, Transform
 from lanceway.pipelines.runs.report import said, user_function
-from lanceway.pipelines.sources import Sources, SourceVersions
+from lanceway.pipelines.sources import MALFORMED, Sources, SourceVersions, keeps_malformed
 from lanceway.pipelines.transforms import expectations, functions
 from lanceway.pipelines.transforms.expectations import Checked
 
@@ -69,7 +69,16 @@ class Frames:
             if isinstance(node, Transform) and self._is_shared(node):
                 frame = frame.persist()
                 self._persisted.append(frame)
-            self._checked_steps[key] = expectations.check(self.pipeline.file, name, frame, node.expect, run=self.run)
+            is_read = isinstance(node, PipelineSource) and keeps_malformed(node) and MALFORMED in frame.columns
+            self._checked_steps[key] = expectations.check(
+                self.pipeline.file,
+                name,
+                frame,
+                node.expect,
+                run=self.run,
+                malformed=MALFORMED if is_read else None,
+                line=node.line,
+            )
         return self._checked_steps[key]
 
     def _is_shared(self, node: Transform) -> bool:
