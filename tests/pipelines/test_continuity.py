@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
 
 import lance
 import pyarrow as pa
@@ -217,6 +218,25 @@ def test_rows_of_a_table_are_not_appended_twice_whatever_was_renamed(workspace: 
     assert any("goes on where" in warning for warning in report.warnings)
     again = workspace.run()
     assert (again.idle, again.warnings) == (True, [])
+
+
+def test_what_was_read_is_recognised_where_its_commits_were_cleaned_up(workspace: Workspace) -> None:
+    make(workspace, "raw", table(1, 2))
+    workspace.write(TABLE.replace("here.notes}", "here.notes, indices: [{column: id, type: BTREE}]}"))
+    assert workspace.run().ok
+    workspace.table("notes").cleanup_old_versions(timedelta(0))
+    assert [version["version"] for version in workspace.table("notes").versions()] == [2]  # that of the index
+    lose_state(workspace)
+    workspace.append("raw", table(3))
+    report = workspace.run()
+    assert (report.ok, len(report.warnings), workspace.column("notes")) == (True, 1, [1, 2, 3])
+    drop(workspace, "notes")
+    with pytest.raises(Exception, match="no table notes"):
+        workspace.location("notes")
+    make(workspace, "notes", table(70))
+    lose_state(workspace)
+    assert workspace.run().warnings == []
+    assert workspace.column("notes") == [1, 2, 3, 70]
 
 
 def test_an_output_of_files_that_was_renamed_goes_on_where_it_was(workspace: Workspace) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,19 @@ from lanceway.jobs.between.register import is_same_place
 from lanceway.lake.runs.runs import DONE, SKIPPED, Run, StepRow
 from lanceway.pipelines import model, outputs
 from lanceway.pipelines.file.yaml import InvalidPipelineError, Problem
+from lanceway.pipelines.marks import Mark, SourceRead, marks
 from lanceway.pipelines.model import APPEND, FAIL, FILES, OVERWRITE, SQL, Pipeline, PipelineOutput, PipelineSource
 from lanceway.pipelines.runs.protocol import RunStore, VersionsRead
 from lanceway.pipelines.transforms import functions
 from lanceway.tables import dataset
 from lanceway.tables.storage.store import local_path
 from lanceway.writes import commit
-from lanceway.writes.commit import WriteId
 
 if TYPE_CHECKING:
     from lanceway.pipelines.sources import SourceVersions
     from lanceway.writes.table_ref import TableRef
 
 _LOG = logging.getLogger(__name__)
-# Among the properties of a commit.
-MARK = "lanceway.pipeline"
 # Among the details of a step, and of the drawing that is kept with a run.
 STATE, FULL = "state", "full"
 _OVERWRITE, _RESTORE = "Overwrite", "Restore"
@@ -108,63 +106,6 @@ def _is_empty(target: TableRef, version: int) -> bool:
         return not target.open(version=version).get_fragments()
     except TableVersionNotFoundError:
         return False
-
-
-# -- what commits say ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRead:
-    """Up to which version a source was read: a table's at a location, or, for files, a run's number and their place."""
-
-    place: str | None
-    version: int
-    transaction: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What a commit says of the pipeline that made it."""
-
-    pipeline: str
-    output: str
-    run: str
-    reads: Mapping[str, SourceRead]
-
-    @classmethod
-    def parse(cls, properties: Mapping[str, str]) -> Mark | None:
-        """Return the mark among the properties of a commit, None if there is no readable one."""
-        try:
-            values = json.loads(properties.get(MARK, ""))
-            reads = {name: SourceRead(**read) for name, read in values["reads"].items()}
-            return cls(values["pipeline"], values["output"], values["run"], reads)
-        except (ValueError, TypeError, KeyError, AttributeError):  # another program's property of that name
-            return None
-
-
-@dataclass(frozen=True)
-class OutputWriteId(WriteId):
-    """The id of an output's write, with the mark that its commit carries."""
-
-    mark: Mark | None = None
-
-    @property
-    def properties(self) -> dict[str, str]:
-        marked = {} if self.mark is None else {MARK: json.dumps(asdict(self.mark), sort_keys=True)}
-        return {**super().properties, **marked}
-
-
-def marks(target: TableRef, *, after: int = 0) -> Iterator[Mark]:
-    """Yield the marks of the commits after a version, newest first. Those that were cleaned up are missing."""
-    if not outputs.version_of(target):
-        return
-    table = target.table()
-    latest = dataset.open_at(table)
-    for version in range(int(latest.version), after, -1):
-        transaction = commit.transaction_of(table, latest, version)
-        mark = None if transaction is None else Mark.parse(transaction.transaction_properties or {})
-        if mark is not None:
-            yield mark
 
 
 # -- what is kept of an output --------------------------------------------------------------------

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, LanceNamespaceError
 from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, WAITING, WARNINGS, Read, Run, StepRow
-from lanceway.pipelines import after_write, atomic_outputs, continuity, model, outputs
+from lanceway.pipelines import after_write, atomic_outputs, continuity, marks, model, outputs
 from lanceway.pipelines.after_write import FollowUp, WrittenOutput
-from lanceway.pipelines.continuity import Continuity, OutputWriteId, Start
+from lanceway.pipelines.continuity import Continuity, Start
+from lanceway.pipelines.marks import OutputWriteId
 from lanceway.pipelines.model import APPEND, OVERWRITE, Pipeline, PipelineOutput
 from lanceway.pipelines.runs import report
 from lanceway.pipelines.runs.report import BEGUN, ENDED, UNDER_WAY, WRITTEN, Event, Listener, SparkJobWatch
@@ -258,6 +259,7 @@ class OutputTask:
         values: dict[str, Any] = {"version": outputs.version_of(self.target), "rows": 0, "bytes": 0}
         if commit is not None:
             values = {"version": commit.version, "rows": commit.rows, "bytes": commit.bytes}
+            marks.keep(self.target, self.continuity.mark(self.output))
         if values["version"]:
             values["location"] = self.target.table().location
         details[continuity.STATE] = self.continuity.state(self.output, self.target, values["version"])
