@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import uuid
 from datetime import timedelta
 
 import lance
@@ -16,6 +17,7 @@ from lanceway.cli.app import app
 from lanceway.errors import InvalidInputError
 from lanceway.pipelines import InvalidPipelineError, RunReport, model
 from tests.pipelines.conftest import Workspace
+from tests.servers.lanceway import Lanceway
 
 FILES = """\
 pipeline: notes
@@ -94,6 +96,19 @@ def test_the_command_line_shows_that_an_output_was_rebuilt(workspace: Workspace)
     arguments = ["--config", str(workspace.config), "pipeline", "status", str(workspace.file), "--state"]
     output = CliRunner().invoke(app, [*arguments, workspace.state], prog_name="lanceway", catch_exceptions=False).stdout
     assert "was dropped since it was written. It is rebuilt from all that its sources have." in " ".join(output.split())
+
+
+def test_a_server_that_keeps_the_runs_knows_what_was_written(workspace: Workspace, server: Lanceway) -> None:
+    name, keeper = f"kept-{uuid.uuid4().hex}", pipelines.Server(server.address, token=server.token)
+    workspace.write(FILES.replace("pipeline: notes", f"pipeline: {name}"))
+    workspace.data("a.json", row(1), row(2))
+    assert workspace.run(state=keeper).ok
+    assert workspace.run(state=keeper).idle
+    drop(workspace, "notes")
+    report = workspace.run(state=keeper)
+    assert (report.ok, len(report.warnings), workspace.column("notes")) == (True, 1, [1, 2])
+    assert workspace.run(state=keeper, full=["notes"]).rows == 2
+    assert workspace.run(state=keeper).idle
 
 
 @pytest.mark.parametrize("how", ["recreated", "overwritten", "restored"])
