@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import lance
 import pytest
 
 from lanceway import jobs
@@ -54,6 +56,26 @@ def test_retention_is_by_age_and_by_number(table: Kept) -> None:
     assert jobs.clean(table.options, older_than=timedelta(days=1), keep=1).facts["versions"] == []
     assert jobs.clean(table.options, keep=2).facts["versions"] == before[:-2]
     assert moves.versions(table.catalog, table.name) == before[-2:]
+
+
+def test_the_lake_forgets_a_version_that_grew_old_while_the_clean_up_was_planned(
+    table: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = moves.versions(table.catalog, table.name)
+    explain = lance.LanceDataset.explain_cleanup_old_versions
+
+    def explain_beside_a_writer(dataset: lance.LanceDataset, **options: Any) -> Any:
+        plan = explain(dataset, **options)
+        table.append(40, 1)  # now the last two are others
+        return plan
+
+    monkeypatch.setattr(lance.LanceDataset, "explain_cleanup_old_versions", explain_beside_a_writer)
+    done = jobs.clean(table.options, keep=2)
+    left = moves.versions(table.catalog, table.name)
+    assert len(left) == 2
+    assert done.facts["versions"] == before[:-1]
+    assert table.catalog.reconcile([table.name]) == []
+    assert table.ids() == list(range(41))
 
 
 def test_files_of_a_write_under_way_stay_unless_they_are_asked_for(table: Kept) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lance.optimize import CompactionPlan, RewriteResult
     from pyspark.sql import SparkSession
 
+    from lanceway.tables.dataset import Table
+
 TARGET_ROWS = 1024 * 1024
 DELETED = 0.1
 # So many groups are committed together, for each that is worked on at a time.
@@ -228,8 +230,11 @@ def clean(
     versions = sorted(_versions(plan.candidate_files))
     stats = plan.stats
     if not dry_run:
+        there = _versions_in_storage(handle)
         with translated(handle, "Removing old versions"):
             stats = opened.cleanup_old_versions(**options)
+        # Not those that were planned: beside a writer, another version may have grown old in the meantime.
+        versions = sorted(there - _versions_in_storage(handle))
         _forget(target, versions)
     removed = {name: int(getattr(stats, name)) for name in _COUNTS}
     summary.bytes = int(stats.bytes_removed)
@@ -243,6 +248,10 @@ def _versions(files: Sequence[Any]) -> Iterator[int]:
         version = manifests.version_of(file.path) if file.kind == "manifest" else None
         if version is not None and "/tree/" not in file.path:
             yield version
+
+
+def _versions_in_storage(table: Table) -> set[int]:
+    return {version for version, _ in manifests.all_in(table.store())}
 
 
 def _forget(table: JobTable, versions: Sequence[int]) -> None:
