@@ -80,9 +80,10 @@ def test_they_are_those_of_all_rows_whatever_the_numbers(rows: list[tuple[str | 
 
 def test_without_groups_there_is_one_row_for_many_and_one_for_none() -> None:
     of_all = Aggregation((), FUNCTIONS, StructType(SCHEMA.fields[1:]))
-    none, found = aggregates.partial_aggregates(of_all, INPUT, batches([("a", number) for number in range(100)], 7))
-    assert [column.to_pylist() for column in none.columns] == [[None], [0], [0], [None], [None]]
-    assert [column.to_pylist() for column in found.columns] == [[4950], [100], [100], [0], [99]]
+    (empty,) = aggregates.partial_aggregates(of_all, INPUT, batches([], 7))
+    assert [column.to_pylist() for column in empty.columns] == [[None], [0], [0], [None], [None]]
+    (totals,) = aggregates.partial_aggregates(of_all, INPUT, batches([("a", number) for number in range(100)], 7))
+    assert [column.to_pylist() for column in totals.columns] == [[4950], [100], [100], [0], [99]]
 
 
 def test_rows_that_are_groups_of_their_own_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +98,36 @@ def test_rows_that_are_groups_of_their_own_are_handed_on(monkeypatch: pytest.Mon
 def test_few_groups_stay_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aggregates, "_ROWS", 10)
     rows: list[tuple[str | None, int | None]] = [("ab"[number % 2], number) for number in range(100)]
-    assert [table.num_rows for table in aggregates.partial_aggregates(BY_WORD, INPUT, batches(rows, 5))] == [2] * 10
+    assert [table.num_rows for table in aggregates.partial_aggregates(BY_WORD, INPUT, batches(rows, 5))] == [2]
+
+
+@pytest.mark.parametrize("group", [(), ("word",)])
+def test_floating_point_numbers_are_added_up_in_their_order(
+    group: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aggregates, "_ROWS", 1000)
+    numbers = [0.1, 1e16, None, -1e16, 0.3] * 1000
+    table = pa.table({"word": ["a"] * len(numbers), "x": pa.array(numbers, pa.float64())})
+    in_order = 0.0
+    for number in numbers:
+        in_order += number or 0.0
+    of_sum = Aggregation(group, (AggregateCall(SUM, "x"),), SCHEMA)
+    (totals,) = aggregates.partial_aggregates(of_sum, table.schema, iter(table.to_batches(max_chunksize=100)))
+    assert totals.columns[-1].to_pylist() == [in_order]
+
+
+def test_rows_are_handed_on_from_where_a_sum_might_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark then sees the sum leave the range, although later rows bring it back."""
+    monkeypatch.setattr(aggregates, "_ROWS", 4)
+    numbers = [1, 2, 3, 4, _LARGEST, 0, 100, -100, 5, 6, 7, 8]
+    of_sum = Aggregation((), (AggregateCall(SUM, "x"),), StructType([StructField("0", LongType())]))
+    tables = list(aggregates.partial_aggregates(of_sum, INPUT, batches([("a", number) for number in numbers], 4)))
+    assert [table.columns[0].to_pylist() for table in tables] == [[10], [_LARGEST, 0, 100, -100], [5, 6, 7, 8]]
+
+
+def test_one_large_number_does_not_stop_the_adding_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aggregates, "_ROWS", 1000)
+    numbers = [2**61, *range(999)] * 3
+    of_sum = Aggregation((), (AggregateCall(SUM, "x"),), StructType([StructField("0", LongType())]))
+    (totals,) = aggregates.partial_aggregates(of_sum, INPUT, batches([("a", number) for number in numbers], 100))
+    assert totals.columns[0].to_pylist() == [sum(numbers)]

@@ -1,12 +1,14 @@
 """Partial aggregates: sums, counts and extremes of the rows that a task reads, which Spark aggregates once more.
 
-A group may come in several rows, since Spark adds them up. So the rows of a task are aggregated some at a time; a sum
-that might not fit into 64 bits is given as two; and where nearly every row is a group of its own, rows are handed on
-as they are.
+A group may come in several rows, since Spark adds them up. Rows are handed on as they are where nearly each is a group
+of its own, and from where a sum might not fit into 64 bits: only Spark knows whether such a sum is an error, null, or
+begins again at the other end. It decides so at the row where its own sum leaves the range, even if later rows would
+bring it back. Floating-point numbers are added up in the order of their rows, so that they are rounded as Spark does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -25,6 +27,8 @@ SUM, COUNT, COUNT_ALL, MIN, MAX = "sum", "count", "count_all", "min", "max"
 _ROWS = 2**20  # that are aggregated at once
 _MANY_GROUPS = 0.5  # of so many rows
 _LARGEST_SUM = 2**63
+_ALL = "all rows"  # a key that all have
+_ROUNDED = 1e-6  # at most that part of a sum of so many doubles
 
 
 @dataclass(frozen=True)
@@ -79,54 +83,86 @@ def partial_aggregates(
     aggregation: Aggregation, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.Table]:
     """Yield rows of groups and aggregates; a group may come several times. Without groups, there is at least one."""
+    groups = _aggregated(aggregation, _each_row(aggregation, schema.empty_table()))
+    sums = _Sums(aggregation)
     worthwhile = True
-    if not aggregation.group:
-        yield _aggregated(aggregation, schema.empty_table())
     for rows in rebatch(batches, rows=_ROWS):
-        for safe in _summable(aggregation, rows):
-            groups = _aggregated(aggregation, safe) if worthwhile else _each_row(aggregation, safe)
+        each_row = _each_row(aggregation, rows)
+        if worthwhile and not sums.can_add(rows):
+            worthwhile = False
             yield groups
-            worthwhile = worthwhile and groups.num_rows <= max(1, safe.num_rows * _MANY_GROUPS)
+        if not worthwhile:
+            yield each_row
+            continue
+        most = (groups.num_rows + rows.num_rows) * _MANY_GROUPS
+        groups = _aggregated(aggregation, groups, each_row)
+        if groups.num_rows > max(1, most):
+            worthwhile = False
+            yield groups
+    if worthwhile:
+        yield groups
 
 
-def _summable(aggregation: Aggregation, rows: pa.Table) -> Iterator[pa.Table]:
-    """Yield the rows, so many at a time that none of their sums can overflow."""
+class _Sums:
+    """How far from zero the sums of whole numbers can be by now, whatever the group and the order of its rows."""
+
+    def __init__(self, aggregation: Aggregation) -> None:
+        self._bounds = {function.column: 0 for function in aggregation.functions if function.name == SUM}
+
+    def can_add(self, rows: pa.Table) -> bool:
+        """Whether no sum can leave 64 bits with these rows, at any of them."""
+        import pyarrow as pa
+
+        for column in self._bounds:
+            if pa.types.is_integer(rows[column].type):
+                self._bounds[column] += _furthest_sum(rows[column])
+        return max(self._bounds.values(), default=0) < _LARGEST_SUM
+
+
+def _furthest_sum(numbers: pa.ChunkedArray) -> int:
+    """Return a number that no sum of some of these is further from zero than."""
     import pyarrow as pa
     from pyarrow import compute
 
-    for function in aggregation.functions:
-        if function.name != SUM or not pa.types.is_integer(rows[function.column].type):
-            continue
-        ends = compute.min_max(rows[function.column]).as_py().values()
-        largest = max((abs(end) for end in ends if end is not None), default=0)
-        if rows.num_rows > 1 and largest * rows.num_rows >= _LARGEST_SUM:
-            half = rows.num_rows // 2
-            yield from _summable(aggregation, rows.slice(0, half))
-            yield from _summable(aggregation, rows.slice(half))
-            return
-    yield rows
+    ends = compute.min_max(numbers).as_py().values()
+    furthest = max((abs(end) for end in ends if end is not None), default=0) * len(numbers)
+    if furthest < _LARGEST_SUM:
+        return furthest
+    # Where few numbers are large, their own sum says more. As doubles they do not overflow, but are rounded.
+    exactly = compute.sum(compute.abs(compute.cast(numbers, pa.float64(), safe=False))).as_py()
+    return int(min(furthest, math.ceil(exactly * (1 + _ROUNDED))))
 
 
-def _aggregated(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
+def _aggregated(aggregation: Aggregation, *tables: pa.Table) -> pa.Table:
+    """Aggregate rows that are groups already. Those of each group are added up in their order, as Spark does it."""
+    import pyarrow as pa
+
+    rows = pa.concat_tables(tables)
+    names = rows.column_names
+    group = names[: len(aggregation.group)]
+    if not group and rows.num_rows and any(pa.types.is_floating(type_) for type_ in rows.schema.types):
+        # Without groups Arrow adds up floating-point numbers in another order, which rounds otherwise.
+        rows = rows.append_column(_ALL, pa.repeat(True, rows.num_rows))
+        group = [_ALL]
+    columns = names[len(aggregation.group) :]
+    calls = [(column, *_call(function)) for column, function in zip(columns, aggregation.functions, strict=True)]
     # One thread: Spark has given each task its own core.
-    return rows.group_by(list(aggregation.group), use_threads=False).aggregate(
-        [_call(function) for function in aggregation.functions]
-    )
+    groups = rows.group_by(group, use_threads=False).aggregate(calls)
+    # The key that was added comes first.
+    return groups.select(range(len(group) - len(aggregation.group), groups.num_columns)).rename_columns(names)
 
 
-def _call(function: AggregateCall) -> tuple[Any, ...]:
+def _call(function: AggregateCall) -> tuple[str, Any]:
     from pyarrow import compute
 
-    if function.name == COUNT_ALL:
-        return ([], COUNT_ALL)
-    if function.name == COUNT:
-        return (function.column, COUNT, compute.CountOptions(mode="only_valid"))
+    if function.name in (COUNT, COUNT_ALL):
+        return SUM, compute.ScalarAggregateOptions(min_count=0)
     # Of nothing but nulls, the sum is null.
-    return (function.column, function.name, compute.ScalarAggregateOptions(skip_nulls=True, min_count=1))
+    return function.name, compute.ScalarAggregateOptions(skip_nulls=True, min_count=1)
 
 
 def _each_row(aggregation: Aggregation, rows: pa.Table) -> pa.Table:
-    """Return each row as a group of its own."""
+    """Return each row as a group of its own: the values of the groups, then those of the functions."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.Avg;
 import org.apache.spark.sql.connector.expressions.aggregate.Count;
 import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
 import org.apache.spark.sql.connector.expressions.aggregate.Max;
@@ -21,8 +22,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * What tasks aggregate of the rows that they read (partials.py); Spark adds up what they find. Only what comes out the
- * same wherever it is computed: no group by a floating-point number, no extreme of one, no sum of a type that grows.
+ * What tasks aggregate of the rows that they read (aggregates.py); Spark adds up what they find. Only what comes out the
+ * same wherever it is computed: no group by a floating-point number, no extreme of one, no sum of a type that grows, no
+ * average of whole numbers.
  */
 final class Aggregates {
   private static final Set<DataType> WHOLE = Set.of(
@@ -52,6 +54,12 @@ final class Aggregates {
       found.addFunction(function);
     }
     return found.possible ? found : null;
+  }
+
+  /** Whether it has an average of anything but a column of doubles, whose sum Spark adds up as the average does. */
+  static boolean hasOtherAverages(Aggregation asked, StructType table) {
+    return Arrays.stream(asked.aggregateExpressions()).anyMatch(function -> function instanceof Avg average
+        && new Aggregates(table).column(average.column(), Set.of(DataTypes.DoubleType)) == null);
   }
 
   /** The columns that are read for it. */

@@ -25,6 +25,7 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
   private int limit = -1;
   private int counts;
   private Aggregates aggregates;
+  private boolean averages;
 
   LanceScanBuilder(LanceTable table, Map<String, String> options) {
     this.table = table;
@@ -90,20 +91,29 @@ final class LanceScanBuilder implements SupportsPushDownRequiredColumns, Support
 
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
-    if (supportCompletePushDown(aggregation)) {
+    if (isCount(aggregation)) {
       counts = aggregation.aggregateExpressions().length;
       return true;
     }
-    if (searches() || limit >= 0 || !table.plansScans()) {
+    if (averages || searches() || limit >= 0 || !table.plansScans()) {
       return false;
     }
     aggregates = Aggregates.of(aggregation, table.type());
     return aggregates != null;
   }
 
-  /** The metadata knows how many rows there are. */
+  /**
+   * Spark asks this with the aggregation as it was written. If the answer is no, it then offers an average as a sum and a
+   * count: but it adds up an average of whole numbers as doubles, which has no overflow, and a sum of them has.
+   */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
+    averages |= Aggregates.hasOtherAverages(aggregation, table.type());
+    return isCount(aggregation);
+  }
+
+  /** The metadata knows how many rows there are. */
+  private boolean isCount(Aggregation aggregation) {
     AggregateFunc[] asked = aggregation.aggregateExpressions();
     boolean counting = asked.length > 0 && aggregation.groupByExpressions().length == 0;
     for (AggregateFunc function : asked) {
