@@ -12,11 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from lance_namespace import LanceNamespace
+from lance.namespace import DirectoryNamespace
+from lance_namespace import DescribeTableRequest, LanceNamespace, ListTablesRequest
 
+import lanceway
 from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between import register
 from lanceway.jobs.between.checksums import pin
@@ -25,6 +27,7 @@ from lanceway.jobs.state import Journal
 from lanceway.tables.storage.store import open_store
 from tests.jobs import move_helpers as moves
 from tests.jobs.move_helpers import Heard, states
+from tests.servers.restadapter import adapters
 
 
 def checksum(catalog: LanceNamespace, name: str) -> tuple[int, str]:
@@ -46,6 +49,25 @@ def test_rows_of_every_kind_arrive_as_they_were(tmp_path: Path) -> None:
     described = moves.describe(target, "team.motley")
     assert described.properties["owner"] == "red"
     assert not described.location.startswith(str(tmp_path / "source"))
+
+
+def test_a_server_that_loses_a_name_says_so_and_the_others_arrive(tmp_path: Path) -> None:
+    """pylance's server writes such a table to one folder and looks for it in another, as its own catalog does."""
+    source, served = moves.lake(tmp_path), tmp_path / "served"
+    served.mkdir()
+    for name in ("plain", "a b", "#hash"):
+        moves.make(source, name)
+    with adapters() as servers:
+        target = lanceway.connect("rest", uri=servers.serve(served))
+        heard = Heard()
+        report = jobs.migrate(source, target, listen=heard)
+        assert states(report) == {"new": 2, "failed": 1}
+        assert "The target took #hash, and does not find it afterwards" in str(heard["#hash"].reason)
+        assert checksum(target, "plain") == checksum(target, "a b") == checksum(source, "plain")
+    alone = DirectoryNamespace(root=str(served))
+    assert "#hash" in alone.list_tables(ListTablesRequest(id=[])).tables
+    with pytest.raises(TableNotFoundError):
+        alone.describe_table(DescribeTableRequest(id=["#hash"]))
 
 
 def test_there_and_back_over_three_types_of_catalog(tmp_path: Path, rest: LanceNamespace) -> None:

@@ -128,7 +128,7 @@ class Copier:
             properties={**properties, **Provenance.of(self.source, task.table).write()},
         )
         response = carry_out(self.target, "create_table_stream", request, _counted(rows, read, stop, flow))
-        written = pin(self.target, task.target, response.version)
+        written = self._written(task, response.version)
         there = written.checksum(stop)
         if (read.rows, read.hex) != (there.rows, there.hex):
             self._take_back(task, state)
@@ -139,6 +139,16 @@ class Copier:
         marked = register.SOURCE in (response.properties or {})
         entry = JournalEntry(task.target, written.location, task.version, marked)
         return _outcome(state, task, written.location, read), entry
+
+    def _written(self, task: Task, version: int | None) -> VersionRows:
+        """Return the rows that were written. Some servers take a name that they cannot find afterwards."""
+        try:
+            return pin(self.target, task.target, version)
+        except (InvalidTableStateError, TableNotFoundError) as error:
+            raise InternalError(
+                f"The target took {task.target}, and does not find it afterwards: it cannot hold a table of this name. "
+                f"Rename the table, or leave it out. What was written may be left there. The target said: {error}"
+            ) from error
 
     def _take_back(self, task: Task, state: str) -> None:
         """Drop a new table whose rows are wrong. A replaced one keeps its earlier versions."""
