@@ -7,11 +7,11 @@ finer than a microsecond are cut off there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables.schema.fields import is_blob_type
 
 if TYPE_CHECKING:
@@ -22,6 +22,29 @@ ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 # Columns that Lance counts in 64 unsigned bits and never beyond 63.
 _COUNTERS = frozenset({ROW_ID, ROW_ADDRESS})
 _LARGEST_PRECISION = 38
+# The key under which Spark notes that a string was CHAR or VARCHAR, in a column's metadata.
+_LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+# Plain types of Spark's that come back from a table as they were.
+_STORED = frozenset(
+    {
+        "BinaryType",
+        "BooleanType",
+        "ByteType",
+        "DateType",
+        "DayTimeIntervalType",
+        "DecimalType",
+        "DoubleType",
+        "FloatType",
+        "IntegerType",
+        "LongType",
+        "NullType",
+        "ShortType",
+        "StringType",
+        "TimeType",
+        "TimestampNTZType",
+        "TimestampType",
+    }
+)
 
 
 def spark_schema(arrow: pa.Schema) -> StructType:
@@ -41,8 +64,97 @@ def spark_schema(arrow: pa.Schema) -> StructType:
 
 
 def rows_schema(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema of rows to write: a data frame's own, with every column nullable."""
-    return arrow_schema(schema.toNullable())
+    """Return the Arrow schema of rows to write: a data frame's own, with every column nullable.
+
+    Raises UnsupportedOperationError for a type that Lance has nothing for.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    check_storable(schema)
+    # A column that was VARCHAR where it came from is STRING in a data frame: Spark notes the length beside it.
+    fields = [
+        StructField(
+            field.name,
+            field.dataType,
+            field.nullable,
+            {key: value for key, value in field.metadata.items() if key != _LENGTH},
+        )
+        for field in schema
+    ]
+    return arrow_schema(StructType(fields).toNullable())
+
+
+def parse_schema(described: Mapping[str, Any]) -> StructType:
+    """Return the schema of a table to be, as the JVM describes it. Raises what `rows_schema` raises."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructType
+
+    try:
+        schema = StructType.fromJson(dict(described))
+    except PySparkException as error:
+        raise UnsupportedOperationError(
+            f"A column has a type of Spark's that a Lance table cannot keep, and that PySpark does not know: {error}"
+        ) from error
+    check_storable(schema)
+    return schema
+
+
+def check_storable(schema: StructType) -> None:
+    """Refuse columns that Lance would store and not give back as they were: by their types, or by their names."""
+    for field in schema:
+        check_name(field.name)
+        _check_storable(field.dataType, field.name)
+
+
+def check_name(column: str) -> None:
+    """Refuse the name of a whole column that Lance could not read again."""
+    if "`" in column:
+        raise UnsupportedOperationError(
+            f"The column {column!r} has a backtick in its name: Lance would store it, and could not read it again. "
+            "Give it another name."
+        )
+
+
+def _check_storable(type_: DataType, path: str) -> None:
+    from pyspark.sql.types import ArrayType, MapType, StructType, UserDefinedType
+
+    if isinstance(type_, StructType):
+        for field in type_:
+            _check_storable(field.dataType, f"{path}.{field.name}")
+    elif isinstance(type_, ArrayType):
+        _check_storable(type_.elementType, f"{path}.element")
+    elif isinstance(type_, MapType):
+        _check_storable(type_.keyType, f"{path}.key")
+        _check_storable(type_.valueType, f"{path}.value")
+    elif isinstance(type_, UserDefinedType):
+        _check_storable(type_.sqlType(), path)
+    else:
+        advice = _advice(type_)
+        if advice is not None:
+            raise UnsupportedOperationError(
+                f"The column {path} is {type_.simpleString().upper()}, which a Lance table cannot keep. {advice}"
+            )
+
+
+def _advice(type_: DataType) -> str | None:
+    """Return what to use instead of a type that cannot be stored; None for one that can."""
+    from pyspark.sql import types as spark
+
+    if isinstance(type_, spark.CharType | spark.VarcharType):
+        return "Its strings have no length: make it STRING, or select it with CAST(… AS STRING)."
+    if isinstance(type_, spark.StringType) and not type_.isUTF8BinaryCollation():
+        return "Its strings have no collation: make it STRING, or CAST(… AS STRING), and write COLLATE in queries."
+    if isinstance(type_, spark.YearMonthIntervalType):
+        return "Store the number of months as INT."
+    if isinstance(type_, spark.DayTimeIntervalType) and type_ != spark.DayTimeIntervalType():
+        return "Its intervals are all INTERVAL DAY TO SECOND: make it that."
+    if isinstance(type_, spark.TimeType) and type_ != spark.TimeType():
+        return f"Its times are all {spark.TimeType().simpleString().upper()}: make it that."
+    if isinstance(type_, spark.VariantType):
+        return "Store it as STRING with to_json, and read it with parse_json."
+    if type(type_).__name__ in ("GeometryType", "GeographyType"):
+        return "Store it as BINARY with ST_AsBinary."
+    return None if type(type_).__name__ in _STORED else "Cast it to a type that it can: BINARY, STRING or a number."
 
 
 def arrow_schema(spark: StructType) -> pa.Schema:
@@ -64,6 +176,20 @@ def check_names(schema: StructType, table: str, case_sensitive: bool = False) ->
                 f"{table} has the columns {first!r} and {name!r}, which Spark does not tell apart. Choose one with "
                 "the option columns, or set spark.sql.caseSensitive to true."
             )
+
+
+def is_part_of(part: DataType, whole: DataType) -> bool:
+    """Whether a type is another one, or has some fields alone of the structs in it: Spark asks for no others."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(part, StructType) and isinstance(whole, StructType):
+        fields = {field.name: field.dataType for field in whole}
+        return all(field.name in fields and is_part_of(field.dataType, fields[field.name]) for field in part)
+    if isinstance(part, ArrayType) and isinstance(whole, ArrayType):
+        return is_part_of(part.elementType, whole.elementType)
+    if isinstance(part, MapType) and isinstance(whole, MapType):
+        return is_part_of(part.keyType, whole.keyType) and is_part_of(part.valueType, whole.valueType)
+    return part.simpleString() == whole.simpleString()
 
 
 def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

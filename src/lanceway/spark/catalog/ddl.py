@@ -18,7 +18,7 @@ from lance_namespace import (
 
 from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
-from lanceway.spark.types import arrow_schema
+from lanceway.spark.types import arrow_schema, check_name, parse_schema
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields
@@ -33,6 +33,8 @@ VECTOR, BLOB = "lance.vector.", "lance.blob."
 # Shown among a table's properties without being one: the version that a statement sees.
 VERSION = "lance.version"
 COMMENT = b"comment"
+# The property in which Spark keeps a table's default collation, and the one that strings have without any.
+COLLATION, BINARY_COLLATION = "collation", "UTF8_BINARY"
 # Properties that Spark or the driver add. None of them was given by a user.
 _OF_SPARK = frozenset({"provider", "owner", "external", "is_managed_location", "location", VERSION})
 
@@ -48,8 +50,6 @@ class TableDefinition:
     @classmethod
     def of(cls, statement: Mapping[str, Any]) -> TableDefinition:
         """Read a statement as the JVM describes it. Refuse what a Lance table cannot have."""
-        from pyspark.sql.types import StructType
-
         _refuse_unsupported(statement)
         properties = {
             key: value
@@ -57,7 +57,7 @@ class TableDefinition:
             if key not in _OF_SPARK and "option." not in key
         }
         vectors = vector_sizes(properties)
-        schema = _table_schema(StructType.fromJson(statement["schema"]), vectors, blob_names(properties))
+        schema = _table_schema(parse_schema(statement["schema"]), vectors, blob_names(properties))
         return cls(schema.with_metadata({**properties} or None), properties, vectors)
 
 
@@ -133,12 +133,23 @@ def _refuse_unsupported(statement: Mapping[str, Any]) -> None:
         raise UnsupportedOperationError(
             f'Every table here is a Lance table: leave USING {provider} out, or save it with format("lance").'
         )
+    _refuse_collation(properties)
     if statement["partitioned"]:
         raise UnsupportedOperationError("Lance tables have no partitions: leave PARTITIONED BY out, and make an index.")
     if "location" in properties:
         raise UnsupportedOperationError(
             "The catalog chooses where a table lies: leave LOCATION out, or register the table that is there with "
             "`lanceway tables register`."
+        )
+
+
+def _refuse_collation(properties: Mapping[str, str]) -> None:
+    """Refuse a collation for all strings of a table, which Spark hands on as a property."""
+    collation = properties.get(COLLATION, BINARY_COLLATION)
+    if collation.upper() != BINARY_COLLATION:
+        raise UnsupportedOperationError(
+            f"DEFAULT COLLATION {collation}: the strings of a Lance table have no collation. Leave it out, and write "
+            "COLLATE in queries."
         )
 
 
@@ -167,6 +178,7 @@ def set_properties(ref: TableRef, new: Mapping[str, str], old: Iterable[str]) ->
 def _properties(ref: TableRef, changes: Sequence[Change]) -> None:
     new = {change["key"]: change["value"] for change in changes if change["change"] == "set"}
     vector_sizes(new)
+    _refuse_collation(new)
     set_properties(ref, new, [change["key"] for change in changes if change["change"] == "unset"])
 
 
@@ -174,6 +186,7 @@ def _add(ref: TableRef, changes: Sequence[Change]) -> None:
     """Add columns, which are null in existing rows. A property `lance.vector.NAME` makes one a vector."""
     from pyspark.sql.types import StructType
 
+    new = [parse_schema(change["schema"])[0] for change in changes]
     for change in changes:
         if len(change["column"]) > 1:
             raise UnsupportedOperationError(
@@ -189,10 +202,7 @@ def _add(ref: TableRef, changes: Sequence[Change]) -> None:
     if destination is not None:
         destination.require_writable()
     opened = dataset.open_at(table)
-    described = [
-        {"name": change["column"][0], "type": change["type"], "nullable": True, "metadata": {}} for change in changes
-    ]
-    rows = arrow_schema(StructType.fromJson({"type": "struct", "fields": described}))
+    rows = arrow_schema(StructType(new))
     sizes = vector_sizes(properties_of(opened.schema))
     columns = _stored(rows, {name: size for name, size in sizes.items() if name in rows.names})
     with translated(table, "ALTER TABLE ADD COLUMNS"):
@@ -207,6 +217,9 @@ def _alter_columns(ref: TableRef, changes: Sequence[Change], entry: Callable[[Ch
 
 
 def _rename(ref: TableRef, changes: Sequence[Change]) -> None:
+    for change in changes:
+        if len(change["column"]) == 1:
+            check_name(change["to"])
     _alter_columns(ref, changes, lambda change: {"rename": change["to"]})
 
 
@@ -214,7 +227,7 @@ def _type(ref: TableRef, changes: Sequence[Change]) -> None:
     """Change types. Lance rewrites such a column, and without its comment, so that is set again."""
     schema = ref.open().schema
     comments = {_path(change): _comment_of(fields.find(schema, _path(change))) for change in changes}
-    _alter_columns(ref, changes, lambda change: {"data_type": _described(change["type"])})
+    _alter_columns(ref, changes, lambda change: {"data_type": _described(change)})
     _set_comments(ref, {path: comment for path, comment in comments.items() if comment})
 
 
@@ -244,12 +257,9 @@ def _path(change: Change) -> str:
     return fields.format_(change["column"])
 
 
-def _described(type_: Any) -> Any:
-    """Return a type of Spark's as the contract writes Arrow's."""
-    from pyspark.sql.types import StructType
-
-    field = {"name": "-", "type": type_, "nullable": True, "metadata": {}}
-    arrow = arrow_schema(StructType.fromJson({"type": "struct", "fields": [field]})).field(0).type
+def _described(change: Change) -> Any:
+    """Return a column's new type as the contract writes Arrow's."""
+    arrow = arrow_schema(parse_schema(change["schema"])).field(0).type
     return arrow_json.data_type(arrow).model_dump(by_alias=True, exclude_none=True)
 
 

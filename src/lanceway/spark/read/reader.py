@@ -19,13 +19,15 @@ from lanceway.errors import (
     TableColumnNotFoundError,
     TableNotFoundError,
     TableVersionNotFoundError,
+    UnsupportedOperationError,
 )
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.read import filters
-from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
+from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, is_part_of, spark_schema, to_spark
 from lanceway.tables.dataset import Table
 from lanceway.tables.errors import translated
 from lanceway.tables.read import query
+from lanceway.tables.schema.fields import quoted
 from lanceway.writes.options import OWNER, ReadOptions
 
 if TYPE_CHECKING:
@@ -217,13 +219,16 @@ class LanceReader(DataSourceReader):
     def _check(self, table: pa.Schema) -> None:
         """Refuse a schema that the user gave, or that was planned long ago, if the table has other columns."""
         import pyarrow as pa
-        from pyspark.sql.types import StructType
 
         for field in self._schema:
+            if "`" in field.name:
+                raise UnsupportedOperationError(
+                    f"{OWNER}: Lance cannot read the column {field.name!r} of {self._ref.name}, since its name has a "
+                    "backtick. Leave it out, or rename it: ALTER TABLE … RENAME COLUMN "
+                    f"{quoted(field.name)} TO {field.name.replace('`', '')}."
+                )
             type_ = spark_schema(pa.schema([_field_of(self._ref, table, field.name)]))[0].dataType
-            # Of a struct, Spark may ask for some fields alone.
-            both_structs = isinstance(type_, StructType) and isinstance(field.dataType, StructType)
-            if not both_structs and type_.simpleString() != field.dataType.simpleString():
+            if not is_part_of(field.dataType, type_):
                 raise InvalidInputError(
                     f"{OWNER}: the column {field.name!r} of {self._ref.name} is {type_.simpleString()}, but "
                     f"{field.dataType.simpleString()} was asked for. Read it as it is and cast it."

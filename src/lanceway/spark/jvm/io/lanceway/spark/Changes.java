@@ -1,8 +1,10 @@
 package io.lanceway.spark;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.types.DataType;
 
 /** What ALTER TABLE asks for, as JSON. */
 final class Changes {
@@ -26,14 +28,14 @@ final class Changes {
         throw Refusal.unsupported("A new column comes last: Lance keeps no other place for it. Leave FIRST or AFTER out.");
       }
       into.put("change", "add").put("nullable", added.isNullable()).put("comment", added.comment());
-      into.set("type", Columns.describe(added.dataType()));
+      into.set("schema", describe(added, added.dataType()));
       path(added, into);
     } else if (change instanceof TableChange.RenameColumn renamed) {
       into.put("change", "rename").put("to", renamed.newName());
       path(renamed, into);
     } else if (change instanceof TableChange.UpdateColumnType updated) {
       into.put("change", "type");
-      into.set("type", Columns.describe(updated.newDataType()));
+      into.set("schema", describe(updated, updated.newDataType()));
       path(updated, into);
     } else if (change instanceof TableChange.UpdateColumnNullability updated) {
       into.put("change", "nullable").put("nullable", updated.nullable());
@@ -47,6 +49,11 @@ final class Changes {
     } else {
       throw Refusal.unsupported("Lance tables know no such change: " + change.getClass().getSimpleName() + ".");
     }
+  }
+
+  /** A schema of the one column that is added or changed. */
+  private static JsonNode describe(TableChange.ColumnChange change, DataType type) {
+    return Columns.describe(change.fieldNames()[change.fieldNames().length - 1], type);
   }
 
   private static void path(TableChange.ColumnChange change, ObjectNode into) {

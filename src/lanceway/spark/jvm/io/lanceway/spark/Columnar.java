@@ -15,6 +15,9 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.ValueVector;
+import org.apache.arrow.vector.complex.ListVector;
+import org.apache.arrow.vector.complex.MapVector;
+import org.apache.arrow.vector.complex.StructVector;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
@@ -24,7 +27,9 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.sql.vectorized.ColumnarMap;
 
 /** Whole columns for Spark, of an Arrow stream that a worker sends beside its rows, or as their values (pieces.py). */
 final class Columnar {
@@ -146,10 +151,86 @@ final class Columnar {
     }
   }
 
-  /** A column that is filled again with the next batch: Spark closes what it has read, and a struct lost its fields. */
+  /**
+   * A column that is filled again with the next batch: Spark closes what it has read, and a struct lost its fields. It and
+   * the columns inside it have a value for a null too, as Spark's own columns do: a function of an array's elements reads
+   * or copies all of them before it looks which are null, and Arrow refuses to give the value of a null.
+   */
   private static final class Kept extends ArrowColumnVector {
+    private final Kept[] inside;
+
     Kept(ValueVector vector) {
       super(vector);
+      inside = inside(vector).stream().map(Kept::new).toArray(Kept[]::new);
+    }
+
+    /** The fields of a struct, the elements of an array, the keys and values of a map. */
+    private static List<? extends ValueVector> inside(ValueVector vector) {
+      if (vector instanceof MapVector map) {
+        return ((StructVector) map.getDataVector()).getChildrenFromFields();
+      }
+      if (vector instanceof ListVector list) {
+        return List.of(list.getDataVector());
+      }
+      return vector instanceof StructVector struct ? struct.getChildrenFromFields() : List.of();
+    }
+
+    @Override
+    public ArrowColumnVector getChild(int ordinal) {
+      return inside[ordinal];
+    }
+
+    @Override
+    public ColumnarArray getArray(int row) {
+      if (!(getValueVector() instanceof ListVector list)) {
+        return super.getArray(row);
+      }
+      int start = list.getElementStartIndex(row);
+      return isNullAt(row) ? null : new ColumnarArray(inside[0], start, list.getElementEndIndex(row) - start);
+    }
+
+    @Override
+    public ColumnarMap getMap(int row) {
+      if (!(getValueVector() instanceof MapVector map)) {
+        return super.getMap(row);
+      }
+      int start = map.getElementStartIndex(row);
+      return isNullAt(row) ? null : new ColumnarMap(inside[0], inside[1], start, map.getElementEndIndex(row) - start);
+    }
+
+    @Override
+    public boolean getBoolean(int row) {
+      return !isNullAt(row) && super.getBoolean(row);
+    }
+
+    @Override
+    public byte getByte(int row) {
+      return isNullAt(row) ? 0 : super.getByte(row);
+    }
+
+    @Override
+    public short getShort(int row) {
+      return isNullAt(row) ? 0 : super.getShort(row);
+    }
+
+    @Override
+    public int getInt(int row) {
+      return isNullAt(row) ? 0 : super.getInt(row);
+    }
+
+    @Override
+    public long getLong(int row) {
+      return isNullAt(row) ? 0 : super.getLong(row);
+    }
+
+    @Override
+    public float getFloat(int row) {
+      return isNullAt(row) ? 0 : super.getFloat(row);
+    }
+
+    @Override
+    public double getDouble(int row) {
+      return isNullAt(row) ? 0 : super.getDouble(row);
     }
 
     @Override

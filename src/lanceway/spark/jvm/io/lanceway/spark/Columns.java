@@ -2,30 +2,30 @@ package io.lanceway.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** Columns and types as the JSON that Spark itself writes for a schema. */
 final class Columns {
   private Columns() {}
 
-  static ObjectNode describe(Column[] columns) {
-    ObjectNode schema = Bridge.object().put("type", "struct");
-    ArrayNode fields = schema.putArray("fields");
+  static JsonNode describe(Column[] columns) {
+    StructType schema = new StructType();
     for (Column column : columns) {
-      ObjectNode field = fields.addObject().put("name", column.name()).put("nullable", column.nullable());
-      field.set("type", describe(column.dataType()));
-      ObjectNode metadata = field.putObject("metadata");
-      if (column.comment() != null) {
-        metadata.put("comment", column.comment());
-      }
+      StructField field = new StructField(column.name(), column.dataType(), column.nullable(), Metadata.empty());
+      schema = schema.add(column.comment() == null ? field : field.withComment(column.comment()));
     }
-    return schema;
+    return describe(schema);
+  }
+
+  /** A type with a name: a column's collation is written beside its type. */
+  static JsonNode describe(String name, DataType type) {
+    return describe(new StructType().add(name, type));
   }
 
   static JsonNode describe(DataType type) {
