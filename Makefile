@@ -10,6 +10,7 @@ JOBS ?= auto
 # Half of the whole suite's time is waiting, for servers and for Spark.
 MORE_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 ROUNDS ?= 2000
+SEED ?= new
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
@@ -60,8 +61,8 @@ check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/lint-imports
 	@$(PYTEST) -q -n $(JOBS) -m "$(UNIT)" $(BEYOND)
 
-drill: $(READY)  ## Run the races ROUNDS times over (default 2000)
-	@$(PYTEST) -q -m race --rounds $(ROUNDS) --timeout 0
+drill: $(READY)  ## Run the races ROUNDS times over (default 2000), random tests with a new SEED
+	@$(PYTEST) -q -m race --rounds $(ROUNDS) --seed $(SEED) --timeout 0
 
 bench-catalogs: $(READY) $(JVM)  ## Set Glue, Unity and Iceberg beside lance-namespace-impls, on the same servers
 	@$(PY) bench/catalogs.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import signal
 from collections.abc import Generator, Iterator
 from functools import cache
@@ -51,11 +52,14 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=5, help="How often a race is run (make drill: often).")
+    parser.addoption("--seed", default="1", help="What random tests begin with: a number, or `new` (make drill).")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell, and so in what tests start
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.seed == "new":  # before workers of pytest-xdist are started, which get the number
+        config.option.seed = str(secrets.randbelow(10**9))
     given = getattr(config, "workerinput", None)
     config.stash[RUN] = Run(Path(given["folder"]), given["owner"]) if given else Run.begin()
 
@@ -202,3 +206,13 @@ def nessie(whole_run: Run, s3: S3) -> Nessie:
 def rounds(request: pytest.FixtureRequest) -> int:
     """How often a test that races repeats its race."""
     return int(request.config.getoption("--rounds"))
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest) -> str:
+    """What a random test begins with. Unless it is always the same, it is printed."""
+    number = str(request.config.getoption("--seed"))
+    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
+    if number != "1" and terminal is not None:
+        terminal.write_line(f"--seed {number}")
+    return number
