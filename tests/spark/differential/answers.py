@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import struct
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_EPOCH = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ def ask(spark: SparkSession, sql: str) -> Answer:
     except Py4JJavaError as error:  # of a task, for which PySpark has no exception of its own
         return Answer("", (), *_cause(error.java_exception))
     columns = [column.cast(_plain(column.type)).to_pylist() for column in table.columns]
-    rows = Counter(repr(tuple(map(_exact, row))) for row in zip(*columns, strict=True))
-    return Answer(types, tuple(sorted(rows.items())))
+    return Answer(types, multiset(zip(*columns, strict=True)))
+
+
+def multiset(rows: Iterable[Iterable[Any]]) -> tuple[tuple[str, int], ...]:
+    """Return rows in a form in which they are the same in any order."""
+    return tuple(sorted(Counter(repr(tuple(map(_exact, row))) for row in rows).items()))
 
 
 def _cause(error: Any) -> tuple[str, str]:
@@ -75,6 +83,8 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 def _exact(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value!r}" if value == value else f"nan {struct.pack('>d', value).hex()}"
+    if isinstance(value, dt.date):
+        return (value - _EPOCH).days
     if isinstance(value, dict):
         return {key: _exact(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
