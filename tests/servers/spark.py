@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.servers.run import Run, free_ports, wait_until
 HOME = Path(pyspark.__file__).parent
 _DEPLOY = "org.apache.spark.deploy"
 _SECONDS = 120
+_EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,20 @@ class Worker:
     folder: Path
     process: subprocess.Popen[bytes]
 
+    def processes(self) -> list[int]:
+        """Return its process, those of its executors, and their Python workers."""
+        return _below(self.process.pid)
+
+    def executors(self) -> list[int]:
+        return [pid for pid in self.processes() if _EXECUTOR in _read(Path(f"/proc/{pid}/cmdline"))]
+
     def kill(self) -> None:
         """Let it end as a machine does: it, its executors and their Python workers at once."""
-        for pid in _below(self.process.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        _kill([self.process.pid])
+
+    def kill_executors(self) -> None:
+        """Let its executors end, with their Python workers. The worker stays, and starts others."""
+        _kill(self.executors())
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,48 @@ def _alive(web: int) -> int | None:
     return int(answer.json()["aliveworkers"]) if answer.status_code == 200 else None
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process runs: one that has ended may still wait for its parent to ask how."""
+    status = _read(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split()
+    return bool(status) and status[0] not in (b"Z", b"X")
+
+
+def _kill(roots: list[int]) -> None:
+    """End processes and all that they have started. They are stopped first, so that none starts another meanwhile."""
+    pids: list[int] = []
+    left = list(roots)
+    while left:
+        pid = left.pop()
+        if _signal(pid, signal.SIGSTOP):
+            pids.append(pid)
+            left += _children(pid)
+    for pid in pids:
+        _signal(pid, signal.SIGKILL)
+    while any(map(is_alive, pids)):
+        time.sleep(0.01)
+
+
+def _signal(pid: int, number: signal.Signals) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def _below(pid: int) -> list[int]:
-    """A process and all that it has started, the last ones first."""
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    found = [int(child) for child in children.read_text().split()] if children.exists() else []
-    return [*(grandchild for child in found for grandchild in _below(child)), pid]
+    """A process and all that it has started."""
+    return [pid, *(below for child in _children(pid) for below in _below(child))]
+
+
+def _children(pid: int) -> list[int]:
+    """What a process has started: Linux lists it by threads, and a JVM starts processes in any of them."""
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for thread in threads for child in _read(thread).split()]
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return b""
