@@ -7,7 +7,9 @@ and tries again: were anything left of the refused attempt, rows would be there 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lance
@@ -91,15 +93,25 @@ def persist(write: Callable[..., object], *values: object, **options: object) ->
     raise RuntimeError(f"others were faster {_ATTEMPTS} times")
 
 
-def main(kind: str, uri: str, root: str, base: str, steps: str) -> None:
+def main(kind: str, place: str, uri: str, root: str, base: str, steps: str) -> None:
+    """Say that this writer is ready, and begin when all are."""
     if kind == "pylance":
-        without_spark(lanceway.connect("lake", uri=uri, root=root), int(base), int(steps))
+        lake = lanceway.connect("lake", uri=uri, root=root)
+        begin(kind, Path(place))
+        without_spark(lake, int(base), int(steps))
         return
     conf = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
     catalogs = {"lake": {"type": "lake", "uri": uri, "root": root}}
     spark = lanceway.spark.session("local[1]", conf=conf, catalogs=catalogs)
+    begin(kind, Path(place))
     with_statements(spark, f"lake.{TABLE}", int(base), int(steps))
     spark.stop()
+
+
+def begin(kind: str, place: Path) -> None:
+    (place / f"{kind} is ready").touch()
+    while not (place / "all are ready").exists():
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":
