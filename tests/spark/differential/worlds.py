@@ -60,12 +60,12 @@ class Case:
         return self.query.sql()
 
     def simpler(self) -> Iterator[Case]:
-        """Yield cases with a simpler query, then such with less in the tables."""
-        for query in self.query.simpler():
-            yield replace(self, query=query)
+        """Yield cases with less in the tables, then such with a simpler query."""
         for name, table in self.tables.items():
             for small in table.simpler():
                 yield replace(self, tables={**self.tables, name: small})
+        for query in self.query.simpler():
+            yield replace(self, query=query)
 
 
 @contextmanager
