@@ -1,4 +1,8 @@
-"""Shrink a case in which two things differ that should not, by taking simpler ones for as long as they differ too."""
+"""Shrink a case in which two things differ that should not, by taking simpler ones for as long as they differ too.
+
+Hypothesis would make every example from the beginning. Here tables are most of the time: many queries share them, and a
+query is made simple on tables that stay.
+"""
 
 from __future__ import annotations
 

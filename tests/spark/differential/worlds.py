@@ -118,8 +118,8 @@ class World:
             parquet = ask(self.spark, _TABLE.sub(self._in_parquet, case.sql))
             return parquet, ask(self.spark, _TABLE.sub(lance, case.sql))
 
-    def _in_parquet(self, found: re.Match[str]) -> str:
-        name, step, _ = found.groups()
+    def _in_parquet(self, match: re.Match[str]) -> str:
+        name, step, _ = match.groups()
         content = self.tables[name].history()[-1 if step is None else int(step)]
         view = f"{self.namespace}_parquet_{name}_{step}"
         if view not in self.views:
@@ -128,8 +128,8 @@ class World:
             self._keep(view, self.spark.read.schema(content.ddl).parquet(str(folder)))
         return view
 
-    def _in_catalog(self, found: re.Match[str]) -> str:
-        name, step, by_time = found.groups()
+    def _in_catalog(self, match: re.Match[str]) -> str:
+        name, step, by_time = match.groups()
         table = f"{self.backend.name}.{self.namespace}.{name}"
         if step is None:
             return table
@@ -137,8 +137,8 @@ class World:
             return f"{table} TIMESTAMP AS OF '{self._time(name, int(step))}'"
         return f"{table} VERSION AS OF {self.lance[name].versions[int(step)]}"
 
-    def _in_source(self, found: re.Match[str]) -> str:
-        name, step, by_time = found.groups()
+    def _in_source(self, match: re.Match[str]) -> str:
+        name, step, by_time = match.groups()
         view = f"{self.namespace}_lance_{name}_{step}_{'time' if by_time else 'version'}"
         if view not in self.views:
             options = {f"namespace.{key}": value for key, value in self.backend.settings.items()}
