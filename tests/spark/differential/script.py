@@ -33,7 +33,7 @@ def backend(type_: str, folder: Path, server: Lanceway | None = None) -> Backend
 
 def script(case: Case) -> str:
     """Return Python that shows a case, to be run in a checkout."""
-    tables = "".join(f"    {name!r}: {table!r},\n" for name, table in case.tables.items() if f"${name}" in case.sql)
+    tables = "".join(f"    {name!r}: {table!r},\n" for name, table in case.tables.items())
     return f"""\
 # Save it at the root of a checkout, and run it there: PYTHONPATH=. .venv/bin/python case.py
 import datetime

@@ -39,8 +39,7 @@ def test_rows_steps_columns_and_conditions_that_do_not_matter_are_left_out() -> 
 
     small = shrink(case, differs, 1000)
     assert small.sql == "SELECT r.id FROM $t r WHERE (r.k IS NULL)"
-    assert small.tables["t"] == Table(COLUMNS[:2], (Append(({"id": 7, "k": None},), 4),))
-    assert small.tables["u"] == Table(COLUMNS[:1], ())
+    assert small.tables == {"t": Table(COLUMNS[:2], (Append(({"id": 7, "k": None},), 4),))}
 
 
 def test_a_case_stays_as_it_is_where_nothing_simpler_differs() -> None:

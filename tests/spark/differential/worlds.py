@@ -61,6 +61,9 @@ class Case:
 
     def simpler(self) -> Iterator[Case]:
         """Yield cases with less in the tables, then such with a simpler query."""
+        named = {name: table for name, table in self.tables.items() if f"${name}" in self.sql}
+        if len(named) < len(self.tables):
+            yield replace(self, tables=named)
         for name, table in self.tables.items():
             for small in table.simpler():
                 yield replace(self, tables={**self.tables, name: small})
