@@ -212,7 +212,8 @@ def rounds(request: pytest.FixtureRequest) -> int:
 def seed(request: pytest.FixtureRequest) -> str:
     """What a random test begins with. Unless it is always the same, it is printed."""
     number = str(request.config.getoption("--seed"))
-    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
+    terminal, capture = map(request.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
     if number != "1" and terminal is not None:
-        terminal.write_line(f"--seed {number}")
+        with capture.global_and_fixture_disabled():
+            terminal.write_line(f"\n--seed {number}", flush=True)
     return number

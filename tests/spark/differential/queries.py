@@ -21,6 +21,9 @@ LEAVE_OUT_AVERAGES_OF_HUGE = True
 # Delete this line to generate nulls among the conditions inside aggregates too: Spark 4.3 asserts that there are none
 # when it looks for aggregates that a source could compute.
 LEAVE_OUT_NULLS_IN_AGGREGATES = True
+# Delete this line to count distinct values of any expression, not of columns alone: Spark 4.3 asks a source for
+# count(*) where it means count(DISTINCT 1).
+LEAVE_OUT_DISTINCT_CONSTANTS = True
 # Delete this line to generate lambda functions over arrays of numbers too, elements of which are null.
 LEAVE_OUT_LAMBDAS_OVER_NUMBERS = True
 
@@ -282,10 +285,15 @@ class Generator:
         text, column = self.random.choice(scope.columns)
         kind = column.of.spark
         any_ = self.expression(scope, self.random.choice([kind for kind in scope.leaves if "map" not in kind]), 1)
+        distinct = any_
+        if globals().get("LEAVE_OUT_DISTINCT_CONSTANTS"):
+            distinct = Node(NAME, next(text for text, other in scope.columns if "map" not in other.of.spark))
+            if "map" not in kind:
+                distinct = Node(NAME, text)
         choices: list[Node] = [
             Node(ITEM, "count(*)"),
             Node(ITEM, "count({})", (any_,)),
-            Node(ITEM, "count(DISTINCT {})", (any_,)),
+            Node(ITEM, "count(DISTINCT {})", (distinct,)),
             Node(ITEM, "count(*) FILTER (WHERE {})", (self.condition(scope, 1),)),
             Node(ITEM, f"max_by({{}}, {scope.columns[0][0]})", (any_,)),
             Node(ITEM, "bool_or({})", (self.condition(scope, 1),)),
