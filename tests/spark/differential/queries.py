@@ -16,16 +16,12 @@ from tests.spark.differential.tables import KEY, Column, Content, Table
 from tests.spark.differential.tree import BOOLEAN, CLAUSE, ITEM, NAME, QUERY, SOURCE, Items, Node
 from tests.spark.differential.values import TYPES, literal
 
-# Delete this line to generate averages of large numbers of 64 bits too.
-LEAVE_OUT_AVERAGES_OF_HUGE = True
 # Delete this line to generate nulls among the conditions inside aggregates too: Spark 4.3 asserts that there are none
 # when it looks for aggregates that a source could compute.
 LEAVE_OUT_NULLS_IN_AGGREGATES = True
 # Delete this line to count distinct values of any expression, not of columns alone: Spark 4.3 asks a source for
 # count(*) where it means count(DISTINCT 1).
 LEAVE_OUT_DISTINCT_CONSTANTS = True
-# Delete this line to generate lambda functions over arrays of numbers too, elements of which are null.
-LEAVE_OUT_LAMBDAS_OVER_NUMBERS = True
 
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York", "Europe/Rome", "Pacific/Apia", "Australia/Lord_Howe")
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -131,13 +127,10 @@ _LAMBDAS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("exists({}, x -> isnan(x))", ("array<float>",)),
     ),
 }
-if not globals().get("LEAVE_OUT_LAMBDAS_OVER_NUMBERS"):
-    _FUNCTIONS = {kind: _FUNCTIONS.get(kind, ()) + _LAMBDAS.get(kind, ()) for kind in {**_FUNCTIONS, **_LAMBDAS}}
+_FUNCTIONS = {kind: _FUNCTIONS.get(kind, ()) + _LAMBDAS.get(kind, ()) for kind in {**_FUNCTIONS, **_LAMBDAS}}
 # Columns whose sums and averages are the same in any order, by their types here.
 _SUMMED = ("i8", "i16", "i32", "small", "u8", "u16", "u32", "exact", "dec")
-_AVERAGED = ("i8", "i16", "i32", "small", "u8", "u16", "exact", "dec")
-if not globals().get("LEAVE_OUT_AVERAGES_OF_HUGE"):
-    _AVERAGED += ("huge",)
+_AVERAGED = ("i8", "i16", "i32", "small", "u8", "u16", "exact", "dec", "huge")
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ import pyarrow as pa
 
 from tests.spark.read.edge_values import FINE, INF, MOMENTS, NAN, NEAR, TEXTS, array, integers
 
-# Delete this line to generate arrays and maps of structs too.
-LEAVE_OUT_STRUCTS_IN_LISTS = True
-
 
 @dataclass(frozen=True)
 class Type:
@@ -109,8 +106,6 @@ TYPES: dict[str, Type] = {
         "pa.map_(pa.string(), pa.int32())", "map<string,int>", ([], [("k", 1)], [("k", None), ("a'b", -7)], [("", 0)])
     ),
     "numbered": Type("pa.map_(pa.int64(), pa.string())", "map<bigint,string>", ([], [(1, "x")], [(1, None), (-7, "")])),
-}
-_WITH_STRUCTS_INSIDE: dict[str, Type] = {
     "pairs": Type(
         f"pa.list_({_PAIR})",
         "array<struct<a:int,`b c`:string>>",
@@ -122,8 +117,6 @@ _WITH_STRUCTS_INSIDE: dict[str, Type] = {
         ([], [("k", {"a": 1, "b c": "x"})], [("k", None), ("l", {"a": None, "b c": "y"})]),
     ),
 }
-if not globals().get("LEAVE_OUT_STRUCTS_IN_LISTS"):
-    TYPES |= _WITH_STRUCTS_INSIDE
 
 
 def lance_array(values: list[Any], type_: str) -> pa.Array:
