@@ -175,7 +175,7 @@ class Unity:
         return self.rows[key]
 
     def _refuse_twins(self, key: tuple[str, ...]) -> None:
-        if key in self.twins:
+        if key in self.twins and len(key) == len(_KINDS):  # of two schemas it takes the first
             what = f"Failed to get {_KINDS[len(key) - 1]}"
             raise Refused(500, "INTERNAL", f"{what}: Query did not return a unique result: 2 results were returned")
 
@@ -232,7 +232,7 @@ class Unity:
             if self.race is not None:
                 self.race.wait(1)
         except threading.BrokenBarrierError:
-            pass  # nobody else came
+            pass  # no other came
         finally:
             self.lock.acquire()
 
@@ -292,9 +292,12 @@ class Unity:
         inside = [other for other in self.rows if other[: len(key)] == key and other != key]
         if inside and not force:
             raise self._refused("not empty", "", f"Cannot delete {_KINDS[len(key) - 1]} with {_KINDS[len(key)]}s")
+        for other in inside:  # each by its name
+            self._refuse_twins(other)
         for other in (*inside, key):
             del self.rows[other]
-            self.twins.pop(other, None)
+            if other in self.twins:
+                self.rows[other] = self.twins.pop(other)
         return {} if self.dialect == DATABRICKS else "200 OK"
 
 

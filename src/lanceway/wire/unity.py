@@ -230,8 +230,8 @@ CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
     }
 )
 INTERNAL = 18
-_CONFLICT, _UNUSABLE = 14, 19
-# The open-source server up to 0.6.0 stores two rows where two clients create a name at once, and then fails on it.
+_UNUSABLE = 19
+# Version 0.6.0 of the open-source server stores two rows where two clients create a table at once, then fails on it.
 _DOUBLED = "did not return a unique result"
 
 
@@ -250,7 +250,7 @@ def read_failure(body: object) -> UnityFailure | None:
 
 
 def is_doubled(failure: UnityFailure | None) -> bool:
-    """Return whether the server has two rows of one name: it says so of nothing but by its words."""
+    """Return whether the server has two rows of one table, which only its words say."""
     return failure is not None and _DOUBLED in failure.message
 
 
@@ -258,7 +258,7 @@ def code_of(route: UnityRoute, status: int, failure: UnityFailure | None) -> int
     """Return the contract's code for a refusal: by its code, else by its status in this operation."""
     said = failure.error_code if failure else ""
     if is_doubled(failure):
-        return _UNUSABLE if route.path.startswith("/tables") else _CONFLICT
+        return _UNUSABLE
     if said in CODE_OF_ERROR:
         return CODE_OF_ERROR[said]
     if said in _MISSING or (status == 404 and said not in _TAKEN | _UNMET):

@@ -102,11 +102,10 @@ _WHAT_TO_DO: Mapping[int, str] = MappingProxyType(
 
 
 _DOUBLED = (
-    "Two clients have created this name, or its schema's, at the same moment, which Unity does not prevent: it has two "
-    "rows of it now, and neither reads nor deletes them by name. Delete one of them in Unity's database, or drop what "
-    "holds them with cascade."
+    "Two clients have created this table, or one in this schema, at the same moment, which Unity does not prevent: it "
+    "has two rows of it now, and neither reads nor deletes them by name. Delete one of them in Unity's own database."
 )
-# By process, so that a fork never waits for a thread that it does not have. Names share them, and wait at most.
+# By process, so that a fork never waits for a thread that it does not have. Names of one hash share a lock, and wait.
 _TURNS: dict[int, tuple[threading.Lock, ...]] = {}
 _TURNS_AT_ONCE = 256
 
@@ -156,7 +155,9 @@ class UnityClient:
 
         The open-source server looks for the name and then stores it, and two that do so at once are both stored.
         """
-        turns = _TURNS.setdefault(os.getpid(), tuple(threading.Lock() for _ in range(_TURNS_AT_ONCE)))
+        turns = _TURNS.get(os.getpid())
+        if turns is None:
+            turns = _TURNS.setdefault(os.getpid(), tuple(threading.Lock() for _ in range(_TURNS_AT_ONCE)))
         return turns[hash((self._settings.uri, *about)) % _TURNS_AT_ONCE]
 
     def pages(self, operation: str, what: str, query: Sequence[tuple[str, str]]) -> Iterator[Any]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 
 from lanceway.catalogs.unity.client import UnityClient
 from lanceway.catalogs.unity.names import check, check_new
 from lanceway.errors import (
-    ConcurrentModificationError,
     InternalError,
     InvalidInputError,
-    LanceNamespaceError,
     NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
     namespace_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.wire import unity
-
-_LOG = logging.getLogger(__name__)
 
 CATALOG_LEVEL, SCHEMA_LEVEL = 1, 2
 
@@ -80,20 +75,7 @@ class UnityNamespaces:
             except InternalError as error:
                 check_properties(namespace, properties, error)
                 raise
-            self._refuse_doubled(namespace)
         return unity.read_properties(response)
-
-    def _refuse_doubled(self, namespace: Identifier) -> None:
-        """Raise ConcurrentModificationError if another process has created the name at the same moment, and both stay.
-
-        Any other failure of this look says nothing about the namespace, which is made.
-        """
-        try:
-            self.properties(namespace)
-        except ConcurrentModificationError:
-            raise
-        except LanceNamespaceError as error:
-            _LOG.info("%s is made, but Unity does not show it: %s", namespace, error)
 
     def drop(self, namespace: Identifier, cascade: bool) -> None:
         """Drop a schema, with all that it holds if `cascade`."""
