@@ -181,6 +181,22 @@ def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
     return Identifier.parse(text, delimiter)
 
 
+def check_visible(name: str) -> None:
+    """Refuse invisible and direction characters (category Cf) in a new name: it would look like another one.
+
+    Names that are there already stay as they are, and can be read and dropped.
+    """
+    if name.isascii() or name.isprintable():
+        return
+    hidden = next((character for character in name if unicodedata.category(character) == "Cf"), None)
+    if hidden is not None:
+        visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+        raise _invalid(
+            f"The name {name!r} cannot be used: it holds U+{ord(hidden):04X} ({unicodedata.name(hidden, 'a format')}), "
+            f"an invisible character, by which it would look like another name. Use {visible or 'letters'!r}."
+        )
+
+
 def _is_broken(name: str) -> bool:
     """Return whether the name holds half of a surrogate pair, which no store could keep."""
     return any("\ud800" <= character <= "\udfff" for character in name)

@@ -19,7 +19,7 @@ from lanceway.access.exposure import is_loopback
 from lanceway.access.principal import RESERVED, Principal
 from lanceway.config import read_settings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
-from lanceway.lake.tree.names import checked_name
+from lanceway.lake.tree.names import new_name
 from lanceway.wire.errors import TransportError
 from lanceway.wire.settings import SETTINGS, read_address
 from lanceway.wire.transport import Transport
@@ -260,7 +260,7 @@ class Oidc:
     def _user(self, claims: Mapping[str, Any]) -> str:
         claim = claims.get(self._user_claim)
         try:
-            name = checked_name("user", claim) if isinstance(claim, str) else ""
+            name = new_name("user", claim) if isinstance(claim, str) else ""
         except InvalidInputError:
             name = ""
         if not name or name in RESERVED:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import users
-from lanceway.lake.tree.names import checked_name, checked_text
+from lanceway.lake.tree.names import checked_name, checked_text, new_name
 
 _INSERT = Insert(users, created_at=now())
 _BY_NAME = select(users).where(users.c.name == bindparam("user"))
@@ -32,7 +32,7 @@ class User:
 
 def create(connection: Connection, name: str, *, by: str, admin: bool = False) -> User | None:
     """Make a user and return it; None if the name is taken, even by a transaction that is still open."""
-    values = {"name": checked_name("user", name), "admin": admin, "created_by": checked_text("The user", by)}
+    values = {"name": new_name("user", name), "admin": admin, "created_by": checked_text("The user", by)}
     row = _INSERT(connection, values)
     return User.of(row) if row is not None else None
 

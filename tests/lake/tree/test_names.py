@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
+from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake.tree import lookups, names, namespaces, tables
 from tests.lake.conftest import Lake
@@ -88,7 +88,9 @@ def test_names_are_case_sensitive_and_ordered_by_code_point(lake: Lake) -> None:
     assert lake.see(lookups.children, Identifier()) == sorted(given)
 
 
-allowed = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn", "Zl", "Zp"], exclude_characters=":"), min_size=1)
+allowed = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cf", "Cn", "Zl", "Zp"], exclude_characters=":"), min_size=1
+)
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -98,3 +100,12 @@ def test_every_allowed_name_is_kept_and_found(lake: Lake, path: list[str]) -> No
     with contextlib.suppress(NamespaceAlreadyExistsError):  # from an example before
         lake.do(namespaces.create, identifier, by="me", parents=True)
     assert lake.see(namespaces.load, identifier).identifier == identifier
+
+
+def test_an_invisible_character_is_refused_in_a_new_name_and_looked_up_in_others(lake: Lake) -> None:
+    hidden = Identifier(["orders\u200b"])
+    for make in (namespaces.create, tables.create):
+        with pytest.raises(InvalidInputError, match=r"U\+200B \(ZERO WIDTH SPACE\)"):
+            lake.do(make, hidden, by="me")
+    with pytest.raises(NamespaceNotFoundError):
+        lake.see(namespaces.load, hidden)

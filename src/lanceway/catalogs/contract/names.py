@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import Identifier, check_visible
 
 # The folder where pylance keeps its list of tables, and how the folder of a table ends.
 MANIFEST = "__manifest"
@@ -24,6 +24,7 @@ def check_new(identifier: Identifier, *, manifest: bool) -> None:
     """Refuse the name of a new object that its folder, its bucket or its manifest could not keep."""
     name = identifier.name
     check_known(identifier)
+    check_visible(name)
     for character in _URI_CHARACTERS + (DELIMITER if manifest else ""):
         if character in name:
             _refuse(

@@ -10,7 +10,7 @@ import re
 
 from lanceway.catalogs.contract.names import alternatives, check_new
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import Identifier, check_visible
 
 _ACCOUNT = re.compile(r"\d{12}")
 # What separates names in an id, what a name may not hold in Glue, and what joins names on the wire.
@@ -59,12 +59,14 @@ def check_new_table(table: Identifier) -> None:
 
 def check_new_catalog(namespace: Identifier) -> None:
     name = namespace.name
+    check_visible(name)
     _refuse(namespace, _forbidden(name, _NOT_IN_CATALOGS), _LONGEST_CATALOG)
     if is_account(name) or name.startswith("aws:"):
         raise InvalidInputError(f"{namespace} cannot be created: Glue keeps names like {name!r} for itself.")
 
 
 def check_new_database(namespace: Identifier) -> None:
+    check_visible(namespace.name)
     _refuse(namespace, _forbidden(namespace.name, "/\\$"), _LONGEST_DATABASE)
 
 

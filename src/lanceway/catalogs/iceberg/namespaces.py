@@ -15,7 +15,7 @@ from lanceway.errors import (
     namespace_not_empty,
     namespace_not_found,
 )
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import Identifier, check_visible
 from lanceway.wire import iceberg
 
 
@@ -80,6 +80,7 @@ class IcebergNamespaces:
         warehouse, names = self._client.resolve(namespace)
         if not names:
             raise NamespaceAlreadyExistsError(f"The warehouse {namespace} exists already, and is made by its server.")
+        check_visible(namespace.name)
         if len(names) > 1:
             self.require(namespace.parent)  # some servers make orphans
         body = iceberg.create_namespace_body(names, properties)

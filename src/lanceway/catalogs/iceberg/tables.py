@@ -30,7 +30,7 @@ from lanceway.errors import (
     UnsupportedOperationError,
     table_not_found,
 )
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import Identifier, check_visible
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import options, own_files
@@ -166,6 +166,7 @@ class IcebergTables:
 
     def check_new(self, table: Identifier) -> Identifier:
         check_table(table)
+        check_visible(table.name)
         return table
 
     def locate(self, table: Identifier, location: str | None, claim: str) -> str:

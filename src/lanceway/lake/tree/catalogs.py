@@ -20,7 +20,7 @@ from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, describ
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.store.schema import metalakes as metalake_rows
 from lanceway.lake.tree import locations, metalakes, nesting
-from lanceway.lake.tree.names import checked_name
+from lanceway.lake.tree.names import checked_name, new_name
 from lanceway.lake.tree.pages import at_most
 
 LAKE = "lake"
@@ -77,7 +77,7 @@ def create(
     parent = metalakes.load(connection, metalake)
     values = {
         "metalake_id": parent.id,
-        "name": checked_name("catalog", name),
+        "name": new_name("catalog", name),
         "kind": kind,
         "nested": nested,
         "managed": managed,

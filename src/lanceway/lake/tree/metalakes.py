@@ -18,7 +18,7 @@ from lanceway.errors import (
 from lanceway.lake.store import errors
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import metalakes
-from lanceway.lake.tree.names import checked_name
+from lanceway.lake.tree.names import checked_name, new_name
 
 _INSERT = insert_audited(metalakes)
 _BY_NAME = select(metalakes).where(metalakes.c.name == bindparam("metalake"))
@@ -49,7 +49,7 @@ def create(
     properties: Mapping[str, str] | None = None,
 ) -> Metalake:
     """Make a metalake. Raises NamespaceAlreadyExistsError."""
-    values = {"name": checked_name("metalake", name), **described(comment, properties, owner, by)}
+    values = {"name": new_name("metalake", name), **described(comment, properties, owner, by)}
     row = _INSERT(connection, values)
     if row is None:
         raise NamespaceAlreadyExistsError(f"The metalake {name!r} exists already. Use it, or choose another name.")

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.identifiers import HierarchicalName, Identifier, check_visible
 
 LONGEST_NAME = 255  # characters
 # A PostgreSQL index takes entries of some 2,700 bytes; this leaves room for the other columns of the entry.
@@ -29,6 +29,12 @@ def known(identifier: Identifier) -> HierarchicalName:
 
 def new(identifier: Identifier) -> HierarchicalName:
     """Return the identifier of a new object as it would be stored. Its own name is checked more closely."""
+    name = _storable(identifier)
+    check_visible(name.name)
+    return name
+
+
+def _storable(identifier: Identifier) -> HierarchicalName:
     name = known(identifier)
     if len(name.name) > LONGEST_NAME:
         raise InvalidInputError(
@@ -59,7 +65,13 @@ def checked_name(kind: str, name: str) -> str:
     """Return the name of a metalake, a catalog or a user, normalised. Refuse what the lake could not store."""
     if not name:
         raise InvalidInputError(f"The name of a {kind} needs at least one character.")
-    return new(Identifier((name,))).name
+    return _storable(Identifier((name,))).name
+
+
+def new_name(kind: str, name: str) -> str:
+    """Return the name of a new metalake, catalog or user. Refuse one that would look like another."""
+    check_visible(name)
+    return checked_name(kind, name)
 
 
 def checked_text(what: str, text: str | None) -> str | None:
