@@ -1,4 +1,4 @@
-"""Aggregates are what Spark itself makes of the same rows in Parquet, whoever computes them and in every mode."""
+"""Aggregates are what Spark itself makes of the same rows in Parquet, wherever they are computed and in every mode."""
 
 from __future__ import annotations
 
