@@ -44,7 +44,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._has_begun = False  # a head, which is not complete
         self._is_surplus = False
         self._unread = 0  # bytes since the last part of a message that was complete
-        self._fields = self._fields_bytes = 0
         self._refusal: tuple[int, int, str] | None = None
         self._idle_since = 0.0
         self._head_timer: asyncio.TimerHandle | None = None
@@ -108,33 +107,24 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = self._has_begun = True
-        self._fields = self._fields_bytes = 0
         super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._fields += 1
-        self._count(len(name) + len(value))
-        # What follows a chunked body is not part of the head: by then it has been decided who asks.
-        if self._in_head:
-            super().on_header(name, value)
-
-    def _count(self, size: int) -> None:
-        self._fields_bytes += size
-        if self._fields > HEAD_FIELDS or self._fields_bytes > HEAD_BYTES:
+    def on_headers_complete(self) -> None:
+        # Counted once, here: a method for each header would cost more than all else in this class.
+        if len(self.headers) > HEAD_FIELDS or (self._unread > HEAD_BYTES and self._head_size() > HEAD_BYTES):
             self._refusal = _too_large()
             raise _TooLargeError
-
-    def on_headers_complete(self) -> None:
         self._in_head = self._has_begun = False
         self._unread = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
         super().on_headers_complete()
+        # What follows a chunked body is not part of the head: by then it has been decided who asks.
+        self.headers = []
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def on_body(self, body: bytes) -> None:
         self._unread = 0
