@@ -76,8 +76,8 @@ def _safe(value: Any) -> Any:
         fields = {name: getattr(value, name, None) for name in _places(type(value))}
         changed = {name: _safe_field(name, inner) for name, inner in fields.items() if inner}
         return value.model_copy(update=changed) if changed else value
-    if isinstance(value, Mapping):
-        return {name: _safe_field(name, inner) for name, inner in value.items()}
+    if isinstance(value, dict | Mapping):  # a dictionary first, which is quicker to tell
+        return {name: inner if type(inner) in _SCALARS else _safe_field(name, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         # Pages of names are the most frequent lists, and nothing in a name is secret.
         return [inner if type(inner) in _SCALARS else _safe(inner) for inner in value]
@@ -134,7 +134,10 @@ class SafeCatalog(Forwarder):
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer if it needs no waiting, else None."""
         response = self._tree.try_fast(operation, names, fields)
-        return None if response is None else without_secrets(response)
+        # Such an answer is flat, and `encode_answer` looks at all of it again.
+        if response is not None and response.get(_OPTIONS):
+            response[_OPTIONS] = safe_options(response[_OPTIONS])
+        return response
 
     def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
         """List the tables of all catalogs, step by step."""
