@@ -135,6 +135,7 @@ def test_no_module_is_in_a_cycle_of_imports() -> None:
     assert graph == {}
 
 
+@pytest.mark.slow
 def test_a_skip_fails_where_all_is_required(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeconftest((REPOSITORY / "tests" / "conftest.py").read_text())
     pytester.makepyfile(

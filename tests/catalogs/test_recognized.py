@@ -23,6 +23,8 @@ from lanceway.errors import (
 from tests.catalogs.iceberg import iceberg_helpers
 from tests.catalogs.lake import lake_helpers
 
+pytestmark = pytest.mark.slow
+
 Place = tuple[Catalog, list[str]]
 
 

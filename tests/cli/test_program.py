@@ -15,6 +15,8 @@ import pytest
 
 from tests.cli.conftest import Run, command
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def configured(tmp_path: Path, people: Path, bare: Run) -> Path:

@@ -174,6 +174,7 @@ def _upgrade(uri: str, folder: Path, ready: Any) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_an_upgrade_keeps_every_row_though_many_start_at_once(uri: str, next_version: Path) -> None:
     store = open_store(uri)
     fill(store)
@@ -225,6 +226,7 @@ def _open(uri: str, ready: Any) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_many_processes_make_a_new_database_once(uri: str) -> None:
     ready = WARM.Barrier(4)
     processes = [WARM.Process(target=_open, args=(uri, ready)) for _ in range(4)]
