@@ -60,7 +60,7 @@ class JobTable:
         files = {str(file.path) for fragment in unused_fragments for file in fragment.files}
         if files:
             unused = files - self.files()
-            commit.remove(self.handle().store(), (f"data/{file}" for file in unused))
+            commit.remove(self.handle().store(), map(self.key, unused))
 
     def files(self) -> set[str]:
         """Return the names of the latest version's data files."""

@@ -100,10 +100,6 @@ def _properties(table: Table, latest: lance.LanceDataset, version: int) -> Mappi
     return {} if transaction is None else transaction.transaction_properties or {}
 
 
-# What pylance tries by itself.
-_RETRIES = 20
-
-
 def publish(plan: WritePlan, fragments: Sequence[str], write_id: WriteId) -> None:
     """Commit the fragments that a write has staged, and end it. An append without fragments makes no version."""
     import lance
@@ -210,7 +206,7 @@ def _commit(
     )
     opened = None if branch is None else dataset.open_at(table, version=version, branch=branch)
     with translated(table, "Committing rows"):
-        return commits.commit(table, transaction, retries=0 if strict else _RETRIES, branch=opened)
+        return commits.commit(table, transaction, retries=0 if strict else commits.RETRIES, opened=opened)
 
 
 def drop(plan: WritePlan, fragments: Sequence[str]) -> None:

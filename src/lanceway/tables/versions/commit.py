@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from lanceway.tables.storage.store import Store
 
 
-def commit(table: Table, transaction: Transaction, *, retries: int, branch: lance.LanceDataset | None = None) -> int:
-    """Commit a transaction and return its version; on a branch, if the dataset that is open there is given.
+# How often pylance by itself tries a commit again on top of others.
+RETRIES = 20
+
+
+def commit(table: Table, transaction: Transaction, *, retries: int, opened: lance.LanceDataset | None = None) -> int:
+    """Commit a transaction and return its version; through a dataset that is open, maybe on a branch, if one is given.
 
     Whatever pylance raises comes out as it is.
     """
     import lance
 
-    if branch is not None:
-        return int(lance.LanceDataset.commit(branch, transaction, max_retries=retries).version)
+    if opened is not None:
+        return int(lance.LanceDataset.commit(opened, transaction, max_retries=retries).version)
     committed = lance.LanceDataset.commit(
         table.path,
         transaction,

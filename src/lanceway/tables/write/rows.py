@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
-# How often pylance tries a commit again by itself.
-_RETRIES = 20
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
@@ -66,7 +64,7 @@ def _append(table: Table, branch: str | None, source: CountingReader, operation:
     with source.consumed(table, operation):
         transaction = lance.fragment.write_fragments(source.reader, dataset, mode=mode, return_transaction=True)
         try:
-            return commit.commit(table, transaction, retries=_RETRIES, branch=dataset)
+            return commit.commit(table, transaction, retries=commit.RETRIES, opened=dataset)
         except FOREIGN as error:
             # pylance leaves the files of a commit that failed. Of any other failure only the response may be lost.
             if isinstance(translate(table, operation, error), ConcurrentModificationError):
