@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, TableVersionNotFoundError
 from lanceway.jobs.between.register import is_same_place
 from lanceway.lake.runs.runs import DONE, SKIPPED, Run, StepRow
 from lanceway.pipelines import model, outputs
@@ -100,8 +100,6 @@ def _written_by(properties: Mapping[str, str]) -> str | None:
 
 def _is_empty(target: TableRef, version: int) -> bool:
     """Tell whether a version has no rows, so that none were lost. One that was cleaned up counts as having some."""
-    from lanceway.errors import TableVersionNotFoundError
-
     try:
         return not target.open(version=version).get_fragments()
     except TableVersionNotFoundError:

@@ -165,7 +165,7 @@ def _close(operation: str, calls: list[_Call]) -> None:
 def check_text_query(operation: str, query: Any) -> None:
     """Refuse a full-text query, a model of the contract, with too much text or too many clauses."""
     terms = 0
-    for clauses, (depth, part) in enumerate(_parts(query, 0), 1):
+    for clauses, (depth, part) in enumerate(_parts(query), 1):
         terms += len(part) if isinstance(part, str) else 0
         if terms > MOST_TERMS or clauses > MOST_CLAUSES or depth > MOST_NESTED_CLAUSES:
             raise InvalidInputError(
@@ -174,9 +174,9 @@ def check_text_query(operation: str, query: Any) -> None:
             )
 
 
-def _parts(value: Any, depth: int) -> Iterator[tuple[int, Any]]:
+def _parts(query: Any) -> Iterator[tuple[int, Any]]:
     """Yield the texts of a query and the queries inside it, with how deep they stand; without recursion."""
-    stack: list[tuple[int, Any]] = [(depth, value)]
+    stack: list[tuple[int, Any]] = [(0, query)]
     while stack:
         depth, value = stack.pop()
         if isinstance(value, int) and value > MOST_OF_ANY:

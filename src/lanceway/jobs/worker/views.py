@@ -153,8 +153,8 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     spark = sessions({job.catalog: {**settings, "type": type_}})
     if spark is None:
         raise PermissionDeniedError(
-            "A view by free SQL may not be refreshed by this worker, since whoever makes a view then gives Spark of "
-            "this worker what to compute. Its operator can allow it: --sql."
+            "A view by free SQL may not be refreshed by this worker, since all who can make a view would then let "
+            "Spark compute on it. Its operator can allow it: --sql."
         )
     summary = JobSummary("refresh", table.name)
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.

@@ -31,7 +31,7 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 
-/** Whole columns for Spark, of an Arrow stream that a worker sends beside its rows, or as their values (pieces.py). */
+/** Whole columns for Spark, of an Arrow stream that a worker sends beside its rows, or as their values (scan.py). */
 final class Columnar {
   private static final BufferAllocator MEMORY = new RootAllocator();
   private static final String SOCKET = "unix:";
@@ -240,7 +240,7 @@ final class Columnar {
     public void close() {}
   }
 
-  /** The pieces as one stream of bytes; or the first of them tells of a socket that has it (channels.py). */
+  /** The pieces as one stream of bytes; or the first of them tells of a socket that has it (scan.py). */
   private static final class Joined implements ReadableByteChannel {
     private final PartitionReader<InternalRow> pieces;
     private ByteBuffer piece = ByteBuffer.allocate(0);
