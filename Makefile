@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-catalogs bench-dir bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
+.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-access bench-catalogs bench-dir bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
 
 # The suite and Spark start hundreds of processes: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
@@ -63,6 +63,9 @@ check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 
 drill: $(READY)  ## Run the races ROUNDS times over (default 2000), random tests with a new SEED
 	@$(PYTEST) -q -m race --rounds $(ROUNDS) --seed $(SEED) --timeout 0
+
+bench-access: $(READY)  ## Time decisions and filtered lists with a million grants, on both databases
+	@$(PY) bench/access.py
 
 bench-catalogs: $(READY) $(JVM)  ## Set Glue, Unity and Iceberg beside lance-namespace-impls, on the same servers
 	@$(PY) bench/catalogs.py

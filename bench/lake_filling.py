@@ -53,12 +53,12 @@ def _fill(connection: Connection, root: str, made: list[HierarchicalName], paths
         ids[tuple(path)] = top.id + len(ids)
         place = {"id": ids[tuple(path)], "parent_id": ids[tuple(path[:-1])], "kind": NAMESPACE, "managed": False}
         rows.append({**common, **place, "name": path.name, "physical": path.physical, "location": None})
-    _insert(connection, objects, rows)
+    insert_rows(connection, objects, rows)
     first = top.id + len(ids)
     for start in range(0, len(paths), PART):
         part = list(enumerate(paths[start : start + PART], first + start))
-        _insert(connection, objects, [{**common, **_table(number, path, ids, root)} for number, path in part])
-        _insert(connection, versions, [version_row(number) for number, _ in part])
+        insert_rows(connection, objects, [{**common, **_table(number, path, ids, root)} for number, path in part])
+        insert_rows(connection, versions, [version_row(number) for number, _ in part])
     if connection.dialect.name == "postgresql":
         highest = first + len(paths)
         connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('objects', 'id'), {highest})")
@@ -81,7 +81,8 @@ def audit() -> dict[str, Any]:
     return {"owner": "bench", "created_by": "bench", "created_at": 0, "changed_by": "bench", "changed_at": 0}
 
 
-def _insert(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+def insert_rows(connection: Connection, table: Any, rows: list[dict[str, Any]]) -> None:
+    """Insert rows of a table, which all have the same columns."""
     if connection.dialect.name != "postgresql":
         connection.execute(insert(table), rows)
         return

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.identifiers import FullName, HierarchicalName, Identifier
 
 characters = st.characters(exclude_categories=["Cs"])
 # Few characters, so that escapes, dots and what looks like an escape meet often.
@@ -108,3 +108,30 @@ def test_it_is_an_identifier_and_a_value() -> None:
     assert name == Identifier(["a", "b"])
     copied = pickle.loads(pickle.dumps(name))
     assert (copied, type(copied), repr(copied)) == (name, HierarchicalName, "HierarchicalName(('a', 'b'))")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (FullName("metalake", "catalog", HierarchicalName(("A", "B")), "table1"), "metalake.catalog.A:B.table1"),
+        (FullName("metalake", "catalog", HierarchicalName(("team", "sales"))), "metalake.catalog.team:sales"),
+        (FullName("m", "c", HierarchicalName(), "t"), "m.c..t"),
+        (FullName("m", "c", HierarchicalName()), "m.c"),
+        (FullName("m.x", "c%", HierarchicalName(("a.b", "c")), "t.1"), "m%2Ex.c%25.a%2Eb:c.t%2E1"),
+    ],
+)
+def test_a_full_name_is_written_and_read(name: FullName, text: str) -> None:
+    assert name.format() == text
+    assert FullName.parse(text) == name
+    assert FullName.parse(text.replace(":", "~"), "~").format("~") == text.replace(":", "~")
+
+
+@pytest.mark.parametrize("text", ["", "m", "m.c.", ".c.a.t", "m.c.a:.t", "m.c.a.t.more", "m.c.a.", "m.c%2.a.t"])
+def test_what_is_no_full_name_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        FullName.parse(text)
+
+
+def test_a_full_name_cannot_hold_the_separator_in_a_name() -> None:
+    with pytest.raises(InvalidInputError, match="holds ':'"):
+        FullName("m", "c", HierarchicalName(("a:b",)), "t").format()

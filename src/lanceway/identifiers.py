@@ -171,9 +171,73 @@ class HierarchicalName(Identifier):
             raise _invalid(f"{physical!r} is no physical name: only '%25' and '%2E' are escapes, and text is in NFC.")
         return decoded
 
+    @staticmethod
+    def encode(segment: str) -> str:
+        """Return one name as it stands in a physical name."""
+        return segment.replace("%", "%25").replace(".", "%2E")
+
     @property
     def physical(self) -> str:
-        return ".".join(segment.replace("%", "%25").replace(".", "%2E") for segment in self)
+        return ".".join(self.encode(segment) for segment in self)
+
+
+class FullName:
+    """The name of an object in all lakes: `metalake.catalog.A:B.table1`, or without a table that of a namespace.
+
+    The segments of the namespace are joined by the lake's separator. In every name `%` and `.` are written `%25` and
+    `%2E`, as in a physical name, so that `.` separates the four parts alone.
+    """
+
+    __slots__ = ("catalog", "metalake", "namespace", "table")
+
+    def __init__(self, metalake: str, catalog: str, namespace: HierarchicalName, table: str | None = None) -> None:
+        self.metalake, self.catalog, self.namespace, self.table = metalake, catalog, namespace, table
+
+    def format(self, separator: str = DEFAULT_SEPARATOR) -> str:
+        """Write the name; `parse` with the same separator reverses it."""
+        path = HierarchicalName(_encoded(name) for name in self.namespace).format(separator)
+        parts = [_encoded(self.metalake), _encoded(self.catalog)]
+        if path or self.table is not None:
+            parts.append(path)
+        return ".".join([*parts, *([] if self.table is None else [_encoded(self.table)])])
+
+    @classmethod
+    def parse(cls, text: str, separator: str = DEFAULT_SEPARATOR) -> Self:
+        """Read a full name. A table of the catalog's root has an empty namespace: `metalake.catalog..table`."""
+        parts = text.split(".")
+        if not 2 <= len(parts) <= 4 or not all((*parts[:2], *parts[3:])) or (len(parts) == 3 and not parts[2]):
+            raise _invalid(
+                f"{text!r} is no full name. Write metalake.catalog.{separator.join('AB')}.table, where {separator!r} "
+                "separates namespaces and '.' in a name is written %2E."
+            )
+        path = HierarchicalName.parse(parts[2] if len(parts) > 2 else None, separator)
+        namespace = HierarchicalName(_decoded(name) for name in path)
+        table = _decoded(parts[3]) if len(parts) == 4 else None
+        return cls(_decoded(parts[0]), _decoded(parts[1]), namespace, table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FullName) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    def __repr__(self) -> str:
+        return f"FullName{self._parts!r}"
+
+    @property
+    def _parts(self) -> tuple[object, ...]:
+        return self.metalake, self.catalog, self.namespace, self.table
+
+
+def _encoded(name: str) -> str:
+    return name.replace("%", "%25").replace(".", "%2E")
+
+
+def _decoded(name: str) -> str:
+    decoded = name.replace("%2E", ".").replace("%25", "%")
+    if _encoded(decoded) != name:
+        raise _invalid(f"{name!r} cannot be read: only '%25' and '%2E' are escapes, for '%' and '.'.")
+    return decoded
 
 
 def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:

@@ -29,6 +29,7 @@ class Settings:
     oidc_user_claim: str = "sub"
     oidc_groups_claim: str = "groups"
     oidc_token_lifetime: int = 0
+    oidc_alias: str | None = "acme"
 
 
 def settings(issuer: Issuer, **changes: Any) -> Settings:
@@ -56,7 +57,7 @@ def encoded(value: object) -> str:
 
 def test_a_good_token(issuer: Issuer, oidc: Oidc) -> None:
     vouched = oidc.verify(issuer.sign(groups=["writers", "readers", "writers"]))
-    assert vouched.principal == Principal("alice", ("readers", "writers"), admin=False)
+    assert vouched.principal == Principal("alice@acme", ("readers", "writers"), admin=False)
     assert 300 < vouched.seconds <= 360
 
 
@@ -66,11 +67,11 @@ def test_a_good_token(issuer: Issuer, oidc: Oidc) -> None:
 )
 def test_every_kind_of_signature(issuer: Issuer, oidc: Oidc, key: Any, algorithm: str) -> None:
     issuer.keys = [public(key, "k")]
-    assert oidc.verify(issuer.sign(key, kid="k", algorithm=algorithm)).principal.name == "alice"
+    assert oidc.verify(issuer.sign(key, kid="k", algorithm=algorithm)).principal.name == "alice@acme"
 
 
 def test_an_audience_among_others(issuer: Issuer, oidc: Oidc) -> None:
-    assert oidc.verify(issuer.sign(aud=["other", AUDIENCE])).principal.name == "alice"
+    assert oidc.verify(issuer.sign(aud=["other", AUDIENCE])).principal.name == "alice@acme"
 
 
 def test_expired(issuer: Issuer, oidc: Oidc) -> None:
@@ -81,7 +82,7 @@ def test_clocks_may_differ_by_the_leeway_and_no_more(issuer: Issuer, oidc: Oidc)
     now = int(time.time())
     late = oidc.verify(issuer.sign(exp=now - 20))
     assert 0 < late.seconds <= 40
-    assert oidc.verify(issuer.sign(nbf=now + 20, iat=now + 20)).principal.name == "alice"
+    assert oidc.verify(issuer.sign(nbf=now + 20, iat=now + 20)).principal.name == "alice@acme"
     assert "not valid yet" in refused(oidc, issuer.sign(nbf=now + 600))
     assert "not valid yet" in refused(oidc, issuer.sign(iat=now + 600))
     strict = Oidc.from_settings(settings(issuer, oidc_leeway=0.0))
@@ -140,7 +141,7 @@ def test_a_shared_secret_among_the_keys_is_not_used(issuer: Issuer, oidc: Oidc) 
 
 def test_a_key_is_for_the_algorithm_that_it_names(issuer: Issuer, oidc: Oidc) -> None:
     issuer.keys = [public(FIRST, "first", alg="RS256")]
-    assert oidc.verify(issuer.sign()).principal.name == "alice"
+    assert oidc.verify(issuer.sign()).principal.name == "alice@acme"
     assert "in a way that this server does not accept" in refused(oidc, issuer.sign(algorithm="RS512"))
 
 
@@ -163,7 +164,7 @@ def test_a_weak_key(issuer: Issuer, oidc: Oidc) -> None:
 
 
 def test_a_token_that_names_no_key_means_the_only_one(issuer: Issuer, oidc: Oidc) -> None:
-    assert oidc.verify(issuer.sign(kid=None)).principal.name == "alice"
+    assert oidc.verify(issuer.sign(kid=None)).principal.name == "alice@acme"
     issuer.keys.append(public(STRANGER, "second"))
     fresh = Oidc.from_settings(settings(issuer))
     assert fresh is not None
@@ -199,7 +200,7 @@ def test_the_claims_that_name_user_and_groups_are_settings(issuer: Issuer) -> No
     chosen = Oidc.from_settings(settings(issuer, oidc_user_claim="email", oidc_groups_claim="roles"))
     assert chosen is not None
     token = issuer.sign(email="a@example.com", roles="ops", groups=["x"])
-    assert chosen.verify(token).principal == Principal("a@example.com", ("ops",))
+    assert chosen.verify(token).principal == Principal("a@example.com@acme", ("ops",))
 
 
 @pytest.mark.parametrize("name", [None, "", 7, ["alice"], "a\nb", "x" * 300, "admin", "anonymous"])
@@ -218,7 +219,36 @@ def test_groups_that_are_none(issuer: Issuer, oidc: Oidc, groups: Any) -> None:
 
 
 def test_nothing_is_configured() -> None:
-    assert Oidc.from_settings(Settings()) is None
+    assert Oidc.from_settings(Settings(oidc_alias=None)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["https://login.example.com/realms/data", "https://LOGIN.example.com:8443", "login.example.com"]
+)
+def test_the_alias_is_the_issuers_host_unless_one_is_set(issuer: Issuer, name: str) -> None:
+    oidc = Oidc.from_settings(settings(issuer, oidc_issuer=name, oidc_alias=None))
+    assert oidc is not None
+    assert oidc.alias == "login.example.com"
+    named = Oidc.from_settings(settings(issuer, oidc_issuer=name, oidc_alias="acme"))
+    assert named is not None
+    assert named.alias == "acme"
+
+
+@pytest.mark.parametrize("name", ["https://[::1]/realm", "http://[", "the issuer", "a@b"])
+def test_an_issuer_without_a_host_needs_an_alias(issuer: Issuer, name: str) -> None:
+    with pytest.raises(InvalidInputError, match="Set oidc_alias"):
+        Oidc.from_settings(settings(issuer, oidc_issuer=name, oidc_alias=None))
+
+
+@pytest.mark.parametrize("alias", ["a@b", "Acme", "a b", "-a", "a.", "é", "x" * 101, "a\n"])
+def test_an_alias_that_names_cannot_end_with(issuer: Issuer, alias: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"oidc_alias is .* lower-case letters"):
+        Oidc.from_settings(settings(issuer, oidc_alias=alias))
+
+
+def test_an_alias_alone_is_a_part_only() -> None:
+    with pytest.raises(InvalidInputError, match="need all of"):
+        Oidc.from_settings(Settings(oidc_alias="acme"))
 
 
 @pytest.mark.parametrize("missing", ["oidc_issuer", "oidc_audience", "oidc_jwks_uri"])

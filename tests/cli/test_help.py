@@ -60,7 +60,7 @@ def test_the_verbs_are_all_there() -> None:
         },
         "views": {"create", "refresh"},
         "pipeline": {"check", "run", "status", "history", "graph", "lineage"},
-        "namespaces": {"list", "tree", "describe", "exists", "create", "drop"},
+        "namespaces": {"list", "tree", "describe", "exists", "create", "alter", "drop"},
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),
             *("insert", "merge", "update", "delete", "query", "count", "schema", "stats"),
@@ -71,6 +71,7 @@ def test_the_verbs_are_all_there() -> None:
         "tables branches": {"list", "create", "delete"},
         "tables indices": {"list", "create", "describe", "drop"},
         "tables columns": {"add", "alter", "backfill", "drop"},
+        "tables definitions": {"list", "adopt", "drop"},
         "tables metadata": {"show", "set"},
         "tables transactions": {"describe", "alter"},
         "lake": {
@@ -78,6 +79,20 @@ def test_the_verbs_are_all_there() -> None:
         },
         "lake separator": {"show", "set", "mend"},
         "tokens": {"create", "list", "revoke"},
+        "audit": {"list", "purge"},
+        "users": {
+            "create",
+            "delete",
+            "demote",
+            "disable",
+            "enable",
+            "issuer",
+            "issuers",
+            "list",
+            "promote",
+            "rename",
+            "show",
+        },
     }
 
 

@@ -98,3 +98,29 @@ def test_a_malformed_identifier_is_refused(cli: Run) -> None:
     ended = cli("namespaces", "describe", "a..b")
     assert ended.code == 1
     assert "code 13" in ended.err
+
+
+def test_paths_of_a_lake(bare: Run, tmp_path: Path) -> None:
+    where = (
+        "--type",
+        "lake",
+        "--set",
+        f"uri=sqlite:///{tmp_path}/lake.db",
+        "--set",
+        f"root={tmp_path}/tables",
+        "--json",
+    )
+    made = bare(*where, "namespaces", "create", "A:B:C", "--parents", "--property", "owner=ada")
+    assert (made.code, made.json["id"]) == (0, ["A", "B", "C"])
+    assert bare(*where, "namespaces", "list", "A:B").json == ["C"]
+    altered = bare(*where, "namespaces", "alter", "A:B:C", "--set", "k=v", "--unset", "owner")
+    assert (altered.code, altered.json["properties"]) == (0, {"k": "v"})
+    described = bare(*where, "namespaces", "describe", "lanceway.lake.A:B:C").json
+    assert described["full_name"] == "lanceway.lake.A:B:C"
+    assert (described["separator"], described["nested"], described["properties"]) == (":", True, {"k": "v"})
+    assert bare(*where, "tables", "declare", "A:B.t").code == 0
+    assert bare(*where, "tables", "describe", "lanceway.lake.A:B.t").json["full_name"] == "lanceway.lake.A:B.t"
+    refused = bare(*where, "namespaces", "alter", "A:B", "--set", "lanceway.type=x")
+    assert (refused.code, "reserved" in refused.err) == (1, True)
+    assert bare(*where, "namespaces", "drop", "A:B:C").code == 0
+    assert bare(*where, "namespaces", "list", "A:B").json == []

@@ -93,6 +93,11 @@ def test_every_change_of_a_client_is_a_version_of_the_lake(lake: LakeCatalog) ->
     assert lance.dataset(**table, version="first").version == 1
     lance.write_dataset(rows(7), mode="overwrite", **table)
     assert lake.count_table_rows({"id": TABLE}).count == 1  # type: ignore[arg-type]
+    # A client writes tags to storage alone. They are its own until the lake adopts them.
+    assert [(difference.kind, difference.name) for difference in lake.reconcile(TABLE)] == [("stray tag", "first")]
+    assert lake.list_table_tags({"id": TABLE}).tags == {}  # type: ignore[arg-type]
+    lake.reconcile(TABLE, adopt=True)
+    assert list(lake.list_table_tags({"id": TABLE}).tags) == ["first"]  # type: ignore[arg-type]
     assert lake.reconcile(TABLE) == []
 
 

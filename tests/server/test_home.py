@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lanceway import config
 from lanceway.errors import InvalidInputError
 from lanceway.lake.tree import catalogs, metalakes
-from lanceway.server.home import Home
+from lanceway.server.home import Home, prepare
 
 
 def mode(path: Path) -> int:
@@ -85,3 +86,16 @@ def test_a_home_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="--home"):
         Home.open(tmp_path / "file" / "home")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_an_alias_is_not_handed_on_to_another_issuer(tmp_path: Path) -> None:
+    def settings(issuer: str, alias: str | None = None) -> config.ServerSettings:
+        oidc = {"oidc_issuer": issuer, "oidc_audience": "lanceway", "oidc_jwks_uri": "https://login.example.com/keys"}
+        return config.server(None, {"home": tmp_path / "home", **oidc, "oidc_alias": alias})
+
+    first, other = "https://login.example.com/realms/data", "https://login.example.com/realms/guests"
+    prepare(settings(first))
+    prepare(settings(first))
+    with pytest.raises(InvalidInputError, match=r"'login\.example\.com' stands for the issuer .*realms/data"):
+        prepare(settings(other))
+    prepare(settings(other, "guests"))

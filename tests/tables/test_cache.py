@@ -18,6 +18,7 @@ from tests.tables import table_helpers as samples
 APPEND = "import sys, lance, pyarrow as pa; lance.write_dataset(pa.table({'x': [2]}), sys.argv[1], mode='append')"
 
 
+@pytest.mark.slow
 def test_another_process_has_committed(tmp_path: Path) -> None:
     table = Table("t", str(tmp_path / "t.lance"))
     lance.write_dataset(pa.table({"x": [1]}), table.location)

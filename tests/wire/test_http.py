@@ -557,6 +557,7 @@ def test_a_closed_client_opens_again(client: Client, faults: Faults) -> None:
     assert client.send(READ).status == 200
 
 
+@pytest.mark.slow
 def test_threads_share_a_client(client: Client, faults: Faults) -> None:
     faults.will(*[OK] * 32)
     with ThreadPoolExecutor(16) as pool:

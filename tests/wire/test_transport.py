@@ -63,6 +63,7 @@ def test_a_large_body_arrives_whole(faults: Faults, connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("content", [ROWS * 10, Parts(ROWS * 10)], ids=["bytes", "parts"])
+@pytest.mark.slow
 def test_a_body_is_sent_for_as_long_as_the_server_reads(connect: Connect, content: bytes | Parts) -> None:
     """The time for a connection is not the time for what is sent on it."""
     with socket.create_server(("127.0.0.1", 0)) as listening:

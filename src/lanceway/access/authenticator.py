@@ -1,4 +1,9 @@
-"""Answers that are remembered for some seconds, so that a busy client costs no query for each request."""
+"""Who asks, by the headers of a request.
+
+For some seconds it is remembered whose token a text is, so that it need not be hashed, compared or verified again. What
+may change meanwhile is read for each request, in one statement: whether the token is revoked or has expired, whether
+its user is disabled or an admin.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,18 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
-from lanceway.access import tokens
+from lanceway.access import tokens, users
 from lanceway.access.oidc import Oidc, OidcSettings
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.access.tokens import Usage
 from lanceway.errors import UnauthenticatedError
+from lanceway.lake import issuers
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.fast_reads import FastUserRow
+from lanceway.lake.users import User
 
 Value = TypeVar("Value")
 
@@ -41,7 +50,7 @@ class TtlCache(Generic[Value]):
 
 
 AUTHORIZATION, API_KEY = "authorization", "x-api-key"
-REMEMBERED = 5.0  # seconds, after which a token that was revoked is known to be
+REMEMBERED = 5.0  # seconds
 _MOST = 10_000  # tokens
 
 
@@ -55,7 +64,7 @@ class AccessSettings(OidcSettings, Protocol):
 class Authenticator:
     """Reads who asks out of headers, whose names are in lower case. Any number of threads may share it.
 
-    What it has found out it remembers for a few seconds; refusals it never remembers.
+    Whose a token is it remembers for a few seconds; refusals it never remembers.
     """
 
     def __init__(
@@ -67,22 +76,34 @@ class Authenticator:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._anonymous, self._oidc = store, anonymous, oidc
-        self._principals = TtlCache[Principal](_MOST, clock)
+        # The id of a token of the lake's own, or the user that an issuer vouches for, without what the lake says of it.
+        self._identities = TtlCache[int | Principal](_MOST, clock)
         self._usage = Usage(store)
 
     @classmethod
     def from_settings(cls, store: LakeStore, settings: AccessSettings) -> Authenticator:
-        return cls(store, anonymous=settings.anonymous, oidc=Oidc.from_settings(settings))
+        """Build it for a server. Raises InvalidInputError if the alias of its issuer stands for another one."""
+        oidc = Oidc.from_settings(settings)
+        if oidc is not None:
+            store.transact(issuers.register, oidc.alias, oidc.issuer)
+        return cls(store, anonymous=settings.anonymous, oidc=oidc)
 
-    def cached(self, headers: Mapping[str, str]) -> Principal | None:
-        """Return the principal of a request if it is remembered. It never waits, and fits an event loop."""
+    def try_fast(self, headers: Mapping[str, str]) -> Principal | None:
+        """Return the principal of a request if that needs no waiting, so that an event loop may ask; else None."""
         token = _token(headers)
         if token is None:
             return ANONYMOUS if self._anonymous and not _has_any(headers) else None
-        return self._principals.get(_key(token))
+        identity, reads = self._identities.get(_key(token)), self._store.fast_reads
+        if identity is None or reads is None:
+            return None
+        if isinstance(identity, Principal):
+            rows = reads.users(identity.name)
+            return None if rows is None else _with_row(identity, rows[0] if rows else None)
+        standing = reads.token(identity)
+        return Principal(standing[0], admin=standing[1], expires_at=standing[2]) if standing is not None else None
 
     def authenticate(self, headers: Mapping[str, str]) -> Principal:
-        """Return the principal of a request. It may ask the database, or an issuer for its keys.
+        """Return the principal of a request. It asks the database, and may ask an issuer for its keys.
 
         Raises UnauthenticatedError, or ServiceUnavailableError where neither can be reached. Credentials that are
         given but wrong are refused even where none are needed.
@@ -90,18 +111,19 @@ class Authenticator:
         token = _token(headers)
         if token is None:
             return self._without(headers)
-        key = _key(token)
-        cached = self._principals.get(key)
-        if cached is not None:
-            return cached
-        principal, seconds = self._local(token) if tokens.is_token(token) else self._vouched(token)
-        self._principals.keep(key, principal, min(seconds, REMEMBERED))
-        return principal
+        identity = self._identities.get(_key(token))
+        if isinstance(identity, int):
+            standing = tokens.read_standing(self._store, identity)
+            if standing is not None:
+                return Principal(standing.user, admin=standing.admin, expires_at=standing.expires_at)
+        if tokens.is_token(token):
+            return self._local(token)  # it is new here, or says why it is no longer accepted
+        return self._issued(identity if isinstance(identity, Principal) else self._vouched(token))
 
     def is_foreign(self, headers: Mapping[str, str]) -> bool:
         """Return whether an issuer may have to be asked, which may take long."""
         token = _token(headers)
-        return token is not None and not tokens.is_token(token)
+        return token is not None and not tokens.is_token(token) and self._identities.get(_key(token)) is None
 
     def close(self) -> None:
         self._usage.close()
@@ -115,18 +137,44 @@ class Authenticator:
             "This server must know who asks. Send a token in the header `Authorization: Bearer …` or `x-api-key`."
         )
 
-    def _local(self, text: str) -> tuple[Principal, float]:
+    def _local(self, text: str) -> Principal:
         stored = tokens.verify(self._store, text)
         self._usage.note(stored)
-        ends = stored.token.expires_at
-        seconds = REMEMBERED if ends is None else (ends - stored.now) / 1000
-        return Principal(stored.token.user, admin=stored.token.admin, expires_at=ends), seconds
+        self._identities.keep(_key(text), stored.token.id, REMEMBERED)
+        return Principal(stored.token.user, admin=stored.token.admin, expires_at=stored.token.expires_at)
 
-    def _vouched(self, text: str) -> tuple[Principal, float]:
+    def _vouched(self, text: str) -> Principal:
         if self._oidc is None:
             raise UnauthenticatedError("The token is none of this server's. Check it, or ask for another one.")
         vouched = self._oidc.verify(text)
-        return vouched.principal, vouched.seconds
+        self._identities.keep(_key(text), vouched.principal, min(vouched.seconds, REMEMBERED))
+        return vouched.principal
+
+    def _issued(self, vouched: Principal) -> Principal:
+        """Return a user that an issuer vouches for, as the lake sees it."""
+        user = users.look_up(self._store, vouched.name)
+        principal = _with_row(vouched, None if user is None else FastUserRow(user.admin, user.issuer, user.is_disabled))
+        if principal is None:
+            raise UnauthenticatedError(_why_refused(vouched, user))
+        return principal
+
+
+def _with_row(vouched: Principal, row: FastUserRow | None) -> Principal | None:
+    """Return a user that an issuer vouches for with what its row says; None if it is refused."""
+    if row is None:
+        return vouched
+    if row.disabled or row.issuer != vouched.issuer:
+        return None
+    return replace(vouched, admin=True) if row.admin else vouched
+
+
+def _why_refused(vouched: Principal, user: User | None) -> str:
+    if user is not None and user.issuer == vouched.issuer:
+        return users.disabled_text(vouched.name)
+    return (
+        f"The token is not accepted: a user of the lake itself is called {vouched.name!r}, as its issuer's user would "
+        "be. Have an admin give that one another name: lanceway users rename"
+    )
 
 
 def _token(headers: Mapping[str, str]) -> str | None:

@@ -19,6 +19,7 @@ from lanceway.access.exposure import is_loopback
 from lanceway.access.principal import RESERVED, Principal
 from lanceway.config import read_settings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
+from lanceway.lake.issuers import MARK, checked_alias, default_alias
 from lanceway.lake.tree.names import new_name
 from lanceway.wire.errors import TransportError
 from lanceway.wire.settings import SETTINGS, read_address
@@ -156,6 +157,8 @@ class OidcSettings(Protocol):
     @property
     def oidc_issuer(self) -> str | None: ...
     @property
+    def oidc_alias(self) -> str | None: ...
+    @property
     def oidc_audience(self) -> str | None: ...
     @property
     def oidc_jwks_uri(self) -> str | None: ...
@@ -178,7 +181,7 @@ class Vouched:
 
 
 class Oidc:
-    """One issuer, whose tokens for one audience are accepted."""
+    """One issuer, whose tokens for one audience are accepted. Its users are called `name@alias`."""
 
     def __init__(
         self,
@@ -186,12 +189,14 @@ class Oidc:
         audience: str,
         keys: SigningKeys,
         *,
+        alias: str | None = None,
         leeway: float = 60.0,
         user_claim: str = "sub",
         groups_claim: str = "groups",
         token_lifetime: int = 0,
     ) -> None:
-        self._issuer, self._audience, self._keys = issuer, audience, keys
+        self.issuer, self._audience, self._keys = issuer, audience, keys
+        self.alias = default_alias(issuer) if alias is None else checked_alias(alias)
         self._leeway, self._user_claim, self._groups_claim = leeway, user_claim, groups_claim
         self._token_lifetime = token_lifetime
 
@@ -202,7 +207,7 @@ class Oidc:
         Raises InvalidInputError if only a part of it is, or a bad one.
         """
         issuer, audience, uri = settings.oidc_issuer, settings.oidc_audience, settings.oidc_jwks_uri
-        if not (issuer or audience or uri):
+        if not (issuer or audience or uri or settings.oidc_alias):
             return None
         if not (issuer and audience and uri):
             raise InvalidInputError(
@@ -215,6 +220,7 @@ class Oidc:
             issuer,
             audience,
             SigningKeys(_checked(uri)),
+            alias=settings.oidc_alias or None,
             leeway=settings.oidc_leeway,
             user_claim=settings.oidc_user_claim,
             groups_claim=settings.oidc_groups_claim,
@@ -242,7 +248,9 @@ class Oidc:
             raise UnauthenticatedError(
                 "The token is not accepted: its issuer's key does not fit its signature."
             ) from error
-        principal = Principal(self._user(claims), self._groups(claims), token_seconds=self._token_lifetime)
+        principal = Principal(
+            self._user(claims), self._groups(claims), token_seconds=self._token_lifetime, issuer=self.alias
+        )
         return Vouched(principal, float(claims["exp"]) + self._leeway - time.time())
 
     def _claims(self, text: str, key: jwt.PyJWK) -> Mapping[str, Any]:
@@ -250,7 +258,7 @@ class Oidc:
             text,
             key,
             algorithms=list(ALGORITHMS),
-            issuer=self._issuer,
+            issuer=self.issuer,
             audience=self._audience,
             leeway=self._leeway,
             options={"require": _NEEDED, "enforce_minimum_key_length": True},
@@ -260,10 +268,11 @@ class Oidc:
     def _user(self, claims: Mapping[str, Any]) -> str:
         claim = claims.get(self._user_claim)
         try:
-            name = new_name("user", claim) if isinstance(claim, str) else ""
+            own = new_name("user", claim) if isinstance(claim, str) else ""
+            name = new_name("user", f"{own}{MARK}{self.alias}")
         except InvalidInputError:
-            name = ""
-        if not name or name in RESERVED:
+            own = name = ""
+        if not own or own in RESERVED:
             raise UnauthenticatedError(
                 f"The token's claim {self._user_claim!r} names no user that this server can take. It must be a text, "
                 f"and none of {', '.join(sorted(RESERVED))}."

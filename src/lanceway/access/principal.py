@@ -11,6 +11,7 @@ ADMIN = "admin"
 class Principal:
     """A user with the groups that its issuer names. An `admin` looks after the server itself.
 
+    With an `issuer`, an alias, the name is `name@alias`; a user of the lake itself has a bare one.
     `expires_at` is when a token of the lake that it came with ends, in milliseconds of the database's clock. With
     `token_seconds`, tokens that it makes live for at most so long, and at 0 it can make none: it came with credentials
     of an issuer, who may lock the user out.
@@ -21,6 +22,7 @@ class Principal:
     admin: bool = False
     expires_at: int | None = field(default=None, compare=False)
     token_seconds: int | None = field(default=None, compare=False)
+    issuer: str | None = field(default=None, compare=False)
 
 
 ANONYMOUS = Principal("anonymous")

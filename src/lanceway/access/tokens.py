@@ -17,26 +17,25 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 
 from lanceway.access.principal import ADMIN, ANONYMOUS
+from lanceway.access.users import database_errors, disabled_text, not_found
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
     PermissionDeniedError,
-    ServiceUnavailableError,
     UnauthenticatedError,
 )
 from lanceway.lake import tokens, users
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
 from lanceway.lake.store.errors import RetryError
-from lanceway.lake.tokens import StoredToken, Token
+from lanceway.lake.tokens import Standing, StoredToken, Token
 from lanceway.lake.tree.names import LONGEST_NAME
 from lanceway.lake.users import User
 
@@ -124,6 +123,7 @@ def create(
 ) -> NewToken:
     """Create a token for a user, who is created too if there is no such user, and with `admin` becomes an admin.
 
+    Raises PermissionDeniedError for a user that is disabled.
     It lives for ever without a `lifetime`, but never beyond `until`, when the caller's own credentials end, in
     milliseconds of the database's clock. Without `above` it is refused for an admin (PermissionDeniedError): the
     caller is none, and would become one by it.
@@ -133,6 +133,11 @@ def create(
 
     def work(connection: Connection) -> NewToken:
         owner = _ensure(connection, user, by=by, admin=admin)
+        if owner.is_disabled:
+            raise PermissionDeniedError(
+                f"The user {owner.name!r} is disabled, and can have no new tokens. Enable it first: lanceway users "
+                f"enable {owner.name}"
+            )
         if owner.admin and not above:
             raise PermissionDeniedError(f"{user!r} is an admin here. Only an admin can make tokens for one.")
         bounded = _bounded(connection, milliseconds, until)
@@ -142,12 +147,12 @@ def create(
 
 
 def ensure_admin(store: LakeStore, file: Path) -> str | None:
-    """Create the admin, write its first token to a file and return it; None if there is an admin already.
+    """Create the admin, write its first token to a file and return it; None if some user is an admin already.
 
     However many servers start at once on one database, one of them makes it, and its file is there before the others
     know of the admin.
     """
-    if store.read(partial(users.find, name=ADMIN)) is not None:
+    if store.read(users.has_admin):
         return None
 
     def work(connection: Connection) -> str | None:
@@ -166,8 +171,8 @@ def ensure_admin(store: LakeStore, file: Path) -> str | None:
 def verify(store: LakeStore, text: str) -> StoredToken:
     """Return the stored token that a text stands for.
 
-    Raises UnauthenticatedError for one that is unknown, has expired or was revoked, ServiceUnavailableError if the
-    database cannot say.
+    Raises UnauthenticatedError for one that is unknown, has expired, was revoked or is of a disabled user,
+    ServiceUnavailableError if the database cannot say.
     """
     match = _TOKEN.fullmatch(text)
     stored = _look_up(store, match[1]) if match else None
@@ -178,7 +183,18 @@ def verify(store: LakeStore, text: str) -> StoredToken:
         raise UnauthenticatedError(f"The token {name} was revoked. Ask for another one.")
     if stored.is_expired:
         raise UnauthenticatedError(f"The token {name} has expired. Ask for another one.")
+    if stored.is_disabled:
+        raise UnauthenticatedError(disabled_text(stored.token.user))
     return stored
+
+
+def read_standing(store: LakeStore, token: int) -> Standing | None:
+    """Return whose a token is that was verified before; None if it is no longer valid, or its user is disabled.
+
+    Raises ServiceUnavailableError if the database cannot say.
+    """
+    with database_errors():
+        return store.read(tokens.standing, token)
 
 
 def page(
@@ -191,7 +207,7 @@ def page(
 def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> Token | None:
     """End the life of the token with a prefix; with `user`, of that user's alone. None if there is no such token.
 
-    Servers notice within the seconds for which they remember a token.
+    Servers refuse it from then on.
     """
     prefix = read_prefix(name)
 
@@ -207,12 +223,12 @@ def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> 
 def revoke_all(store: LakeStore, user: str, *, by: str) -> int:
     """Revoke every token of a user that is still valid, and return how many those were.
 
-    Raises InvalidInputError where there is no such user.
+    Raises UserNotFoundError where there is no such user.
     """
 
     def work(connection: Connection) -> int:
         if users.find(connection, user) is None:
-            raise InvalidInputError(f"There is no user {user!r} with tokens of this lake: lanceway tokens list")
+            raise not_found(connection, user)
         return tokens.revoke_all(connection, user, by=by)
 
     return store.transact(work)
@@ -242,14 +258,8 @@ def hash_of(text: str) -> str:
 
 
 def _look_up(store: LakeStore, prefix: str) -> StoredToken | None:
-    try:
-        return store.read(partial(tokens.find, prefix=prefix))
-    except LanceNamespaceError as error:
-        # Whatever the database says, it is not said of the token; nor is it for strangers to read.
-        _LOG.error("A token cannot be checked: %s", error)
-        raise ServiceUnavailableError(
-            "Tokens cannot be checked at present: the lake's database does not answer as it should. Try again later."
-        ) from error
+    with database_errors():
+        return store.read(tokens.find, prefix)
 
 
 def _create(connection: Connection, user: User, *, by: str, label: str | None, lifetime: int | None) -> NewToken:
@@ -267,8 +277,7 @@ def _write(file: Path, secret: str) -> None:
 
 
 def _ensure(connection: Connection, name: str, *, by: str, admin: bool) -> User:
-    admin = admin or name == ADMIN
-    user = users.find(connection, name) or users.create(connection, name, by=by, admin=admin)
+    user = users.find(connection, name) or users.create(connection, name, by=by, admin=admin or name == ADMIN)
     if user is None:
         raise RetryError(f"Another client is making the user {name!r}. Try again.")
     return users.promote(connection, user) if admin and not user.admin else user

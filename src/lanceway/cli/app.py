@@ -12,7 +12,7 @@ from lanceway.cli import namespaces, pipeline, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import lake
-from lanceway.cli.server import doctor, tokens, up
+from lanceway.cli.server import audit, doctor, tokens, up, users
 from lanceway.cli.session import Session, pairs
 from lanceway.cli.tables import columns, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
@@ -30,6 +30,7 @@ tables.app.add_typer(versions.tags, name="tags")
 tables.app.add_typer(versions.branches, name="branches")
 tables.app.add_typer(indices.app, name="indices")
 tables.app.add_typer(columns.app, name="columns")
+tables.app.add_typer(columns.definitions, name="definitions")
 tables.app.add_typer(columns.metadata, name="metadata")
 tables.app.add_typer(columns.transactions, name="transactions")
 for _family in (on_table.app, background.app, worker.app):
@@ -44,6 +45,8 @@ app.add_typer(lake.app, name="lake")
 app.add_typer(between.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")
+app.add_typer(users.app, name="users")
+app.add_typer(audit.app, name="audit")
 app.add_typer(up.app)
 app.add_typer(doctor.check_app)
 app.add_typer(doctor.app)

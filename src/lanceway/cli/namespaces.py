@@ -9,8 +9,9 @@ import typer
 
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.session import Limit, Namespace, PageToken, Properties, Session, Yes, agreed, pairs
+from lanceway.identifiers import Identifier
 
-app = group("Namespaces: list and draw them, create and drop them.")
+app = group("Namespaces: list and draw them, create, alter and drop them.")
 
 _Name = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace, such as team.sales.")]
 
@@ -53,9 +54,19 @@ def _all(session: Session, operation: str, key: str, id_: list[str]) -> Iterator
 
 @command(app, "describe")
 def describe(session: Session, namespace: Namespace = "") -> None:
-    """Show a namespace's properties."""
-    response = session.ask("describe_namespace", session.id(namespace))
-    session.output.record({"namespace": namespace, "properties": response.get("properties", {})})
+    """Show a namespace's properties; of a lake also its full name, and the separator of names in a path."""
+    id_ = session.id(namespace)
+    response = session.ask("describe_namespace", id_)
+    naming = session.naming(id_)
+    facts: dict[str, Any] = {"namespace": namespace, "properties": response.get("properties", {})}
+    if naming is not None:
+        facts |= {
+            **session.full_name(id_, table=False),
+            "separator": naming.separator,
+            "policy": naming.policy,
+            "nested": naming.nested,
+        }
+    session.output.record(facts)
 
 
 @command(app, "exists")
@@ -80,14 +91,57 @@ def create(
         str,
         typer.Option("--mode", help="If it exists: create refuses, exist_ok keeps it, overwrite empties it."),
     ] = "create",
+    parents: Annotated[
+        bool, typer.Option("--parents", help="Make what is missing above it too: all of it, or nothing.")
+    ] = False,
     yes: Yes = False,
 ) -> None:
-    """Create a namespace inside an existing one."""
+    """Create a namespace inside an existing one, or with --parents also what is missing above it."""
+    if parents:
+        _create_chain(session, namespace, pairs(properties, "--property"), mode)
+        return
     if mode.lower() == "overwrite":
         agreed(f"Drop everything in {namespace}, should it exist?", yes)
     metadata = pairs(properties, "--property") or None
     response = session.ask("create_namespace", session.id(namespace), mode=mode, properties=metadata)
     session.output.done(f"The namespace {namespace} is there.", response)
+
+
+def _create_chain(session: Session, namespace: str, properties: dict[str, str], mode: str) -> None:
+    from lanceway.catalogs.contract import schemas
+    from lanceway.errors import NamespaceAlreadyExistsError
+
+    if mode.lower() == "overwrite":
+        raise typer.BadParameter("--parents makes namespaces and replaces none.", param_hint="'--mode'")
+    try:
+        id_ = schemas.require(session.catalog, "create_namespaces").create_namespaces(
+            session.id(namespace), properties or None
+        )
+    except NamespaceAlreadyExistsError:
+        if mode.lower() != "exist_ok":
+            raise
+        id_ = Identifier(session.id(namespace))
+    session.output.done(f"The namespace {namespace} is there.", {"id": list(id_)})
+
+
+@command(app, "alter")
+def alter(
+    session: Session,
+    namespace: _Name,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A property to set; may be repeated.")
+    ] = None,
+    unset: Annotated[
+        list[str] | None, typer.Option("--unset", metavar="KEY", help="A property to take away; may be repeated.")
+    ] = None,
+) -> None:
+    """Set and take away properties of a namespace of a lake; those of the namespaces around it stay as they are."""
+    from lanceway.catalogs.contract import schemas
+
+    id_ = session.id(namespace)
+    catalog = schemas.require(session.catalog, "alter_namespace")
+    properties = catalog.alter_namespace(id_, pairs(set_, "--set"), unset=unset or [])
+    session.output.done(f"The properties of {namespace} are changed.", {"properties": properties})
 
 
 @command(app, "drop")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from lanceway.cli.output.renderers import Output, TextOutput
-from lanceway.identifiers import DEFAULT_DELIMITER, Identifier
+from lanceway.identifiers import DEFAULT_DELIMITER, FullName, Identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from lanceway.catalogs import Catalog
+    from lanceway.catalogs.contract.schemas import PathNaming
 
 Namespace = Annotated[
     str,
@@ -123,8 +124,44 @@ class Session:
         return Output() if self.json else TextOutput()
 
     def id(self, text: str | None) -> list[str]:
-        """Parse an identifier of the command line into its names."""
-        return list(Identifier.parse(text, self.delimiter))
+        """Parse an identifier of the command line into its names.
+
+        In a nested lake its separator may join the namespaces, as in `team:sales.orders`, and the full name may be
+        given: `metalake.catalog.team:sales.orders`.
+        """
+        names = list(Identifier.parse(text, self.delimiter))
+        if not text or all(map(_is_plain, names)):
+            return names
+        naming = self.naming(names)
+        if naming is None or not naming.nested or naming.separator not in text:
+            return names
+        if names[:2] == [naming.metalake, naming.catalog]:
+            name = FullName.parse(text, naming.separator)
+            return naming.outside([*name.namespace, *([] if name.table is None else [name.table])])
+        return [part for name in names for part in Identifier.parse(name, naming.separator)]
+
+    def naming(self, names: list[str]) -> PathNaming | None:
+        """Return how names are written where an identifier leads to; None where that is not known."""
+        from lanceway.catalogs.contract.schemas import StatesNaming
+        from lanceway.errors import NamespaceNotFoundError
+
+        if not isinstance(self.catalog, StatesNaming):
+            return None
+        for start in (names, names[1:2]):  # a full name begins with the metalake
+            try:
+                return self.catalog.naming(start)
+            except NamespaceNotFoundError:
+                continue
+        return None
+
+    def full_name(self, id_: list[str], *, table: bool) -> dict[str, str]:
+        """Return the full name of an object, as a field of its description; nothing where a catalog has none."""
+        naming = self.naming(id_)
+        if naming is None or (table and not naming.inside(id_)):
+            return {}
+        inside = naming.inside(id_)
+        name = naming.full_name(inside[:-1], inside[-1]) if table else naming.full_name(inside)
+        return {"full_name": name}
 
     def shown(self, text: str | None) -> str:
         return text or "the root namespace"
@@ -213,6 +250,11 @@ class Session:
 
         values = {key: value for key, value in fields.items() if value is not None}
         return accept(REQUESTS[operation], {"id": id_, **values} if id_ is not None else values)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name holds no character that could be a separator."""
+    return name.replace("-", "").replace("_", "").isalnum()
 
 
 def _plain(answer: Any) -> Any:

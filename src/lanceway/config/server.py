@@ -14,6 +14,15 @@ from lanceway.errors import InvalidInputError
 _CATALOGS, _SERVER = "catalogs", "server"
 ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
 _MEBIBYTE, _GIBIBYTE = 1 << 20, 1 << 30
+_AUDIT = ("rows", "lines", "both", "off")
+_LISTS = (
+    "allowed_base_paths",
+    "allowed_hosts",
+    "allowed_locations",
+    "cors_origins",
+    "forwarded_headers",
+    "worker_functions",
+)
 _POSITIVE = (
     "workers",
     "threads",
@@ -75,6 +84,12 @@ SERVER = (
         "anywhere. LANCEWAY_ALLOWED_LOCATIONS sets it too; the warehouse alone if neither does.",
         default="",
     ),
+    Setting(
+        "allowed_base_paths",
+        "Below which locations tables may have files beside their own location, a list of URIs and paths: manifests "
+        "written by clients are read with the server's keys. None by default.",
+        default="",
+    ),
     Setting("anonymous", "Whether requests without credentials are served.", bool, default=False),
     Setting(
         "allow_public_anonymous",
@@ -98,6 +113,11 @@ SERVER = (
         default="",
     ),
     Setting("oidc_issuer", "Who issues the JWTs that are accepted; without it none are.", aliases=("oidc.issuer",)),
+    Setting(
+        "oidc_alias",
+        "A short name for the issuer: its users are called name@alias. Without it, the issuer's host.",
+        aliases=("oidc.alias",),
+    ),
     Setting("oidc_audience", "For whom the JWTs must be issued.", aliases=("oidc.audience",)),
     Setting("oidc_jwks_uri", "Where the issuer's public keys are.", aliases=("oidc.jwks_uri",)),
     Setting("oidc_leeway", "How many seconds clocks may differ.", float, default=60.0, aliases=("oidc.leeway",)),
@@ -110,6 +130,13 @@ SERVER = (
         default=0,
         aliases=("oidc.token_lifetime",),
     ),
+    Setting(
+        "audit",
+        "Where each change and each denial is recorded: rows (of the lake's database), lines (of audit.jsonl in the "
+        "home), both or off.",
+        default="rows",
+    ),
+    Setting("audit_retention", "How many days those rows are kept; 0: for ever.", int, default=90),
     Setting("worker", "Whether background jobs are carried out beside the server.", bool, default=True),
     Setting("worker_functions", "Packages whose functions that worker may run, a list; none by default.", default=""),
     Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
@@ -163,6 +190,7 @@ class ServerSettings:
     database: str | None = field(repr=False)  # may hold a password
     warehouse: str | None
     allowed_locations: tuple[str, ...]
+    allowed_base_paths: tuple[str, ...]
     storage: Mapping[str, str] = field(repr=False)  # may hold secrets
     anonymous: bool
     allow_public_anonymous: bool
@@ -173,12 +201,15 @@ class ServerSettings:
     cors_origins: tuple[str, ...]
     forwarded_headers: tuple[str, ...]
     oidc_issuer: str | None
+    oidc_alias: str | None
     oidc_audience: str | None
     oidc_jwks_uri: str | None
     oidc_leeway: float
     oidc_user_claim: str
     oidc_groups_claim: str
     oidc_token_lifetime: int
+    audit: str
+    audit_retention: int
     worker: bool
     worker_functions: tuple[str, ...]
     worker_master: str | None
@@ -200,7 +231,7 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     for name in ("tls_cert", "tls_key"):
         values[name] = Path(values[name]) if values[name] else None
     values["root_path"] = _prefix(values["root_path"])
-    for name in ("allowed_hosts", "allowed_locations", "cors_origins", "forwarded_headers", "worker_functions"):
+    for name in _LISTS:
         values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
@@ -225,9 +256,11 @@ def _check(values: Mapping[str, Any]) -> None:
         _positive("The server", name, values[name])
     if not 0 <= values["port"] <= 65535:
         raise InvalidInputError(f"The server: port is {values['port']}, but must be between 0 and 65535.")
-    for name in ("oidc_leeway", "oidc_token_lifetime"):
+    for name in ("oidc_leeway", "oidc_token_lifetime", "audit_retention"):
         if not values[name] >= 0:
             raise InvalidInputError(f"The server: {name} is {values[name]}, but must be 0 or more.")
+    if values["audit"] not in _AUDIT:
+        raise InvalidInputError(f"The server: audit is {values['audit']!r}, but must be one of {', '.join(_AUDIT)}.")
     if bool(values["tls_cert"]) != bool(values["tls_key"]):
         has, lacks = ("tls_cert", "tls_key") if values["tls_cert"] else ("tls_key", "tls_cert")
         raise InvalidInputError(f"The server has {has} but no {lacks}: HTTPS needs both. Set {lacks} too.")

@@ -132,7 +132,7 @@ def _request(target: TableRef, index: Index) -> CreateTableIndexRequest:
 
 def _tags(output: PipelineOutput, target: TableRef, written: WrittenOutput) -> dict[str, Any]:
     table = target.table()
-    existing = tags.list_(table, None)
+    existing = tags.known(table)
     moved: list[str] = []
     # A run that wrote nothing gets no tag of its own.
     templates = [text for text in output.tags if written.is_new or _RUN not in text]

@@ -20,7 +20,7 @@ from lanceway.config.settings import unknown
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.jobs.executor import Stop, check_threads, never_stop
 from lanceway.lake.runs.runs import DONE, FAILED, FINISHED, GIVEN_UP, RUNNING, STOPPED, WAITING, Run, RunReport
-from lanceway.pipelines import atomic_outputs, model, outputs, steps
+from lanceway.pipelines import model, outputs, steps
 from lanceway.pipelines.continuity import FULL
 from lanceway.pipelines.file.load import load
 from lanceway.pipelines.model import Pipeline
@@ -173,7 +173,7 @@ def _write_together(context: PipelineContext, tasks: list[OutputTask], threads: 
     writing = [task for task in tasks if task.frame is not None]
     if not writing:
         return
-    with atomic_outputs.deferred_commit([task.target for task in writing], context.run.key) as deferred:
+    with outputs.deferred_commit([task.target for task in writing], context.run.key) as deferred:
         _run_all(context, _by_table(writing, OutputTask.write_deferred), threads, stop)
         if context.stopping or any(task.failed for task in writing):
             for task in tasks:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import InvalidTableStateError, LanceNamespaceError
 from lanceway.lake.runs.runs import DONE, FAILED, SKIPPED, WAITING, WARNINGS, Read, Run, StepRow
-from lanceway.pipelines import after_write, atomic_outputs, continuity, marks, model, outputs
+from lanceway.pipelines import after_write, continuity, marks, model, outputs
 from lanceway.pipelines.after_write import FollowUp, WrittenOutput
 from lanceway.pipelines.continuity import Continuity, Start
 from lanceway.pipelines.marks import OutputWriteId
@@ -148,7 +148,7 @@ class OutputTask:
         base = outputs.version_of(self.target)
         self._begin(name, base=base, table_name=self.output.table)
         assert self.frame is not None
-        target = atomic_outputs.deferred(self.target, self.context.run.key)
+        target = outputs.deferred(self.target, self.context.run.key)
         with self.context.session(name) as spark:
             outputs.write(
                 spark, self.frame, self.output, target, self.context.namespaces, mode=self.mode, job=self.write_id

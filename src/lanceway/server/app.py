@@ -9,22 +9,27 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lanceway.access.audit import AuditTrail
 from lanceway.access.authenticator import Authenticator
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
-from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.server.api import routes as openapi_lanceway
+from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.health import Health
 from lanceway.server.home import Home
 from lanceway.server.http import middleware
+from lanceway.server.http.audit import Auditor
 from lanceway.server.http.concealment import Concealment
 from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import Authentication, RequestMiddleware
+from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits, UploadPace
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
+from lanceway.tables import bases
 from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire.lance import REQUEST_ID
 
@@ -40,20 +45,27 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     threads = _catalog_threads(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
+    release_bases = bases.confine(AllowedBasePaths.from_settings(settings))
     pace = UploadPace(settings.upload_timeout, settings.min_upload_rate)
     bodies = BodyLimits(settings.max_body_bytes, settings.max_json_bytes, pace)
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
+    audit = AuditTrail.from_settings(home.store, settings)
+    seal = PageTokenSeal(home.store.page_key)
     lance = Authentication(
-        LanceDialect(tree, threads, bodies, streams, allowed, settings.forwarded_headers), authenticator
+        LanceDialect(tree, threads, bodies, streams, allowed, seal, settings.forwarded_headers, audit), authenticator
     )
-    api = Authentication(LancewayApi(home.store, threads), authenticator)
+    services = Services(home.store, threads, tree, seal, Auditor(audit, "Lanceway API"))
+    api = Authentication(LancewayApi(services), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
     async def lifespan(app: object) -> AsyncIterator[None]:
         async with AsyncExitStack() as closing:
+            closing.callback(release_bases)
             closing.callback(home.close)
             closing.callback(tree.close)
+            if audit is not None:
+                closing.callback(audit.close)
             closing.push_async_callback(health.close)
             closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)

@@ -23,10 +23,11 @@ from sqlalchemy.engine import URL
 
 from lanceway import config
 from lanceway.access import tokens
+from lanceway.access.authenticator import Authenticator
 from lanceway.access.oidc import Oidc
 from lanceway.access.principal import ADMIN
 from lanceway.catalogs.federated.catalog import FederatedCatalog
-from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake.store.database import LakeStore, open_store
@@ -131,6 +132,8 @@ def prepare(settings: ServerSettings) -> Home:
     home = Home.of(settings)
     with ExitStack() as closing:
         closing.callback(home.close)
+        Authenticator.from_settings(home.store, settings).close()
         closing.callback(FederatedCatalog.from_settings(home.complete(settings), home.store).close)
         AllowedLocations.from_settings(home.complete(settings))
+        AllowedBasePaths.from_settings(settings)
     return home

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from lance_namespace import ListTableVersionsRequest
 
+from lanceway.tables import bases
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.errors import FOREIGN
 from lanceway.tables.storage.store import EXPIRES
@@ -75,7 +76,9 @@ def read_at(table: Table, *, version: int | None = None, branch: str | None = No
     # Keys that end soon are not worth keeping, and must not outlive their end.
     if version is not None or not is_main(branch) or EXPIRES in (table.storage_options or {}):
         return open_at(table, version=version, branch=branch)
-    return _of_storage(table) if table.client is None else _of_catalog(table)
+    dataset = _of_storage(table) if table.client is None else _of_catalog(table)
+    bases.check(table, dataset)  # a cached one may have moved on to another version
+    return dataset
 
 
 def _of_storage(table: Table) -> lance.LanceDataset:

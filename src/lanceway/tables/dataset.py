@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lance_namespace import ListTableVersionsRequest
+from lance_namespace import GetTableTagVersionRequest, ListTableBranchesRequest, ListTableVersionsRequest
 from lance_namespace_urllib3_client.models.table_basic_stats import TableBasicStats
 
 from lanceway.errors import (
@@ -15,14 +15,21 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
+    UnsupportedOperationError,
 )
+from lanceway.tables import bases
 from lanceway.tables.errors import FOREIGN, translate, translated
 from lanceway.tables.schema import arrow_json
 from lanceway.tables.storage.store import Store, local_path, open_store
 
 if TYPE_CHECKING:
     import lance
-    from lance_namespace import DescribeTableRequest, DescribeTableResponse, LanceNamespace
+    from lance_namespace import (
+        DescribeTableRequest,
+        DescribeTableResponse,
+        GetTableTagVersionResponse,
+        LanceNamespace,
+    )
 
 MAIN = "main"
 RESERVED = ".lance-reserved"
@@ -88,8 +95,16 @@ def open_at(
     `remembering` so many bytes of its indices and of its files' metadata, where it is to be kept for long.
 
     Raises InvalidTableStateError where there is no Lance data, TableVersionNotFoundError,
-    TableTagNotFoundError and TableBranchNotFoundError.
+    TableTagNotFoundError and TableBranchNotFoundError; InvalidInputError for base paths that are not allowed here.
     """
+    opened = _open_reference(table, version, tag, branch, remembering)
+    bases.check(table, opened)
+    return opened
+
+
+def _open_reference(
+    table: Table, version: int | None, tag: str | None, branch: str | None, remembering: tuple[int, int] | None
+) -> lance.LanceDataset:
     if tag is not None and (version is not None or branch is not None):
         raise InvalidInputError(f"{table.name}: give a tag, or a version and a branch, but not both.")
     if tag is not None:
@@ -156,11 +171,39 @@ def _no_lance_table(table: Table) -> InvalidTableStateError:
 
 
 def _at_tag(table: Table, tag: str) -> lance.LanceDataset:
+    named = None if table.client is None else _tagged_version(table, table.client, tag)
+    if named is not None:
+        branch = named.branch
+        return _open(table, named.version) if is_main(branch) else _on_branch(table, str(branch), named.version)
     dataset = _open(table, None)
     with translated(table, f"Opening the tag {tag!r}"):
-        if tag not in dataset.tags.list():
-            raise TableTagNotFoundError(f"{table.name} has no tag {tag!r}. list_table_tags names those it has.")
+        _require_tag(table, dataset, tag)
         return dataset.checkout_version(tag)
+
+
+def tag_branch(table: Table, tag: str) -> str | None:
+    """Return the branch of the version that a tag names, None for the main one. Raises TableTagNotFoundError."""
+    named = None if table.client is None else _tagged_version(table, table.client, tag)
+    if named is not None:
+        return None if is_main(named.branch) else named.branch
+    with translated(table, f"Looking for the tag {tag!r}"):
+        return _require_tag(table, _open(table, None), tag)
+
+
+def _require_tag(table: Table, dataset: lance.LanceDataset, tag: str) -> str | None:
+    """Return the branch of a tag in storage. Raises TableTagNotFoundError."""
+    tags = dataset.tags.list()
+    if tag not in tags:
+        raise TableTagNotFoundError(f"{table.name} has no tag {tag!r}. list_table_tags names those it has.")
+    return tags[tag].get("branch")
+
+
+def _tagged_version(table: Table, client: LanceNamespace, tag: str) -> GetTableTagVersionResponse | None:
+    """Return the version that a tag names where versions are claimed; None where the client keeps no tags."""
+    try:
+        return client.get_table_tag_version(GetTableTagVersionRequest(id=list(table.id), tag=tag))
+    except UnsupportedOperationError:
+        return None
 
 
 def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDataset:
@@ -175,10 +218,28 @@ def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDat
 
 
 def require_branch(table: Table, dataset: lance.LanceDataset, branch: str) -> None:
-    with translated(table, "Listing the branches"):
-        names = sorted(dataset.branches.list())
+    """Refuse a branch that a table does not have."""
+    names = None if table.client is None else _branch_names(table, table.client)
+    if names is None:
+        with translated(table, "Listing the branches"):
+            names = sorted(dataset.branches.list())
     if branch not in names:
         raise TableBranchNotFoundError(f"{table.name} has no branch {branch!r}. It has: {', '.join([MAIN, *names])}.")
+
+
+def _branch_names(table: Table, client: LanceNamespace) -> list[str] | None:
+    """Return the branches that there are where versions are claimed; None where the client keeps none."""
+    names: list[str] = []
+    request = ListTableBranchesRequest(id=list(table.id))
+    try:
+        while True:
+            response = client.list_table_branches(request)
+            names += response.branches
+            if not response.page_token:
+                return names
+            request = request.model_copy(update={"page_token": response.page_token})
+    except UnsupportedOperationError:
+        return None
 
 
 def describe(table: Table, request: DescribeTableRequest, response: DescribeTableResponse) -> None:

@@ -141,6 +141,10 @@ class TableRef:
                 f"There is no Lance table at {self.path}. Give the folder that holds the table's _versions."
             ) from None
 
+    def tag_branch(self, tag: str) -> str | None:
+        """Return the branch of the version that a tag names, None for the main one. Raises TableTagNotFoundError."""
+        return dataset.tag_branch(self.table(), tag)
+
     def exists(self) -> bool:
         """Whether the table is there and has a version: a name that is only declared has none."""
         try:

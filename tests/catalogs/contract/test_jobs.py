@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from getpass import getuser
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,9 @@ def test_a_namespace_inside_has_jobs_under_its_own_names(home: Path, tmp_path: P
     job = backfill(team, "orders")
     desk = team._inner._desk()
     mounted = {"team": CatalogSettings("dir", settings, at="team")}
-    worker = Worker(Places(desk.store, desk.metalake, mounted=mounted), state=str(tmp_path / "parts.sqlite"))
+    worker = Worker(
+        Places(desk.store, desk.metalake, mounted=mounted, operator=getuser()), state=str(tmp_path / "parts.sqlite")
+    )
     assert worker.run(once=True) == 1
     described = team.describe_job(job)
     assert (described.state, described.error, described.table) == ("done", None, ["orders"])

@@ -97,7 +97,8 @@ def test_a_catalog_is_described_by_type_and_properties_without_secrets(both: Any
     properties = both.describe_namespace({"id": ["archive"]}).properties
     assert properties == {"lanceway.type": "dir", "path": str(tmp_path / "archive"), "layout": "manifest"}
     both.create_namespace({"id": ["x"], "properties": {"team": "sales"}})
-    expected = {"lanceway.type": "lake", "lanceway.versioning": "managed", "team": "sales"}
+    names = {"lanceway.nested": "true", "lanceway.separator": ":"}
+    expected = {"lanceway.type": "lake", "lanceway.versioning": "managed", **names, "team": "sales"}
     assert both.describe_namespace({"id": ["x"]}).properties == expected
 
 

@@ -90,6 +90,7 @@ def test_a_denied_call_is_denied_with_the_specifications_code(glue: Glue) -> Non
     assert not isinstance(raised.value, UnauthenticatedError)
 
 
+@pytest.mark.slow
 def test_throttling_is_waited_out(glue: Glue) -> None:
     database(glue)
     glue.refuse("GetTables", "ThrottlingException", times=2)

@@ -57,6 +57,7 @@ def test_declaring_and_describing_answer_credentials_that_end(catalog: IcebergCa
         assert SECRET not in options.values()
 
 
+@pytest.mark.slow
 def test_they_are_good_for_the_one_table(catalog: IcebergCatalog) -> None:
     space = namespace(catalog)
     create(catalog, [*space, "mine"])

@@ -154,6 +154,7 @@ def test_none_is_declared_nor_created_where_another_lake_has_one(
     stays_whole(first, ["ours"])
 
 
+@pytest.mark.slow
 def test_of_two_that_create_at_one_location_one_succeeds(two: tuple[LakeCatalog, LakeCatalog], tmp_path: Path) -> None:
     for round_ in range(5):
         chosen = str(tmp_path / f"chosen{round_}")

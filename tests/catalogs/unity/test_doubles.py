@@ -52,6 +52,7 @@ def together(*calls: Callable[[], object]) -> list[LanceNamespaceError | None]:
         return list(pool.map(run, calls))
 
 
+@pytest.mark.slow
 def test_in_one_process_one_of_two_creates_the_table(fake: Home, fake_unity: Unity, tmp_path: Path) -> None:
     table = [fake.catalog, "s", "t"]
     first, second = fake.connect(tmp_path / "a"), fake.connect(tmp_path / "b")
@@ -61,6 +62,7 @@ def test_in_one_process_one_of_two_creates_the_table(fake: Home, fake_unity: Uni
     assert (fake_unity.twins, count(first, table)) == ({}, 3)
 
 
+@pytest.mark.slow
 def test_in_one_process_one_of_two_creates_the_schema(fake: Home, fake_unity: Unity) -> None:
     first, second = fake.connect(), fake.connect()
     meet(fake_unity)

@@ -395,6 +395,30 @@ def test_a_stray_is_found_and_adopted(inside: Run, lake: Run, people: Path) -> N
     assert lake("check", "--strict").out == "Nothing found.\n"
 
 
+def test_stray_tags_are_found_and_removed(inside: Run, lake: Run, people: Path) -> None:
+    inside("tables", "create", "people", str(people))
+    location = inside("tables", "describe", "people", "--json").json["location"]
+    lance.dataset(location).tags.create("rogue", 1)
+    assert inside("tables", "tags", "list", "people", "--json").json == []
+    assert [kind for kind, _, _ in found(lake("check", "--json"))] == ["stray tag"]
+    [stray] = inside("tables", "reconcile", "people", "--remove", "--json").json
+    assert (stray["kind"], stray["name"], stray["mended"]) == ("stray tag", "rogue", True)
+    assert lance.dataset(location).tags.list() == {}
+
+
+def test_definitions(inside: Run, people: Path) -> None:
+    inside("tables", "create", "people", str(people))
+    inside("tables", "columns", "add", "people", "--computed", "twice=id * 2")
+    [column] = inside("tables", "definitions", "list", "people", "--json").json
+    assert (column["name"], column["definition"]) == ("twice", {"expression": "id * 2"})
+    assert inside("tables", "definitions", "drop", "people", "twice").out == (
+        "Dropped the definition of the column twice of people.\n"
+    )
+    assert inside("tables", "definitions", "list", "people", "--json").json == []
+    [adopted] = inside("tables", "definitions", "adopt", "people", "--json").json
+    assert adopted["name"] == "twice"
+
+
 def test_who_keeps_the_versions(bare: Run, inside: Run, lake: Run, people: Path) -> None:
     inside("tables", "create", "people", str(people))
     assert (

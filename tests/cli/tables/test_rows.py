@@ -22,6 +22,7 @@ def test_create(done: Run, people: Path) -> None:
     assert (facts["version"], facts["num_inserted_rows"]) == (1, 6)
 
 
+@pytest.mark.slow
 def test_create_from_standard_input(process: Run, bare: Run, warehouse: Path, people: Path) -> None:
     where = ("--path", str(warehouse))
     assert process(*where, "tables", "create", "t", "-", "--format", "ndjson", stdin=people.read_text()).code == 0

@@ -87,6 +87,7 @@ def test_a_worker_that_is_stopped_gives_its_job_back(table: Bench, waiting: str)
     assert table.rows("people", "id", "x") == [(1, 1), (2, 2), (3, 3), (4, 4)]
 
 
+@pytest.mark.slow
 def test_a_worker_is_killed_and_another_goes_on_where_it_was(table: Bench, tmp_path: Path) -> None:
     add(table, name="x", virtual_column=virtual("stuck", ("x", "x", "int64"), input_columns=["id"]))
     job = table.lake.alter_table_backfill_columns({"id": ["people"], "column": "x", "concurrency": 1}).job_id

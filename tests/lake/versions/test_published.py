@@ -178,6 +178,7 @@ def committed(uri: str, root: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_leaves_none(tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/lake.db"
     with committed(uri, str(tmp_path / "warehouse")) as process:
@@ -188,6 +189,7 @@ def test_a_process_that_ends_leaves_none(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_cannot_tell_them_ends_all_the_same(tmp_path: Path) -> None:
     """A fake for a database that hangs: SQLite, locked by somebody else."""
     path = tmp_path / "lake.db"

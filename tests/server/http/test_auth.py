@@ -122,7 +122,7 @@ def test_an_issuers_token(trusting: Lanceway, issuer: Issuer) -> None:
     signed = {"Authorization": f"Bearer {issuer.sign(groups=['readers'])}"}
     assert get(trusting, LIST, signed).status_code == 200
     assert get(trusting, ME, signed).json() == {
-        "name": "alice",
+        "name": "alice@127.0.0.1",
         "groups": ["readers"],
         "admin": False,
         "anonymous": False,

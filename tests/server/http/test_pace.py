@@ -104,3 +104,14 @@ def test_a_user_who_waits_for_a_share_gets_it(narrow: Lanceway) -> None:
         )
         assert [answer.status_code for answer in answers] == [200] * THREADS * 2
     assert count(narrow, id_) == 1 + THREADS * 2
+
+
+def test_a_short_answer_is_sent_whole(server: Lanceway) -> None:
+    """Its head and its body are one packet: a client that has read the head has the body too."""
+    id_ = "%24".join(created(server, 1))
+    with connect(server) as connection:
+        for _ in range(100):
+            begin(connection, server.token, f"/lance/v1/table/{id_}/describe", "application/json", 0)
+            head, _, body = connection.recv(2**16).partition(b"\r\n\r\n")
+            length = next(line for line in head.split(b"\r\n") if line.startswith(b"content-length"))
+            assert len(body) == int(length.rpartition(b":")[2])

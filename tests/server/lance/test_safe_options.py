@@ -9,6 +9,7 @@ import pytest
 from lance_namespace import LanceNamespace
 from pydantic import BaseModel
 
+from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.lance.answers import SafeCatalog, encode_answer, safe_options, without_secrets
 from lanceway.server.lance.fields import forwarded_headers, merge_context, to_headers
 from lanceway.wire.lance import BY_OPERATION
@@ -114,7 +115,7 @@ class Generous(LanceNamespace):
 
 
 def test_what_a_server_sees_of_a_catalog_has_no_secret() -> None:
-    view: Any = SafeCatalog(Generous())  # type: ignore[arg-type]
+    view: Any = SafeCatalog(Generous(), PageTokenSeal(bytes(64)))  # type: ignore[arg-type]
     answers = [
         view.batch_commit_tables({"operations": []}),
         view.describe_table({"id": ["t"]}),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+from lanceway.catalogs.connect import connect
 from lanceway.spark.catalog import driver
+from lanceway.tables.read import ipc
 from tests.spark.catalog.sql_helpers import Sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NUMBERS = itertools.count()
+_SETTINGS: dict[str, Mapping[str, str]] = {}
 _COLUMNS = "id BIGINT NOT NULL COMMENT 'a number', name STRING, v ARRAY<FLOAT>"
 _THREE = "(1, 'a', array(1, 2)), (2, 'b', array(3, 4)), (3, NULL, NULL)"
 
@@ -32,6 +36,7 @@ def registered(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_fac
     else:
         settings = {"type": "dir", "path": str(folder), "layout": "manifest"}
     driver.register(spark, name, settings)
+    _SETTINGS[name] = settings
     return name
 
 
@@ -95,6 +100,26 @@ def test_rows(sql: Sql) -> None:
     assert sql.column("SELECT id FROM {n}.t TIMESTAMP AS OF current_timestamp()") == [11, 13]
     sql.run("TRUNCATE TABLE {n}.t")
     assert sql.rows("SELECT count(*) FROM {n}.t") == [(0,)]
+
+
+def test_a_tag_on_a_branch(sql: Sql) -> None:
+    """The number of its version is one that the main branch has as well."""
+    sql.run("CREATE TABLE {n}.t (id INT)", "INSERT INTO {n}.t VALUES (1)")
+    type_, settings = _SETTINGS[sql.catalog]["type"], dict(_SETTINGS[sql.catalog])
+    del settings["type"]
+    catalog: Any = connect(type_, settings=settings)
+    table = {"id": [sql.namespace, "t"]}
+    version = catalog.describe_table({**table, "load_detailed_metadata": True}).version
+    catalog.create_table_branch({**table, "name": "side"})
+    rows = pa.table({"id": pa.array([7], pa.int32())})
+    body = b"".join(ipc.stream_chunks(rows.to_reader(), file_format=False))
+    catalog.insert_into_table({**table, "branch": "side"}, body)
+    sql.run("INSERT INTO {n}.t VALUES (2)")
+    for name, branch in (("on_side", "side"), ("on_main", None)):
+        catalog.create_table_tag({**table, "tag": name, "version": version + 1, "branch": branch})
+    assert sql.column("SELECT id FROM {n}.t VERSION AS OF 'on_side'") == [1, 7]
+    assert sql.column("SELECT id FROM {n}.t VERSION AS OF 'on_main'") == [1, 2]
+    assert sql.rows("SELECT count(*) FROM {n}.t VERSION AS OF 'on_side' WHERE id = 7") == [(1,)]
 
 
 def test_tables_made_from_queries(sql: Sql) -> None:

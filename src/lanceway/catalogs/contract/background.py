@@ -5,7 +5,9 @@ A job that already waits to do the same is returned instead of a second one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import lance_namespace as ln
@@ -14,11 +16,12 @@ from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH, JobMethods, JobQueue
 from lanceway.catalogs.contract.requests import accept, table_id
 from lanceway.errors import InvalidInputError, LanceNamespaceError
+from lanceway.identifiers import Identifier
 from lanceway.lake.runs.job_states import QUEUED, RUNNING
 from lanceway.tables import dataset, expressions
 from lanceway.tables.dataset import VIEW, is_main
-from lanceway.tables.read import ipc
-from lanceway.tables.schema import columns, computed, views
+from lanceway.tables.schema import columns, computed, fields, reserved, views
+from lanceway.tables.schema.computed import Definition
 from lanceway.tables.schema.views import CHUNKER, View
 
 if TYPE_CHECKING:
@@ -37,12 +40,36 @@ JOBS = "lanceway.jobs"
 class BackgroundOperations(JobMethods, CatalogHooks):
     """Backfills and materialized views, where the catalog has a queue for jobs."""
 
+    @abstractmethod
+    def _create_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
+        """Create a table from data whose metadata may hold keys that are reserved for the catalog itself."""
+
+    # -- definitions: in the table's metadata, unless the catalog has rows for them ----------------
+
+    def view_definition(self, id_: Sequence[str]) -> View | None:
+        """Return how a view's rows come about, None where the table's own metadata says it.
+
+        Raises InvalidTableStateError for a table that is not a view.
+        """
+        return None
+
+    def column_definitions(self, id_: Sequence[str], branch: str | None) -> Mapping[str, Definition] | None:
+        """Return how the values of columns come about, by their names; None where the table's own metadata says it."""
+        return None
+
+    def _record_view(self, table: Identifier, view: View) -> None:
+        """Keep the definition of a view that was just made."""
+
+    def _record_columns(self, table: Identifier, branch: str | None, new: Mapping[str, Definition]) -> None:
+        """Keep the definitions of columns that were just added."""
+
     # -- columns ---------------------------------------------------------------------------------
 
     def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
         request = accept(ln.AlterTableAddColumnsRequest, request)
         table, queue = self._table(request.id, "alter_table_add_columns"), self._desk()
         response = columns.add(table, request, backfills=queue is not None)
+        self._define_columns(request)
         at_once = [
             output.column
             for entry in request.new_columns
@@ -55,13 +82,30 @@ class BackgroundOperations(JobMethods, CatalogHooks):
             response.context = {JOBS: ",".join(queue.record(BACKFILL, request.id or (), job).id for job in backfills)}
         return response
 
+    def _define_columns(self, request: ln.AlterTableAddColumnsRequest) -> None:
+        """Keep the definitions of the columns of a request; without them, the columns go again."""
+        later = [entry for entry in request.new_columns if columns.is_filled_later(entry)]
+        new = {name: column for entry in later for name, column in computed.requested(entry).items()}
+        if not new:
+            return
+        try:
+            self._record_columns(table_id(request.id, "alter_table_add_columns"), request.branch, new)
+        except LanceNamespaceError:
+            names = [fields.format_([name]) for name in new]
+            with suppress(LanceNamespaceError):
+                self.alter_table_drop_columns(
+                    ln.AlterTableDropColumnsRequest(id=request.id, columns=names, branch=request.branch)
+                )
+            raise
+
     def alter_table_backfill_columns(
         self, request: ln.AlterTableBackfillColumnsRequest
     ) -> ln.AlterTableBackfillColumnsResponse:
         request = accept(ln.AlterTableBackfillColumnsRequest, request)
         queue = self._require_queue("alter_table_backfill_columns")
         table = table_id(request.id, "alter_table_backfill_columns")
-        options = computed.check_backfill(self._table(request.id, "alter_table_backfill_columns"), request)
+        known = self.column_definitions(table, request.branch)
+        options = computed.check_backfill(self._table(request.id, "alter_table_backfill_columns"), request, known)
         return ln.AlterTableBackfillColumnsResponse(job_id=queue.record(BACKFILL, table, options).id)
 
     # -- materialized views ----------------------------------------------------------------------
@@ -70,12 +114,13 @@ class BackgroundOperations(JobMethods, CatalogHooks):
         request = accept(ln.CreateMaterializedViewRequest, request)
         queue = self._require_queue("create_materialized_view")
         table = table_id(request.id, "create_materialized_view")
-        view, schema = views.read_view_request(request), views.output_schema(request)
+        view, schema = views.read_view_request(request), reserved.cleaned(views.output_schema(request))
         if view.sql is None:
             views.check(view, schema, self._table(list(view.source), "create_materialized_view"))
         empty = _empty(schema.with_metadata({**(schema.metadata or {}), VIEW: view.written()}))
-        created = self.create_table(ln.CreateTableRequest(id=list(table), mode="create"), empty)
+        created = self._create_stream(ln.CreateTableRequest(id=list(table), mode="create"), empty)
         try:
+            self._record_view(table, view)
             job = _first_jobs(queue, table, view, filled=request.with_no_data is False)
         except LanceNamespaceError:
             self.drop_table(ln.DropTableRequest(id=list(table)))
@@ -89,7 +134,7 @@ class BackgroundOperations(JobMethods, CatalogHooks):
         queue = self._require_queue("refresh_materialized_view")
         table = table_id(request.id, "refresh_materialized_view")
         handle = self._table(request.id, "refresh_materialized_view")
-        view = View.of(handle, dataset.open_at(handle).schema)
+        view = self.view_definition(table) or View.of(handle, dataset.open_at(handle).schema)
         options = _checked_refresh(view, request)
         if view.sql is None:
             source = self._table(list(view.source), "refresh_materialized_view")
@@ -132,7 +177,7 @@ def _checked_refresh(view: View, request: ln.RefreshMaterializedViewRequest) -> 
     return {"src_version": request.src_version, **counts}
 
 
-def _empty(schema: pa.Schema) -> bytes:
+def _empty(schema: pa.Schema) -> pa.RecordBatchReader:
     import pyarrow as pa
 
-    return b"".join(ipc.stream_chunks(pa.RecordBatchReader.from_batches(schema, []), file_format=False))
+    return pa.RecordBatchReader.from_batches(schema, [])

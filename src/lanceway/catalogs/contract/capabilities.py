@@ -6,13 +6,15 @@ whether it has one of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lance_namespace import LanceNamespace
 
 if TYPE_CHECKING:
     from lanceway.catalogs.contract.jobs import Job, JobQueue, LazyJobQueue
+    from lanceway.tables.schema.computed import Definition
+    from lanceway.tables.schema.views import View
 
 
 @runtime_checkable
@@ -45,6 +47,15 @@ class KeepsJobs(Protocol):
     def describe_job(self, job_id: str) -> Job: ...
 
     def cancel_job(self, job_id: str) -> Job: ...
+
+
+@runtime_checkable
+class KeepsDefinitions(Protocol):
+    """A catalog that may say itself how views and columns come about; None where their metadata does."""
+
+    def view_definition(self, id_: Sequence[str]) -> View | None: ...
+
+    def column_definitions(self, id_: Sequence[str], branch: str | None) -> Mapping[str, Definition] | None: ...
 
 
 def close(catalog: object) -> None:

@@ -20,6 +20,7 @@ from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.read import ipc
+from lanceway.tables.schema import reserved
 from lanceway.tables.write import create, rows
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class TableCreation(CatalogHooks):
     def create_table_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
         """Create a table from a reader, batch by batch: `create_table` for data of any size."""
         request = accept(ln.CreateTableRequest, request)
+        data = reserved.without(data)
+        return self._create_stream(request, data)
+
+    def _create_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
+        """Create a table from data whose metadata may hold keys that are reserved for the catalog itself."""
         table = table_id(request.id, "create_table")
         chosen = mode("The mode of create_table", request.mode, "create", "exist_ok", "overwrite")
         try:

@@ -12,17 +12,23 @@ from pydantic import BaseModel, ValidationError
 
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
+from lanceway.tables.schema import reserved
 
 Model = TypeVar("Model", bound=BaseModel)
 Item = TypeVar("Item")
 
 _DIGEST_BYTES = 6
 _LONGEST_ID = 18  # digits
+_SHOWN = 100  # characters of a token in a message
 
 
 def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> Model:
-    """Return the request as its model. Rust clients pass dictionaries, and None means an empty one."""
+    """Return the request as its model. Rust clients pass dictionaries, and None means an empty one.
+
+    Raises InvalidInputError, also for keys of metadata that are Lanceway's own.
+    """
     if isinstance(request, model):
+        reserved.refuse_request(request)
         return request
     if request is None:
         request = {}
@@ -31,9 +37,11 @@ def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> 
             f"A {model.__name__} or a dictionary is needed here, but a {type(request).__name__} was given."
         )
     try:
-        return model.model_validate(dict(request))
+        read = model.model_validate(dict(request))
     except ValidationError as error:
         raise InvalidInputError(f"{model.__name__} is not valid: {_reasons(error)}.") from error
+    reserved.refuse_request(read)
+    return read
 
 
 def _reasons(error: ValidationError) -> str:
@@ -73,7 +81,11 @@ def page_limit(limit: int | None) -> int | None:
 
 
 def page_token(scope: str, after: str) -> str:
-    """Return an opaque token for the page that follows `after` in the list that `scope` names."""
+    """Return a token for the page that follows `after` in the list that `scope` names.
+
+    Its digest tells tokens of other lists apart, and keeps no one from making one: who has the catalog itself may begin
+    anywhere. A server seals it for its clients (`server.http.page_tokens`).
+    """
     return base64.urlsafe_b64encode(_digest(scope, after) + after.encode()).decode().rstrip("=")
 
 
@@ -87,13 +99,14 @@ def page_start(scope: str, token: str | None) -> str | None:
     except (binascii.Error, ValueError):  # ValueError: the token, or the name in it, is not valid text
         digest, after = b"", ""
     if not after or digest != _digest(scope, after):
-        raise _foreign(token)
+        raise foreign_page_token(token)
     return after
 
 
-def _foreign(token: str) -> InvalidInputError:
+def foreign_page_token(token: str) -> InvalidInputError:
+    """Return the error for a page token that is damaged, or of another list."""
     return InvalidInputError(
-        f"The page token {token!r} does not belong to this list. Leave page_token out to begin again, "
+        f"The page token {token[:_SHOWN]!r} does not belong to this list. Leave page_token out to begin again, "
         "or pass the page_token of the previous response."
     )
 
@@ -104,7 +117,7 @@ def page_start_id(scope: str, token: str | None) -> int | None:
     if start is None:
         return None
     if not (start.isascii() and start.isdigit() and len(start) <= _LONGEST_ID):
-        raise _foreign(str(token))
+        raise foreign_page_token(str(token))
     return int(start)
 
 

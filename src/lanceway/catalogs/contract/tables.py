@@ -17,7 +17,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.tables import indices, statistics
 from lanceway.tables.dataset import Table
 from lanceway.tables.read import ipc, query
-from lanceway.tables.schema import columns
+from lanceway.tables.schema import columns, reserved
 from lanceway.tables.versions import branches, tags, transactions, versions
 from lanceway.tables.write import rows
 
@@ -43,6 +43,7 @@ class TableOperations(CatalogHooks):
     ) -> ln.InsertIntoTableResponse:
         """Insert rows from a reader, batch by batch: `insert_into_table` for data of any size."""
         request = accept(ln.InsertIntoTableRequest, request)
+        data = reserved.without(data)
         chosen = mode("The mode of insert_into_table", request.mode, "append", "overwrite")
         return rows.insert(self._table(request.id, "insert_into_table"), request, data, overwrite=chosen == "overwrite")
 
@@ -56,6 +57,7 @@ class TableOperations(CatalogHooks):
     ) -> ln.MergeInsertIntoTableResponse:
         """Merge rows from a reader, batch by batch: `merge_insert_into_table` for data of any size."""
         request = accept(ln.MergeInsertIntoTableRequest, request)
+        data = reserved.without(data)
         return rows.merge_insert(self._table(request.id, "merge_insert_into_table"), request, data)
 
     def update_table(self, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:

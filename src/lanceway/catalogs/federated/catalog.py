@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -24,6 +26,7 @@ from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token
+from lanceway.catalogs.contract.schemas import HasSchemas, Path, PathNaming, StatesNaming, changes, first, require
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import ConfiguredMount, Mount, canonical, check_name
 from lanceway.catalogs.wrappers import subtree
@@ -42,6 +45,7 @@ from lanceway.errors import (
     table_not_found,
 )
 from lanceway.identifiers import Identifier
+from lanceway.tables import bases
 
 if TYPE_CHECKING:
     from lanceway.catalogs.federated.own_lake import OwnLake
@@ -73,6 +77,8 @@ _CREATING = frozenset(
         "register_table",
     }
 )
+# Operations that claim versions whose manifests the client has written.
+_CLAIMING = frozenset({"batch_commit_tables", "batch_create_table_versions", "create_table_version"})
 # Operations that may record a job.
 _RECORDING = frozenset(
     {
@@ -194,6 +200,9 @@ class FederatedCatalog(JobMethods, Forwarder):
         mount = self.mount(name)
         if self._allowed is not None:
             self._allowed.check(mount, operation, request)
+        if mount.configured:
+            for new_name in _new_names(operation, request):
+                self._check_plain(mount, new_name)
 
         def below(names: list[str] | None) -> list[str] | None:
             if names is None:
@@ -209,8 +218,14 @@ class FederatedCatalog(JobMethods, Forwarder):
         if mount.configured and getattr(inside, "identity", None) is not None:
             # It says who asks this tree, and is not for the mounted service to know.
             inside = inside.model_copy(update={"identity": None})
-        response = self._ask(mount, operation, inside, *data)
+        with bases.claimed_by_client() if operation in _CLAIMING else nullcontext():
+            response = self._ask(mount, operation, inside, *data)
         return subtree.rewrite_response(operation, response, lambda names: [name, *names])
+
+    def _check_plain(self, mount: Mount, name: str) -> None:
+        """Refuse a new name in a mounted catalog that holds the separator of the lake, where its policy says so."""
+        if self._lake is not None and not name.isalnum():
+            self._lake.separator.check_plain(name, mount.name)
 
     def _branch(self, operation: str, request: BaseModel) -> str:
         """Return the name of the one catalog that a request is for."""
@@ -378,6 +393,58 @@ class FederatedCatalog(JobMethods, Forwarder):
             f"[catalogs.{name}] instead."
         )
 
+    # -- namespaces by logical path, after the name of their catalog: lake.team:sales ------------
+
+    def naming(self, names: Sequence[str] = ()) -> PathNaming | None:
+        """Return how names are written in the catalog that an identifier begins with; None where it does not say."""
+        if not names:
+            return None
+        inner = self.mount(names[0]).catalog
+        naming = inner.naming(names[1:]) if isinstance(inner, StatesNaming) else None
+        return None if naming is None else replace(naming, in_tree=True)
+
+    def list_schemas(self, parent: Path | None = None) -> list[str]:
+        """Return the namespaces directly inside one, as `lake.team:sales`; all catalogs if none is given."""
+        if not parent:
+            return list(self._names(None))
+        catalog, path = first(parent)
+        names = self._with_schemas(catalog, "list_schemas").list_schemas(path or None)
+        return [f"{canonical(catalog)}.{name}" for name in names]
+
+    def create_namespaces(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
+    ) -> Identifier:
+        """Make a namespace and what is missing above it in its catalog: all of it, with one owner, or nothing."""
+        catalog, inside = first(path)
+        created = self._with_schemas(catalog, "create_namespaces").create_namespaces(
+            inside, properties, comment=comment
+        )
+        return Identifier((canonical(catalog), *created))
+
+    def alter_namespace(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """Set and take away properties of a namespace, or of a catalog of the lake, and return all it has then."""
+        catalog, inside = first(path)
+        if inside:
+            return self._with_schemas(catalog, "alter_namespace").alter_namespace(inside, properties, unset=unset)
+        if canonical(catalog) in self._configured:
+            raise self._read_only(canonical(catalog))
+        lake = self._lake_or_missing(catalog)
+        return lake.alter(canonical(catalog), changes(properties, unset), by=self._user or lake.user)
+
+    def drop_schema(self, path: Path) -> None:
+        """Drop an empty namespace, or an empty catalog of the lake."""
+        catalog, inside = first(path)
+        if inside:
+            self._with_schemas(catalog, "drop_schema").drop_schema(inside)
+        else:
+            self.drop_namespace(ln.DropNamespaceRequest(id=[catalog]))
+
+    def _with_schemas(self, name: str, method: str) -> HasSchemas:
+        mount = self.mount(name)
+        return require(self._catalog_for(mount, method), method)
+
     # -- lists of tables -------------------------------------------------------------------------
 
     def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
@@ -462,8 +529,13 @@ class FederatedCatalog(JobMethods, Forwarder):
         return IdentifierLimits(least=2)
 
     def check_new_table(self, table: Identifier) -> None:
-        """Raises InvalidInputError for an identifier that names a catalog, or the root."""
+        """Raises InvalidInputError for an identifier that names a catalog, or the root, and for a name that the lake's
+        policy keeps out of mounted catalogs.
+        """
         _refuse_at_the_root("create_table", table)
+        mount = self._configured.get(canonical(table[0]))
+        for name in table[1:] if mount is not None else ():
+            self._check_plain(self.mount(table[0]), name)
 
     # -- identity --------------------------------------------------------------------------------
 
@@ -490,6 +562,18 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _new_names(operation: str, request: Any) -> Iterator[str]:
+    """Yield the names of objects that a request may make."""
+    if operation == "batch_commit_tables":
+        for step in request.operations:
+            if step.declare_table is not None:
+                yield from (step.declare_table.id or [])[-1:]
+    elif operation == "rename_table":
+        yield request.new_table_name
+    elif operation == "create_namespace" or operation in _CREATING - {"batch_create_table_versions"}:
+        yield from (request.id or [])[-1:]
 
 
 def _refuse_at_the_root(operation: str, table: Identifier) -> None:

@@ -95,6 +95,36 @@ class AllowedLocations:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class AllowedBasePaths:
+    """Where tables may have files beside their own location: below `roots`, in their one spelling.
+
+    The policy of a process that reads tables for others (`lanceway.tables.bases`).
+    """
+
+    roots: tuple[str, ...] = ()
+
+    @classmethod
+    def from_settings(cls, settings: ServerSettings) -> Self:
+        """Return what a server's settings allow. Raises InvalidInputError for a text that is not a location."""
+        try:
+            return cls(tuple(map(_configured, settings.allowed_base_paths)))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"The server: allowed_base_paths cannot be used. {error}") from error
+
+    def allows(self, location: str, base_path: str) -> bool:
+        """Return whether the table at a location may have files below a base path.
+
+        A relative one would depend on the folder that the process was started in, and is never allowed.
+        """
+        try:
+            path = _canonical(base_path)
+            own = _configured(location)
+        except InvalidInputError:
+            return False
+        return any(map(f"{path}/".startswith, _below((own, *self.roots))))
+
+
 def _own_roots(mount: Mount) -> tuple[str, ...]:
     """Return the roots that a mounted catalog has in the configuration, below which its tables are anyway."""
     roots: list[str] = []

@@ -17,11 +17,14 @@ from lanceway.config import login
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import ROOT
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tree import catalogs, locations
+from lanceway.lake.tree import catalogs, locations, settings
 from lanceway.lake.tree.catalogs import CatalogRow
+from lanceway.lake.tree.separators import Separator
 from lanceway.tables.storage.store import local_path
 
 _RESERVED = "lanceway."
+# Of a catalog: whether its namespaces nest, and what separates them in a logical path.
+NESTED, SEPARATOR = "lanceway.nested", "lanceway.separator"
 # How many opened catalogs are cached: they share connections, and are small.
 _MOST_OPENED = 1000
 
@@ -70,6 +73,11 @@ class OwnLake:
         """The user who acts where none is named."""
         return self._settings["user"]
 
+    @property
+    def separator(self) -> Separator:
+        """The lake's separator and its policy, read each time: it may be changed while we run."""
+        return self.store.read(settings.separator)
+
     def identity(self) -> tuple[object, ...]:
         return self.store.uri, sorted(self._settings.items())
 
@@ -83,7 +91,10 @@ class OwnLake:
 
     def properties(self, name: str) -> dict[str, str]:
         """Return a catalog's own properties, its type and its versioning. Raises NamespaceNotFoundError."""
-        return _properties(self.load(name))
+        return self._described(self.load(name))
+
+    def _described(self, row: CatalogRow) -> dict[str, str]:
+        return {**_properties(row), NESTED: str(row.nested).lower(), SEPARATOR: self.separator.character}
 
     def load(self, name: str) -> CatalogRow:
         """Return the row of a catalog. Raises NamespaceNotFoundError."""
@@ -153,6 +164,10 @@ class OwnLake:
 
         return self.store.transact(created)
 
+    def alter(self, name: str, changes: Mapping[str, str | None], *, by: str) -> dict[str, str]:
+        """Change properties of a catalog, None for one that is taken away; return all it has then."""
+        return self._described(self.store.transact(catalogs.alter, self.metalake, name, by=by, properties=changes))
+
     def drop(self, name: str, *, by: str, cascade: bool) -> dict[str, str]:
         """Drop a catalog, and with `cascade` all that is inside; return the properties that it had.
 
@@ -193,7 +208,7 @@ def _versioning(properties: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
     """Return whether the tables of a new catalog are to be managed, and the catalog's own properties."""
     reserved = {key: value for key, value in properties.items() if key.startswith(_RESERVED)}
     for key, value in reserved.items():
-        if key != VERSIONING and (key, value) != (TYPE, catalogs.LAKE):
+        if key not in (VERSIONING, SEPARATOR) and (key, value) not in ((TYPE, catalogs.LAKE), (NESTED, "true")):
             raise InvalidInputError(
                 f"A catalog cannot be made with the property {key} = {value!r}: names that begin with {_RESERVED!r} "
                 f"are not free. Known are {VERSIONING}, and {TYPE} = {catalogs.LAKE!r}."

@@ -2,6 +2,7 @@
 
 The companion has a schema that means nothing; its properties say that the table is a Lance table, and
 its location where. Iceberg keeps its own files in the folder `metadata` there, which Lance does not look into.
+Storage options of a table come from the catalog's settings, the table's properties, and what the server vends.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
+from types import MappingProxyType
 
 from lanceway.catalogs.contract.base import TableEntry
-from lanceway.catalogs.iceberg import storage
 from lanceway.catalogs.iceberg.client import IcebergClient
 from lanceway.catalogs.iceberg.names import check_table, default_location
 from lanceway.catalogs.iceberg.namespaces import IcebergNamespaces
@@ -34,10 +35,71 @@ from lanceway.identifiers import Identifier, check_visible
 from lanceway.tables import dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import options, own_files
-from lanceway.tables.storage.store import local_path, open_store
+from lanceway.tables.storage.store import EXPIRES, local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.errors import Repeat
 from lanceway.wire.iceberg import LoadedTable
+
+PREFIX = "storage."
+# Iceberg's words for what pylance calls otherwise.
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "s3.access-key-id": "aws_access_key_id",
+        "s3.secret-access-key": "aws_secret_access_key",
+        "s3.session-token": "aws_session_token",
+        "s3.region": "aws_region",
+        "client.region": "aws_region",
+        "s3.endpoint": "aws_endpoint",
+        "s3.session-token-expires-at-ms": EXPIRES,
+        "gcs.oauth2.token": "google_bearer_token",
+        "gcs.oauth2.token-expires-at": EXPIRES,
+    }
+)
+_SAS = "adls.sas-token."
+_SAS_EXPIRES = "adls.sas-token-expires-at-ms."
+
+
+def options_of(loaded: LoadedTable, own: Mapping[str, str], *, vended: bool) -> dict[str, str] | None:
+    """Return the storage options of a table, None for none. The more special wins: vended, the table's, the catalog's.
+
+    Raises InvalidInputError where the table's properties name an address for credentials that are not the table's.
+    """
+    table_options = own_options(loaded.properties)
+    vended_options = _vended(loaded) if vended else {}
+    if vended_options:
+        options.check(table_options)
+    return {**options.for_table(loaded.location, own, table_options), **vended_options} or None
+
+
+def own_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the storage options among a table's properties."""
+    return {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
+
+
+def public(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties without those that are storage options, and may be secrets."""
+    return {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
+
+
+def _vended(loaded: LoadedTable) -> dict[str, str]:
+    """Return what the server vends for this table: by the longest prefix of its location, else for any."""
+    fitting = [row for row in loaded.credentials if loaded.location.startswith(row[0])]
+    special = max(fitting, key=lambda row: len(row[0]))[1] if fitting else {}
+    return _translated({**loaded.config, **special})
+
+
+def _translated(config: Mapping[str, str]) -> dict[str, str]:
+    translated = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
+    for key, value in config.items():
+        if key.startswith(_SAS_EXPIRES):
+            translated[EXPIRES] = value
+        elif key.startswith(_SAS):
+            translated["azure_storage_sas_token"] = value
+            translated["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]
+    if translated.get("aws_endpoint", "").startswith("http://"):
+        translated["allow_http"] = "true"
+    return translated
+
 
 # What Iceberg calls its folder.
 _METADATA = "metadata"
@@ -144,13 +206,13 @@ class IcebergTables:
 
     def describe(self, loaded: LoadedTable) -> TableEntry:
         """Return the entry of a table without storage options."""
-        properties = {key: value for key, value in storage.public(loaded.properties).items() if key != CLAIM}
+        properties = {key: value for key, value in public(loaded.properties).items() if key != CLAIM}
         return TableEntry(loaded.location, None, properties, claim=loaded.uuid)
 
     def entry(self, loaded: LoadedTable) -> TableEntry:
         """Return the entry of a table. Raises InvalidInputError for storage options that properties must not set."""
         settings = self._settings
-        combined = storage.options_of(loaded, settings.storage, vended=settings.vended_credentials)
+        combined = options_of(loaded, settings.storage, vended=settings.vended_credentials)
         return replace(self.describe(loaded), storage_options=combined)
 
     reach = entry
@@ -174,7 +236,7 @@ class IcebergTables:
 
     def storage_options(self, location: str, properties: Mapping[str, str]) -> Mapping[str, str]:
         """Return the options. Raises InvalidInputError for those that properties must not set."""
-        return options.for_table(location, self._settings.storage, storage.own_options(properties))
+        return options.for_table(location, self._settings.storage, own_options(properties))
 
     def inspect(self, table: Identifier, location: str, properties: Mapping[str, str]) -> None:
         """Raise InvalidInputError where no Lance table is."""

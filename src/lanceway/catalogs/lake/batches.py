@@ -29,6 +29,7 @@ from lanceway.catalogs.contract.requests import table_id
 from lanceway.catalogs.lake.claims import ClaimedVersion, LakeClaims, requested_claim
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests
+from lanceway.catalogs.lake.refs.adoption import Adoption
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables, Place
 from lanceway.catalogs.lake.versions import LakeVersions, branch_of
@@ -113,7 +114,7 @@ class LakeBatches:
         if isinstance(step, BatchDeleteTableVersionsRequest):
             managed = self._managed(self.tables.row(table))
             managed.require_manager()
-            self.versions.refuse_tagged(managed, step)
+            Adoption(self.lake).adopt(managed.row)
         elif isinstance(step, CreateTableVersionRequest):
             self._publish_pending(table)
         return _Prepared()

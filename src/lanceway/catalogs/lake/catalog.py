@@ -12,7 +12,8 @@ what is written to storage without it is never shown.
     removals        the data of dropped tables
     managed_table   a managed table's manifests: rows and storage brought together
     claims          versions: claimed
-    versions        versions and branches: listed, described, deleted
+    versions        versions: listed, described, deleted
+    refs            tags and branches, rows that files follow; definitions of views and columns
     batches         several tables in one transaction
     fast_reads      answers that never wait
     repair          what rows and storage disagree on
@@ -26,46 +27,73 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from lance_namespace import (
+    AlterTableAlterColumnsRequest,
+    AlterTableAlterColumnsResponse,
+    AlterTableDropColumnsRequest,
+    AlterTableDropColumnsResponse,
     BatchCommitTablesRequest,
     BatchCommitTablesResponse,
     BatchCreateTableVersionsRequest,
     BatchCreateTableVersionsResponse,
     BatchDeleteTableVersionsRequest,
     BatchDeleteTableVersionsResponse,
+    CreateTableBranchRequest,
+    CreateTableBranchResponse,
     CreateTableRequest,
     CreateTableResponse,
+    CreateTableTagRequest,
+    CreateTableTagResponse,
     CreateTableVersionRequest,
     CreateTableVersionResponse,
     DeleteTableBranchRequest,
     DeleteTableBranchResponse,
+    DeleteTableTagRequest,
+    DeleteTableTagResponse,
     DescribeTableVersionRequest,
     DescribeTableVersionResponse,
+    GetTableTagVersionRequest,
+    GetTableTagVersionResponse,
+    InsertIntoTableRequest,
+    InsertIntoTableResponse,
     ListTableBranchesRequest,
     ListTableBranchesResponse,
+    ListTableTagsRequest,
+    ListTableTagsResponse,
     ListTableVersionsRequest,
     ListTableVersionsResponse,
+    UpdateTableTagRequest,
+    UpdateTableTagResponse,
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
-from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.contract.requests import accept, mode, table_id
+from lanceway.catalogs.contract.schemas import PathNaming, changes
 from lanceway.catalogs.lake import connection
 from lanceway.catalogs.lake.batches import LakeBatches
 from lanceway.catalogs.lake.claims import LakeClaims
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
 from lanceway.catalogs.lake.namespaces import LakeNamespaces
+from lanceway.catalogs.lake.refs.definitions import LakeDefinitions
+from lanceway.catalogs.lake.refs.differences import Difference
+from lanceway.catalogs.lake.refs.operations import LakeRefs
 from lanceway.catalogs.lake.removals import Removals
-from lanceway.catalogs.lake.repair import Difference, LakeRepair
+from lanceway.catalogs.lake.repair import LakeRepair
 from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
 from lanceway.catalogs.lake.versions import LakeVersions
 from lanceway.identifiers import ROOT, Identifier
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import names, settings
 from lanceway.lake.tree.catalogs import CatalogRow
+from lanceway.lake.tree.catalogs import get as get_catalog
+from lanceway.lake.tree.definitions import Definition
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.tables.dataset import Table
+from lanceway.tables.schema import fields
+from lanceway.tables.schema.computed import Definition as ColumnDefinition
+from lanceway.tables.schema.views import View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,7 +198,16 @@ class LakeCatalog(Catalog):
 
     @property
     def _versions(self) -> LakeVersions:
-        return LakeVersions(self._lake)
+        return LakeVersions(self._connection)
+
+    @property
+    def _refs(self) -> LakeRefs:
+        connection = self._connection
+        return LakeRefs(connection, LakeTables(connection))
+
+    @property
+    def _definitions(self) -> LakeDefinitions:
+        return LakeDefinitions(self._connection)
 
     @property
     def _batches(self) -> LakeBatches:
@@ -197,14 +234,41 @@ class LakeCatalog(Catalog):
         # Read each time: it is the lake's, and may be changed while we run.
         return self._lake.read(settings.separator).character
 
+    @property
+    def nested(self) -> bool:
+        """Whether namespaces may lie in namespaces."""
+        return self._lake.read(get_catalog, self._catalog.id).nested
+
+    def naming(self, names: Sequence[str] = ()) -> PathNaming:
+        """Return how names are written in this catalog: its separator, the policy, and whether it is nested."""
+        separator = self._lake.read(settings.separator)
+        metalake = str(self._settings["metalake"])
+        return PathNaming(separator.character, separator.policy, self.nested, metalake, self._catalog.name)
+
     # -- namespaces ------------------------------------------------------------------------------
 
-    def list_schemas(self, parent: str | None = None) -> list[str]:
+    def alter_namespace(
+        self, path: str | Iterable[str], properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """Set and take away properties of a namespace, by its logical path or its names, and return all it has then.
+
+        Raises NamespaceNotFoundError, and InvalidInputError for keys that begin with `lanceway.`.
+        """
+        changed = changes(properties, unset)
+        names_or_path = path if isinstance(path, str) else tuple(path)
+        return dict(self._lake.transact(self._namespaces.alter, names_or_path, changed))
+
+    def drop_schema(self, path: str | Iterable[str]) -> None:
+        """Drop an empty namespace by its logical path. Raises NamespaceNotFoundError, NamespaceNotEmptyError."""
+        self._namespaces.drop(self._lake.read(self._namespaces.parse, path if isinstance(path, str) else tuple(path)))
+
+    def list_schemas(self, parent: str | Iterable[str] | None = None) -> list[str]:
         """Return the logical paths of the namespaces directly inside one, inside the root if none is given.
 
         Names are joined by the lake's `separator`: the children of `team` are `team:sales` and the like.
         """
-        return self._lake.read(self._namespaces.child_paths, parent)
+        names_or_path = parent if parent is None or isinstance(parent, str) else tuple(parent)
+        return self._lake.read(self._namespaces.child_paths, names_or_path)
 
     def create_namespaces(
         self,
@@ -269,9 +333,12 @@ class LakeCatalog(Catalog):
         chosen: str,
         data: pa.RecordBatchReader,
     ) -> CreateTableResponse:
-        if chosen == "overwrite":
-            self._tables.require_writable(self._tables.row(table))
-        return super()._create_over(table, entry, request, chosen, data)
+        if chosen != "overwrite":
+            return super()._create_over(table, entry, request, chosen, data)
+        self._tables.require_writable(self._tables.row(table))
+        response = super()._create_over(table, entry, request, chosen, data)
+        self._definitions.remove(table, None)  # the columns are others now
+        return response
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
         return self._tables.holds(table, entry)
@@ -299,6 +366,62 @@ class LakeCatalog(Catalog):
     def finish_removals(self) -> list[str]:
         """Delete the data of dropped tables that a crash or an unreachable storage left; return where it was."""
         return self._removals.finish()
+
+    # -- definitions of views and columns: rows, whatever the metadata of a table says ------------
+
+    def view_definition(self, id_: Sequence[str]) -> View | None:
+        return self._definitions.view(Identifier(id_))
+
+    def column_definitions(self, id_: Sequence[str], branch: str | None) -> Mapping[str, ColumnDefinition] | None:
+        return self._definitions.columns(Identifier(id_), branch)
+
+    def _record_view(self, table: Identifier, view: View) -> None:
+        self._definitions.record_view(table, view)
+
+    def _record_columns(self, table: Identifier, branch: str | None, new: Mapping[str, ColumnDefinition]) -> None:
+        self._definitions.record_columns(table, branch, new)
+
+    def insert_into_table_stream(
+        self, request: InsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> InsertIntoTableResponse:
+        """Insert rows from a reader. To overwrite all of them replaces the columns, and so their definitions go."""
+        request = accept(InsertIntoTableRequest, request)
+        response = super().insert_into_table_stream(request, data)
+        if mode("The mode of insert_into_table", request.mode, "append", "overwrite") == "overwrite":
+            self._definitions.remove(table_id(request.id, "insert_into_table"), request.branch)
+        return response
+
+    def alter_table_alter_columns(self, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
+        request = accept(AlterTableAlterColumnsRequest, request)
+        response = super().alter_table_alter_columns(request)
+        self._definitions.rename(table_id(request.id, "alter_table_alter_columns"), request)
+        return response
+
+    def alter_table_drop_columns(self, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
+        request = accept(AlterTableDropColumnsRequest, request)
+        response = super().alter_table_drop_columns(request)
+        paths = [fields.parse(path) for path in request.columns]
+        names = [path[0] for path in paths if len(path) == 1]
+        self._definitions.remove(table_id(request.id, "alter_table_drop_columns"), request.branch, names)
+        return response
+
+    def list_definitions(self, table: str | Iterable[str]) -> Sequence[Definition]:
+        """Return how a view and computed columns come about, and who said so; a view's definition comes first."""
+        return self._definitions.all(Identifier.of(table))
+
+    def adopt_definitions(self, table: str | Iterable[str]) -> Sequence[Definition]:
+        """Make the definitions in a table's metadata that the lake does not have one's own, and return them.
+
+        Look at them first: jobs will run them. A table that is registered brings none, since any writer may have set
+        its metadata.
+        """
+        return self._definitions.adopt(Identifier.of(table))
+
+    def drop_definition(
+        self, table: str | Iterable[str], column: str | None = None, *, branch: str | None = None
+    ) -> None:
+        """Make a computed column a plain one, or without a column a view a plain table. Rows and values stay."""
+        self._definitions.drop(Identifier.of(table), column, branch)
 
     # -- versions and branches: rows for managed tables, as storage has them for the others ------
 
@@ -330,16 +453,45 @@ class LakeCatalog(Catalog):
 
     def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
         request = accept(ListTableBranchesRequest, request)
-        table = self._tables.managed(request.id, "list_table_branches")
-        return super().list_table_branches(request) if table is None else self._versions.list_branches(table, request)
+        response = self._refs.list_branches(request)
+        return super().list_table_branches(request) if response is None else response
+
+    def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
+        request = accept(CreateTableBranchRequest, request)
+        branch = self._refs.create_branch(request)
+        return super().create_table_branch(request) if branch is None else CreateTableBranchResponse()
 
     def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
         request = accept(DeleteTableBranchRequest, request)
-        response = super().delete_table_branch(request)
-        table = self._tables.managed(request.id, "delete_table_branch")
-        if table is not None:
-            self._versions.delete_branch(table, request.name)
-        return response
+        branch = self._refs.delete_branch(request)
+        return super().delete_table_branch(request) if branch is None else DeleteTableBranchResponse()
+
+    # -- tags: the same --------------------------------------------------------------------------
+
+    def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
+        request = accept(ListTableTagsRequest, request)
+        response = self._refs.list_tags(request)
+        return super().list_table_tags(request) if response is None else response
+
+    def get_table_tag_version(self, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
+        request = accept(GetTableTagVersionRequest, request)
+        response = self._refs.tag_version(request)
+        return super().get_table_tag_version(request) if response is None else response
+
+    def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
+        request = accept(CreateTableTagRequest, request)
+        tag = self._refs.create_tag(request)
+        return super().create_table_tag(request) if tag is None else CreateTableTagResponse()
+
+    def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
+        request = accept(UpdateTableTagRequest, request)
+        tag = self._refs.update_tag(request)
+        return super().update_table_tag(request) if tag is None else UpdateTableTagResponse()
+
+    def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
+        request = accept(DeleteTableTagRequest, request)
+        tag = self._refs.delete_tag(request)
+        return super().delete_table_tag(request) if tag is None else DeleteTableTagResponse()
 
     # -- several tables in one transaction -------------------------------------------------------
 
@@ -351,15 +503,18 @@ class LakeCatalog(Catalog):
 
     # -- repair ----------------------------------------------------------------------------------
 
-    def reconcile(self, table: str | Iterable[str], *, adopt: bool = False) -> list[Difference]:
+    def reconcile(self, table: str | Iterable[str], *, adopt: bool = False, remove: bool = False) -> list[Difference]:
         """Look for what a managed table's rows and its storage disagree on, and return it.
 
         Manifests of claimed versions are published, and orphan manifests are moved aside, as on every other occasion.
         With `adopt`, orphans that continue the latest version become versions, and rows of versions whose manifests
         have vanished are deleted. An orphan continues the latest version if it has the next number and only one
         version of the number before it was ever seen. Adopt them soon: a clean-up deletes the data of an orphan.
+
+        Files of tags and branches are written as the rows say. Those without a row become tags and branches with
+        `adopt`, where the lake has their versions; with `remove` they are deleted, a branch with all its data.
         """
-        return self._repair.reconcile(Identifier.of(table), adopt=adopt)
+        return self._repair.reconcile(Identifier.of(table), adopt=adopt, remove=remove)
 
     def set_versioning(self, table: str | Iterable[str], *, managed: bool) -> None:
         """Have the lake own a table's versions, or leave them to storage. Its data and history stay.

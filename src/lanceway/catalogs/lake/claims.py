@@ -26,8 +26,9 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import checks, versions
+from lanceway.lake.versions import checks, refs, versions
 from lanceway.lake.versions.versions import Version, VersionClaim
+from lanceway.tables import bases
 from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
 
@@ -94,7 +95,7 @@ class LakeClaims:
         self, table: Manifests, request: CreateTableVersionRequest, *, trusted: bool = False
     ) -> ClaimedVersion:
         """Claim a version; a `trusted` manifest is the lake's own, known to be built on the version before."""
-        claim, manifest = requested_claim(table, request)
+        claim, manifest = requested_claim(table, request, trusted=trusted)
         try:
             return ClaimedVersion(table, self._claim_with_retries(table, claim, trusted=trusted), manifest)
         except (NamespaceNotFoundError, TableNotFoundError):
@@ -133,6 +134,8 @@ class LakeClaims:
         version = versions.claim(connection, row, claim, by=self.lake.user)
         # Read after the claim: only now is it certain that the version before is there to be seen.
         base = checks.base(connection, row.id, claim.branch, claim.version)
+        if base is None:
+            refs.ensure_branch(connection, row.id, claim.branch, claim.version, claim.size, by=self.lake.user)
         if base is None or (base.copied and (trusted or not base.strayed)):
             return version
         if not base.copied:
@@ -207,11 +210,18 @@ class ClaimedVersion:
         return self.table.answer(self.version)
 
 
-def requested_claim(table: Manifests, request: CreateTableVersionRequest) -> tuple[VersionClaim, bytes | None]:
-    """Return what a writer claims, and its manifest: None if that is gone, as after the same claim made before."""
+def requested_claim(
+    table: Manifests, request: CreateTableVersionRequest, *, trusted: bool = False
+) -> tuple[VersionClaim, bytes | None]:
+    """Return what a writer claims, and its manifest: None if that is gone, as after the same claim made before.
+
+    Raises InvalidInputError for one that leads outside of the table's location, where that is not allowed.
+    """
     branch, scheme = branch_of(request.branch), manifests.scheme(request.naming_scheme)
     staging = manifests.staged(table.table, request.manifest_path, branch)
     manifest = table.table.store().read(staging)
+    if manifest is not None and not trusted:
+        bases.check_manifest(table.table, manifest)
     claim = VersionClaim(
         request.version,
         staging,

@@ -25,7 +25,7 @@ from lanceway.errors import (
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import checks, versions
+from lanceway.lake.versions import checks, refs, versions
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage.store import Store
@@ -289,6 +289,9 @@ class Manifests:
         while (claim := claims.get(latest + 1 + len(following))) is not None:
             following.append(claim)
         versions.adopt(connection, row.id, following, by=_STORAGE)
+        if following:
+            first = following[0]
+            refs.ensure_branch(connection, row.id, branch, first.version, first.size, by=_STORAGE)
         return [claim.final_path for claim in following]
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.removals import Removals
+from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import namespaces, nesting, settings
 from lanceway.lake.tree.catalogs import get
@@ -51,13 +52,27 @@ class LakeNamespaces:
         properties = namespaces.load(connection, catalog, namespace).properties
         return properties, nesting.drop(connection, catalog, namespace, by=self.lake.user)
 
+    def alter(self, connection: Connection, path: str | Iterable[str], changes: Mapping[str, str | None]) -> Properties:
+        """Change properties of a namespace, of this one alone; a value of None takes one away."""
+        namespace = self.parse(connection, path)
+        if namespace.is_root:
+            raise InvalidInputError("The root namespace has no properties to alter. Name a namespace.")
+        catalog, user = self.lake.catalog.id, self.lake.user
+        return namespaces.alter(connection, catalog, namespace, by=user, properties=changes).properties
+
     # -- by logical path -------------------------------------------------------------------------
 
-    def child_paths(self, connection: Connection, parent: str | None) -> list[str]:
-        """Return the logical paths of the namespaces directly inside one, inside the root if none is given."""
+    def parse(self, connection: Connection, path: str | Iterable[str]) -> Identifier:
+        """Return the namespace that a logical path or a list of names means."""
+        if not isinstance(path, str):
+            return Identifier(path)
         catalog = get(connection, self.lake.catalog.id)  # read each time: nesting may be enabled while we run
-        separator = settings.separator(connection)
-        namespace = separator.parse(parent, nested=catalog.nested)
+        return settings.separator(connection).parse(path, nested=catalog.nested)
+
+    def child_paths(self, connection: Connection, parent: str | Iterable[str] | None) -> list[str]:
+        """Return the logical paths of the namespaces directly inside one, inside the root if none is given."""
+        catalog, separator = get(connection, self.lake.catalog.id), settings.separator(connection)
+        namespace = self.parse(connection, parent or ())
         names = namespaces.children(connection, catalog.id, namespace)
         return [separator.format(namespace.child(name), nested=catalog.nested) for name in names]
 
@@ -70,16 +85,10 @@ class LakeNamespaces:
         owner: str | None,
     ) -> Identifier:
         """Make a namespace and what is missing above it, and return its identifier."""
-        catalog = get(connection, self.lake.catalog.id)
-        namespace: Identifier
-        if isinstance(path, str):
-            namespace = settings.separator(connection).parse(path, nested=catalog.nested)
-        else:
-            namespace = Identifier(path)
         row = namespaces.create(
             connection,
-            catalog.id,
-            namespace,
+            self.lake.catalog.id,
+            self.parse(connection, path),
             by=self.lake.user,
             parents=True,
             owner=owner,

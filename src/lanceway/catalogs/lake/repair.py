@@ -1,4 +1,4 @@
-"""Compare storage with the lake's rows (lost manifests, orphan manifests, folders of no table), and repair it.
+"""Compare storage with the lake's rows (manifests, tags, branches, folders of no table), and repair it.
 
 Others may go on writing meanwhile.
 """
@@ -14,13 +14,23 @@ from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import LakeConnection, location_of
 from lanceway.catalogs.lake.managed_table import Manifests, Quarantine, stored_versions, take_over
+from lanceway.catalogs.lake.refs.adoption import StoredRefs, stored_refs
+from lanceway.catalogs.lake.refs.differences import (
+    STRAY_BRANCH,
+    STRAY_TAG,
+    UNWRITTEN_BRANCH,
+    UNWRITTEN_TAG,
+    Difference,
+    RefRepair,
+    compare,
+)
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.identifiers import Identifier
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups, tables
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.lake.versions import checks, versions
+from lanceway.lake.versions import checks, refs, versions
 from lanceway.lake.versions.checks import Finding, Holder, InventoryVersion, OrphanManifest
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
 from lanceway.tables.storage import store as storage
@@ -30,6 +40,13 @@ from lanceway.tables.versions import manifests
 # Remote storage answers slowly, but many requests at once.
 _THREADS = 8
 _SHOWN = 10
+
+_MEANING = {
+    STRAY_TAG: "The tag {name!r} was made without the lake, which does not show it.",
+    STRAY_BRANCH: "The branch {name!r} was made without the lake, which does not show it.",
+    UNWRITTEN_TAG: "Storage does not say of the tag {name!r} what the lake does.",
+    UNWRITTEN_BRANCH: "Storage does not have the branch {name!r}.",
+}
 
 Options = Mapping[str, str]
 Number = tuple[str, int]  # a branch and a version
@@ -64,6 +81,25 @@ def _table(store: LakeStore, holder: Holder, options: Options) -> Iterator[Findi
     claimed = {_number(row) for row in before | after}
     written = {(branch, version) for branch, names in files.items() for version in _versions(names)}
     yield from _orphans(holder, sorted(written - claimed))
+    yield from _named_otherwise(store, holder, options)
+
+
+def _named_otherwise(store: LakeStore, holder: Holder, options: Options) -> Iterator[Finding]:
+    """Compare tags and branches, unless they are still to be adopted; what is being made or deleted is no finding."""
+    if not holder.adopted:
+        return
+    first = {(each.kind, each.name) for each in _compare_refs(store, holder, options)}
+    again = _compare_refs(store, holder, options) if first else ()
+    for each in again:
+        if (each.kind, each.name) in first:
+            text = f"{_MEANING[each.kind].format(name=each.name)} `tables reconcile` says more, and repairs it."
+            yield Finding(each.kind, _named(holder), text, wrong=False)
+
+
+def _compare_refs(store: LakeStore, holder: Holder, options: Options) -> list[Difference]:
+    stored = stored_refs(storage.open_store(holder.location, options))
+    tags, branches = store.read(refs.tags_of, holder.id), store.read(refs.branches_of, holder.id)
+    return list(compare(stored, tags, branches))
 
 
 def _files(location: str, branch: str, options: Options) -> frozenset[str]:
@@ -136,31 +172,13 @@ _NOTHING_TO_COMPARE = ": there is nothing that they could disagree with. Make it
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One version on which the lake and storage disagree.
-
-    A `stray` is a manifest that was written without the lake, and is kept aside; of a table that the lake has not
-    managed from its first version on it stays where it is, and is a version if it follows on the latest. An `uncopied`
-    version was claimed, but its manifest was not yet at its final path. A `vanished` one has a row, but a clean-up
-    deleted its manifest. `mended` says that they agree now; `path` is where the manifest is or would be, below the
-    table's location.
-    """
-
-    kind: str
-    branch: str
-    version: int
-    path: str
-    mended: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LakeRepair:
     """Bringing rows and storage into agreement, on demand."""
 
     lake: LakeConnection
     tables: LakeTables
 
-    def reconcile(self, name: Identifier, *, adopt: bool) -> list[Difference]:
+    def reconcile(self, name: Identifier, *, adopt: bool, remove: bool = False) -> list[Difference]:
         """Return what a managed table's rows and its storage disagreed on, and repair what can be repaired."""
         store = self.lake.store
         table = self.tables.require_managed(self.tables.row(name), _NOTHING_TO_COMPARE)
@@ -183,6 +201,8 @@ class LakeRepair:
             *adopted,
             *unmoved,
             *(Difference(STRAY, row.branch, row.version, row.kept_path, mended=False) for row in orphan_rows),
+            # After the versions, which tags and branches are made of.
+            *RefRepair(self.lake).reconcile(table, adopt=adopt, remove=remove),
         ]
 
     # -- orphan manifests ------------------------------------------------------------------------
@@ -213,6 +233,7 @@ class LakeRepair:
         if table.has_pending(connection, settled) or not _continues(orphan, latest, others):
             return None
         checks.forget(connection, orphan)
+        refs.ensure_branch(connection, row.id, claim.branch, claim.version, claim.size, by=self.lake.user)
         return versions.claim(connection, row, claim, by=self.lake.user)
 
     # -- vanished --------------------------------------------------------------------------------
@@ -258,13 +279,18 @@ class LakeRepair:
             # Storage is asked before the transaction. A version that is written in between is adopted when it is met.
             stored = self.lake.stored(row)
             take_over(self.lake.store, stored)
-            self.lake.store.transact(self._manage_row, self.lake.manifests(row), stored_versions(stored.store()))
+            store = stored.store()
+            found, named = stored_versions(store), stored_refs(store)
+            self.lake.store.transact(self._manage_row, self.lake.manifests(row), found, named)
 
-    def _manage_row(self, connection: Connection, table: Manifests, found: Sequence[VersionClaim]) -> None:
+    def _manage_row(
+        self, connection: Connection, table: Manifests, found: Sequence[VersionClaim], named: StoredRefs
+    ) -> None:
         row = table.lock(connection)
         if not row.managed:
             tables.alter(connection, self.lake.catalog.id, row.identifier, by=self.lake.user, managed=True)
             versions.adopt(connection, row.id, found, by=self.lake.user)
+            named.adopt(connection, row, by=self.lake.user)
 
     def _leave_to_storage(self, connection: Connection, table: Identifier, settled: Collection[str]) -> TableRow | None:
         row = lookups.lock(connection, self.lake.catalog.id, table)
@@ -272,6 +298,8 @@ class LakeRepair:
             return None
         for branch in versions.branches(connection, row.id):
             versions.remove(connection, row, [(0, None)], branch=branch)
+        refs.forget_tags(connection, row.id)
+        refs.forget_branches(connection, row.id)
         return tables.alter(connection, self.lake.catalog.id, table, by=self.lake.user, managed=False)
 
 

@@ -21,6 +21,8 @@ from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.contract.requests import mode, table_id
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.managed_table import Manifests, stored_versions, take_over
+from lanceway.catalogs.lake.refs.adoption import StoredRefs, stored_refs
+from lanceway.catalogs.lake.refs.settling import RefSettling
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.versions import LakeVersions
 from lanceway.catalogs.wrappers.forward import Wrapper
@@ -37,7 +39,7 @@ from lanceway.lake.tree import catalogs, locations, lookups, tables
 from lanceway.lake.tree.lookups import TableListEntry, TableRow
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
-from lanceway.tables import dataset
+from lanceway.tables import bases, dataset
 from lanceway.tables.dataset import Table
 from lanceway.tables.storage import own_files
 from lanceway.tables.versions import manager
@@ -264,6 +266,8 @@ class LakeTables:
             if found is None:
                 raise ConcurrentModificationError(f"{placed} has just become free. Register {table} again.")
             versions.adopt(connection, row.id, found, by=self.lake.user)
+            if managed:
+                stored.adopt(connection, row, by=self.lake.user)
             return row
 
         def replace_row(connection: Connection, settled: Collection[str]) -> TableRow | None:
@@ -279,6 +283,7 @@ class LakeTables:
             # Before the transaction, which must not wait for storage. A version that is written there in between is
             # adopted when it is first met, as with every table that was registered.
             found = self._versions_to_adopt(table, placed, managed=managed, replace=replace)
+            stored = stored_refs(self.lake.storage(placed)) if managed and found is not None else StoredRefs({}, {})
             row = self.after_reconcile(table, replace_row) if replace else self.lake.store.transact(register_row)
         for old in replaced:
             self._removals.unmark(location_of(old))
@@ -310,6 +315,8 @@ class LakeTables:
             raise InvalidInputError(
                 f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."
             )
+        if bases.is_confined():
+            dataset.open_at(stored)  # which refuses base paths that are not allowed
         if not managed:
             return ()
         take_over(self.lake.store, stored)
@@ -356,6 +363,7 @@ class LakeTables:
             if row.managed:
                 manifests = self.lake.manifests(row)
                 manifests.reconcile()
+                RefSettling(self.lake).settle(manifests)
                 return manifests.settled()
         return ()
 
@@ -413,7 +421,7 @@ class _OpeningClient(Wrapper):
         )
 
     def _list_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
-        return LakeVersions(self._lake.store).list(self._lake.manifests(self._row), request)
+        return LakeVersions(self._lake).list(self._lake.manifests(self._row), request)
 
 
 def _versioning(properties: Mapping[str, str]) -> tuple[bool | None, dict[str, str]]:

@@ -11,25 +11,27 @@ from lance_namespace import (
     BatchDeleteTableVersionsResponse,
     DescribeTableVersionRequest,
     DescribeTableVersionResponse,
-    ListTableBranchesRequest,
-    ListTableBranchesResponse,
     ListTableVersionsRequest,
     ListTableVersionsResponse,
 )
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
+from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests
+from lanceway.catalogs.lake.refs.adoption import Adoption
 from lanceway.errors import (
     PermissionDeniedError,
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.versions import versions
+from lanceway.lake.tree import definitions
+from lanceway.lake.versions import refs, versions
+from lanceway.lake.versions.refs import REMOVED
 from lanceway.lake.versions.versions import MAIN, Version
 from lanceway.tables.dataset import is_main
-from lanceway.tables.versions import branches, manifests
+from lanceway.tables.versions import manifests
 from lanceway.tables.versions import versions as stored
 
 
@@ -37,7 +39,11 @@ from lanceway.tables.versions import versions as stored
 class LakeVersions:
     """The versions that the lake's rows give a managed table, whatever else is in storage."""
 
-    store: LakeStore
+    lake: LakeConnection
+
+    @property
+    def store(self) -> LakeStore:
+        return self.lake.store
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -97,42 +103,31 @@ class LakeVersions:
     # -- deleting --------------------------------------------------------------------------------
 
     def delete(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
-        self.refuse_tagged(table, request)
+        Adoption(self.lake).adopt(table.row)
         deleted = self.store.transact(self.delete_rows, table, request)
         return BatchDeleteTableVersionsResponse(deleted_count=table.delete(deleted))
-
-    def refuse_tagged(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> None:
-        """Refuse to delete versions that have tags."""
-        rows = self.store.read(versions.page, table.row, branch=branch_of(request.branch))
-        doomed = stored.within((row.version for row in rows), stored.ranges(request))
-        if doomed:
-            stored.refuse_tagged(table.table, request.branch, doomed)
 
     def delete_rows(
         self, connection: Connection, table: Manifests, request: BatchDeleteTableVersionsRequest
     ) -> Sequence[Version]:
-        """Delete the rows of all versions that are asked for, or none, and return them."""
+        """Delete the rows of all versions that are asked for, or none where one of them is needed; return them."""
         row, branch = table.lock(connection), branch_of(request.branch)
         latest = versions.latest(connection, row.id, branch)
         deleted = versions.remove(connection, row, stored.ranges(request), branch=branch)
-        stored.refuse_latest(table.table, latest, {version.version for version in deleted})
+        numbers = {version.version for version in deleted}
+        stored.refuse_latest(table.table, latest, numbers)
+        there = (tag for tag in refs.tags_of(connection, row.id) if tag.state != REMOVED and tag.branch == branch)
+        stored.refuse_tagged(table.table, {tag.name: tag.version for tag in there if tag.version in numbers})
         return deleted
 
     # -- branches --------------------------------------------------------------------------------
 
-    def list_branches(self, table: Manifests, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
-        limit, scope = page_limit(request.limit), f"branches\x00{table.row.id}"
-        names = set(self.store.read(versions.branches, table.row.id))
-        in_storage = branches.list_(table.table, page_start(scope, request.page_token))
-        claimed = [(name, contents) for name, contents in in_storage.items() if name in names]
-        page, token = page_of(claimed, limit, scope, lambda item: item[0])
-        return ListTableBranchesResponse(branches=dict(page), page_token=token)
-
-    def delete_branch(self, table: Manifests, branch: str) -> None:
+    def _forget_branch(self, connection: Connection, table: Manifests, branch: str) -> None:
         """Delete the rows of a branch that is gone from storage."""
-        self.store.transact(
-            lambda connection: versions.remove(connection, table.lock(connection), [(0, None)], branch=branch)
-        )
+        row = table.lock(connection)
+        versions.remove(connection, row, [(0, None)], branch=branch)
+        definitions.remove(connection, row.id, branch)
+        refs.drop_branch(connection, row.id, branch)
 
     def _refuse_deleted(self, table: Manifests, branch: str) -> None:
         """Refuse a branch that a client deleted from storage without the lake, and delete its rows.
@@ -145,7 +140,7 @@ class LakeVersions:
             return
         main = self.store.read(versions.describe, table.row)
         if store.exists(main.final_path):
-            self.delete_branch(table, branch)
+            self.store.transact(self._forget_branch, table, branch)
             raise TableBranchNotFoundError(f"The table {table.table.name} has no branch {branch!r}: it was deleted.")
 
 

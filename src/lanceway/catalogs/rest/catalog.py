@@ -7,7 +7,7 @@ operation goes through `RestCatalog._forward`; those that need more than that ar
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -20,13 +20,15 @@ from lanceway.catalogs.contract.create import create_empty_table
 from lanceway.catalogs.contract.hooks import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.contract.schemas import Path, PathNaming
 from lanceway.catalogs.rest import arrow, messages
 from lanceway.catalogs.rest.jobs import RestJobs
+from lanceway.catalogs.rest.schemas import RestSchemas
 from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
 from lanceway.catalogs.wrappers.forward import Forwarder
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import DEFAULT_SEPARATOR, HierarchicalName, Identifier
 from lanceway.wire import http, lance
 from lanceway.wire.authentication import (
     API_KEY,
@@ -79,6 +81,7 @@ class RestCatalog(Forwarder, Catalog):
         self._settings = MappingProxyType({**settings, "uri": uri, "token_file": token_file})
         self._client = http.Client(uri, self._settings, self._credentials, messages.refuse)
         self._jobs = RestJobs(uri, self._settings, self._credentials)
+        self._schemas = RestSchemas(self._jobs)
         self._authenticated = _has_credentials(settings)
 
     @classmethod
@@ -185,6 +188,40 @@ class RestCatalog(Forwarder, Catalog):
             response = self._ask("list_all_tables", request.model_copy(update={"page_token": response.page_token}))
             response.tables = [name for name in response.tables if name.startswith(prefix)]
         return response
+
+    # -- namespaces by logical path, after the name of their catalog: lake.team:sales ------------
+
+    def naming(self, names: Sequence[str] = ()) -> PathNaming | None:
+        """Return how names are written in the catalog that an identifier begins with; None if the server does not say.
+
+        Only a Lanceway server does.
+        """
+        return self._schemas.naming(names[0]) if names else None
+
+    def list_schemas(self, parent: Path | None = None) -> list[str]:
+        """Return the namespaces directly inside one, as `lake.team:sales`; all catalogs if none is given."""
+        if parent and not isinstance(parent, str):
+            catalog, *path = parent
+            naming = self.naming([catalog])
+            separator = DEFAULT_SEPARATOR if naming is None else naming.separator
+            parent = f"{catalog}.{HierarchicalName(path).format(separator)}"
+        return self._schemas.list(parent if isinstance(parent, str) else None)
+
+    def create_namespaces(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
+    ) -> Identifier:
+        """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
+        return self._schemas.create(path, properties, comment)
+
+    def alter_namespace(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """Set and take away properties of a namespace, or of a catalog of the lake, and return all it has then."""
+        return self._schemas.alter(path, properties, unset)
+
+    def drop_schema(self, path: Path) -> None:
+        """Drop an empty namespace by its logical path."""
+        self._schemas.drop(path)
 
     # -- background jobs -------------------------------------------------------------------------
 

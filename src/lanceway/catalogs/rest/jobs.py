@@ -52,21 +52,22 @@ class RestJobs:
             "all": "true" if everybody else None,
         }
         query = [(name, str(value)) for name, value in filters.items() if value is not None]
-        page = self._send(Request("list_jobs", "GET", _JOBS, query, repeat=Repeat.SAFE))
+        page = self.send(Request("list_jobs", "GET", _JOBS, query, repeat=Repeat.SAFE))
         return [Job.from_record(record) for record in page["jobs"]], page.get("page_token")
 
     def describe(self, job_id: str) -> Job:
         """Describe a job. Raises InvalidInputError where no job has this id, or it belongs to another user."""
         path = f"{_JOBS}/{quote(job_id, safe='')}"
-        return Job.from_record(self._send(Request(f"describe_job {job_id}", "GET", path, repeat=Repeat.SAFE)))
+        return Job.from_record(self.send(Request(f"describe_job {job_id}", "GET", path, repeat=Repeat.SAFE)))
 
     def cancel(self, job_id: str) -> Job:
         """Cancel a job: at once if it waits, soon if it runs. One that has ended stays as it is."""
         path = f"{_JOBS}/{quote(job_id, safe='')}/cancel"
         # Cancelling twice has the effect of cancelling once.
-        return Job.from_record(self._send(Request(f"cancel_job {job_id}", "POST", path, repeat=Repeat.SAFE)))
+        return Job.from_record(self.send(Request(f"cancel_job {job_id}", "POST", path, repeat=Repeat.SAFE)))
 
-    def _send(self, request: Request) -> Any:
+    def send(self, request: Request) -> Any:
+        """Send a request to `/lanceway`, and return the JSON of its answer."""
         if self._client is None:
             raise _unsupported(request)
         try:
@@ -86,5 +87,6 @@ def _refuse(request: Request, answer: HttpAnswer) -> LanceNamespaceError:
 
 def _unsupported(request: Request) -> UnsupportedOperationError:
     return UnsupportedOperationError(
-        f"{request.what}: only a Lanceway server has background jobs, and its uri ends in {_LANCE}."
+        f"{request.what}: only a Lanceway server has this beside Lance REST, such as background jobs, and its uri ends "
+        f"in {_LANCE}."
     )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from lance_namespace import CreateMaterializedViewRequest, LanceNamespace
+from lance_namespace import CreateMaterializedViewRequest, LanceNamespace, ListNamespacesRequest
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract import capabilities, limits
+from lanceway.catalogs.contract import capabilities, limits, schemas
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER, create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import table_id
+from lanceway.catalogs.contract.schemas import Path, PathNaming, StatesNaming
 from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import Identifier
+from lanceway.identifiers import DEFAULT_SEPARATOR, HierarchicalName, Identifier
 from lanceway.tables.schema import views
 
 if TYPE_CHECKING:
@@ -151,6 +152,50 @@ class Subtree(Wrapper):
 
     def _outside(self, names: list[str]) -> list[str]:
         return names[self._at.depth :]
+
+    # -- namespaces by their names: a logical path is the whole catalog's ------------------------
+
+    def naming(self, names: Sequence[str] = ()) -> PathNaming | None:
+        """Return how names are written below this root; None where the catalog inside does not say."""
+        naming = self._inner.naming([*self._at, *names]) if isinstance(self._inner, StatesNaming) else None
+        return None if naming is None else naming.below(self._at)
+
+    def list_schemas(self, parent: Path | None = None) -> list[str]:
+        """Return the logical paths, below this root, of the namespaces directly inside one."""
+        names = self._names(parent or ())
+        listed = self._inner.list_namespaces(ListNamespacesRequest(id=self._inside(names)))
+        naming = self.naming()
+        separator = naming.separator if naming is not None else DEFAULT_SEPARATOR
+        return [HierarchicalName((*names, name)).format(separator) for name in listed.namespaces]
+
+    def create_namespaces(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
+    ) -> Identifier:
+        """Make a namespace and what is missing above it: all of it, or nothing."""
+        inner = schemas.require(self._inner, "create_namespaces")
+        created = inner.create_namespaces(self._inside(self._names(path)), properties, comment=comment)
+        return Identifier(self._outside(list(created)))
+
+    def alter_namespace(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """Set and take away properties of a namespace, and return all it has then."""
+        inner = schemas.require(self._inner, "alter_namespace")
+        return inner.alter_namespace(self._inside(self._names(path)), properties, unset=unset)
+
+    def drop_schema(self, path: Path) -> None:
+        """Drop an empty namespace by its logical path."""
+        if not (names := self._names(path)):
+            refuse_drop_of_root()
+        schemas.require(self._inner, "drop_schema").drop_schema(self._inside(names))
+
+    def _names(self, path: Path) -> list[str]:
+        if not isinstance(path, str):
+            return list(path)
+        naming = self.naming()
+        if naming is None or not naming.nested:
+            return [path] if path else []
+        return list(HierarchicalName.parse(path, naming.separator))
 
     # -- limits ----------------------------------------------------------------------------------
 

@@ -99,6 +99,7 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
 @contextmanager
 def _namespace(session: Session, name: str) -> Iterator[Places]:
     """Open a namespace of the configuration that records its jobs in a database."""
+    from lanceway import config
     from lanceway.catalogs.connect import attached_queue
     from lanceway.catalogs.contract.jobs import HOME
     from lanceway.config import CatalogSettings
@@ -114,7 +115,8 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
         queue, (type_, settings) = attached.opened(), session.root
         mount = {key: value for key, value in settings.items() if key not in ("at", "jobs")}
         mounted = {name: CatalogSettings(type_, mount, settings.get("at"))}
-        yield Places(queue.store, queue.metalake, mounted=mounted)
+        # Jobs are recorded there by those who can write to the database, not through a server.
+        yield Places(queue.store, queue.metalake, mounted=mounted, operator=config.login())
 
 
 @contextmanager

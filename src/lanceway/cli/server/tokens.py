@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = group("Tokens: the secrets by which a server knows who asks. Each is shown once, and kept as a hash.")
 
-_Home = Annotated[
+Home = Annotated[
     Path | None,
     typer.Option(
         "--home", metavar="DIR", file_okay=False, help="The server's folder, as lanceway up has it: ~/.lanceway."
@@ -36,29 +36,32 @@ _COLUMNS = {
 }
 _ENDED = {"revoked_at": "revoked"}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_LIFETIME = re.compile(r"([0-9]{1,9})([smhdw])")
-_PAGE = 1_000
+_DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
+PAGE = 1_000
 
 
 @command(app, "create")
 def create(
     session: Session,
-    user: Annotated[str, typer.Argument(metavar="USER", help="Whose it is; a new name makes a new user.")],
+    user: Annotated[
+        str,
+        typer.Argument(metavar="USER", help="Whose it is; a new name makes a new user, name@alias one of an issuer."),
+    ],
     label: Annotated[str | None, typer.Option("--label", help="A word for what it is used for.")] = None,
     expires: Annotated[
         str | None,
         typer.Option("--expires", metavar="TIME", help="How long it lives: 90s, 30m, 12h, 30d, 8w. For ever without."),
     ] = None,
     admin: Annotated[bool, typer.Option("--admin", help="Make the user an admin, who may manage all tokens.")] = False,
-    home: _Home = None,
+    home: Home = None,
     uri: Uri = None,
 ) -> None:
     """Make a token and print it, this once.
 
     Clients send it as `Authorization: Bearer TOKEN` or as `x-api-key: TOKEN`.
     """
-    lifetime = _lifetime(expires)
-    where = _place(session, home, uri)
+    lifetime = None if expires is None else read_duration(expires, "--expires")
+    where = server_place(session, home, uri)
     from lanceway.access import tokens
 
     with where.opened() as store:
@@ -73,18 +76,18 @@ def list_(
     everything: Annotated[bool, typer.Option("--all", help="Also those that have expired or were revoked.")] = False,
     limit: Limit = None,
     page_token: PageToken = None,
-    home: _Home = None,
+    home: Home = None,
     uri: Uri = None,
 ) -> None:
     """List the tokens by their prefixes, the oldest first."""
-    where = _place(session, home, uri)
+    where = server_place(session, home, uri)
     from lanceway.access import tokens
 
     columns = _COLUMNS | _ENDED if everything else _COLUMNS
     list_page = partial(tokens.described_page, user=user, dead=everything)
     with where.opened() as store:
         if limit is None and page_token is None:
-            session.output.records(columns, _all(partial(list_page, store, limit=_PAGE)))
+            session.output.records(columns, all_pages(partial(list_page, store, limit=PAGE)))
             return
         items, token = list_page(store, limit=limit, page_token=page_token)
     session.output.records_page(columns, "tokens", items, token)
@@ -98,13 +101,13 @@ def revoke(
         typer.Argument(metavar="PREFIX", help="The token's prefix, such as lw_0123456789ab; never the whole token."),
     ] = None,
     user: Annotated[str | None, typer.Option("--user", help="Revoke all tokens of this user instead.")] = None,
-    home: _Home = None,
+    home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Revoke a token, or all of a user. Servers that are running refuse them within five seconds."""
+    """Revoke a token, or all of a user. Servers that are running refuse them at once."""
     if (prefix is None) == (user is None):
         raise typer.BadParameter("give either the prefix of a token or --user.", param_hint="'PREFIX'")
-    where = _place(session, home, uri)
+    where = server_place(session, home, uri)
     from lanceway.access import tokens
     from lanceway.errors import InvalidInputError
 
@@ -123,7 +126,7 @@ def revoke(
     session.output.done(f"The token {name} of {revoked.user} is revoked.", tokens.described(revoked))
 
 
-def _place(session: Session, home: Path | None, uri: str | None) -> LakePlace:
+def server_place(session: Session, home: Path | None, uri: str | None) -> LakePlace:
     """Find the server's database: from options, from the chosen namespace, or where `lanceway up` would."""
     from lanceway import config
 
@@ -156,10 +159,9 @@ def server_database(settings: ServerSettings) -> str:
     return settings.database or URL.create("sqlite", database=str(_own_database(settings))).render_as_string()
 
 
-def _lifetime(text: str | None) -> timedelta | None:
-    if text is None:
-        return None
-    match = _LIFETIME.fullmatch(text)
+def read_duration(text: str, option: str) -> timedelta:
+    """Return how long a text such as 30d means. Raises BadParameter, which names the option."""
+    match = _DURATION.fullmatch(text)
     try:
         if match:
             return timedelta(**{_UNITS[match[2]]: int(match[1])})
@@ -167,11 +169,11 @@ def _lifetime(text: str | None) -> timedelta | None:
         pass
     raise typer.BadParameter(
         f"{text!r} is not a time to live; write a number and one of s, m, h, d, w, such as 30d.",
-        param_hint="'--expires'",
+        param_hint=f"'{option}'",
     )
 
 
-def _all(ask: Callable[..., tuple[list[dict[str, Any]], str | None]]) -> Iterator[dict[str, Any]]:
+def all_pages(ask: Callable[..., tuple[list[dict[str, Any]], str | None]]) -> Iterator[dict[str, Any]]:
     """Yield the items of every page, each requested when the one before has been read."""
     page, token = ask(page_token=None)
     yield from page

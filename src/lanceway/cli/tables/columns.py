@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +13,10 @@ from lanceway.cli.command import command, group
 from lanceway.cli.jobs import background
 from lanceway.cli.jobs.background import Wait
 from lanceway.cli.session import Branch, Session, Table, pairs
+from lanceway.cli.tables.versions import of_a_lake
+
+if TYPE_CHECKING:
+    from lanceway.lake.tree.definitions import Definition
 
 app = group("Columns: add, fill, alter and drop them.")
 
@@ -201,3 +207,50 @@ def alter_transaction(
     if not actions:
         raise typer.BadParameter("say what to change.", param_hint="'--status', '--set' or '--remove'")
     session.output.record(session.ask("alter_transaction", [*session.id(table), transaction], actions=actions))
+
+
+definitions = group("Definitions of views and computed columns, which a lake keeps and workers run.")
+
+_DEFINITIONS = {
+    "kind": "kind",
+    "name": "column",
+    "branch": "branch",
+    "owner": "owner",
+    "created_at": "made",
+    "definition": "definition",
+}
+
+
+@command(definitions, "list")
+def list_definitions(session: Session, table: Table) -> None:
+    """List how a view, and the computed columns of a table, come about, and whose the definitions are."""
+    _show_definitions(session, of_a_lake(session, "list_definitions")(session.id(table)))
+
+
+@command(definitions, "adopt")
+def adopt_definitions(session: Session, table: Table) -> None:
+    """Make the definitions in a table's metadata that the lake does not have your own, and list them.
+
+    A table that was registered brings none, since any writer may have set its metadata: look at it first.
+    """
+    _show_definitions(session, of_a_lake(session, "adopt_definitions")(session.id(table)))
+
+
+@command(definitions, "drop")
+def drop_definition(
+    session: Session,
+    table: Table,
+    column: Annotated[
+        str | None, typer.Argument(metavar="[COLUMN]", help="The column; without it, the view.", show_default=False)
+    ] = None,
+    branch: Branch = None,
+) -> None:
+    """Make a computed column a plain one, or a view a plain table; rows and values stay."""
+    of_a_lake(session, "drop_definition")(session.id(table), column, branch=branch)
+    what = table if column is None else f"the column {column} of {table}"
+    session.output.done(f"Dropped the definition of {what}.", {"table": table, "column": column})
+
+
+def _show_definitions(session: Session, found: Sequence[Definition]) -> None:
+    records = [{key: value for key, value in asdict(each).items() if key != "table"} for each in found]
+    session.output.records(_DEFINITIONS, records)

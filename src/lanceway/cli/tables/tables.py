@@ -64,9 +64,10 @@ def describe(
     branch: Branch = None,
 ) -> None:
     """Show a table's location, and with --detailed what it holds."""
+    id_ = session.id(table)
     response = session.ask(
         "describe_table",
-        session.id(table),
+        id_,
         version=version,
         tag=tag,
         branch=branch,
@@ -74,7 +75,7 @@ def describe(
         check_declared=True,
         load_detailed_metadata=detailed or None,
     )
-    session.output.record(response)
+    session.output.record({**response, **session.full_name(id_, table=True)})
 
 
 @command(app, "schema")

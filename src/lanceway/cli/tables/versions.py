@@ -76,7 +76,14 @@ def delete(
 
 versioning_app = group("Managed tables")
 
-_RECONCILE_COLUMNS = {"kind": "what", "branch": "branch", "version": "version", "mended": "mended", "path": "path"}
+_RECONCILE_COLUMNS = {
+    "kind": "what",
+    "name": "name",
+    "branch": "branch",
+    "version": "version",
+    "mended": "mended",
+    "path": "path",
+}
 
 
 @command(versioning_app, "reconcile")
@@ -85,14 +92,22 @@ def reconcile(
     table: Table,
     adopt: Annotated[
         bool,
-        typer.Option("--adopt", help="Make strays that continue the latest version versions; forget vanished ones."),
+        typer.Option(
+            "--adopt",
+            help="Make strays that continue the latest version versions, and stray tags and branches the lake's; "
+            "forget vanished versions.",
+        ),
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Delete stray tags and branches from storage, a branch with all its data.")
     ] = False,
 ) -> None:
-    """Show where a lake and the storage of a managed table disagree: strays, uncopied and vanished versions.
+    """Show where a lake and the storage of a managed table disagree: versions, tags and branches.
 
-    What was claimed is copied to its place, and strays are moved aside, as the lake does whenever it meets them.
+    What was claimed is copied to its place, strays are moved aside, and files of tags are written as the lake has
+    them, as it does whenever it meets them.
     """
-    differences = _of_a_lake(session, "reconcile")(session.id(table), adopt=adopt)
+    differences = of_a_lake(session, "reconcile")(session.id(table), adopt=adopt, remove=remove)
     session.output.records(_RECONCILE_COLUMNS, [asdict(difference) for difference in differences])
 
 
@@ -107,19 +122,19 @@ def versioning(
     """Have a lake keep a table's versions, or leave them to storage; data and history stay as they are."""
     if who not in ("managed", "storage"):
         raise typer.BadParameter(f"{who!r} is neither managed nor storage.", param_hint="'managed|storage'")
-    _of_a_lake(session, "set_versioning")(session.id(table), managed=who == "managed")
+    of_a_lake(session, "set_versioning")(session.id(table), managed=who == "managed")
     keeper = "the lake" if who == "managed" else "storage alone"
     session.output.done(f"The versions of {table} are kept by {keeper}.", {"versioning": who})
 
 
-def _of_a_lake(session: Session, method: str) -> Callable[..., Any]:
+def of_a_lake(session: Session, method: str) -> Callable[..., Any]:
     """Return a method of the catalog that only a lake has."""
     from lanceway.errors import UnsupportedOperationError
 
     function: Callable[..., Any] | None = getattr(session.catalog, method, None)
     if function is None:
         raise UnsupportedOperationError(
-            "Only a lake keeps versions of tables. Choose one with --in NAME or --type lake."
+            "Only a lake keeps versions of tables, and definitions, as rows. Choose one with --in NAME or --type lake."
         )
     return function
 

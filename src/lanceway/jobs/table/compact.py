@@ -20,7 +20,7 @@ from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, neve
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.tables.errors import translated
-from lanceway.tables.versions import manifests
+from lanceway.tables.versions import manifests, tags
 from lanceway.writes import table_ref
 from lanceway.writes.commit import ATTEMPTS
 
@@ -225,6 +225,7 @@ def clean(
         "delete_unverified": uncommitted,
         "error_if_tagged_old_versions": False,
     }
+    tags.write_missing(handle)
     with translated(handle, "Looking for old versions"):
         plan = opened.explain_cleanup_old_versions(**options, include_files=True, max_files=_MOST_FILES)
     versions = sorted(_versions(plan.candidate_files))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,6 @@ from lanceway.jobs.executor import PART_THREADS, JobContext, Stop, Watcher, neve
 from lanceway.jobs.job_table import JobTable
 from lanceway.jobs.report import JobProgress, JobSummary
 from lanceway.jobs.state import Checkpoint
-from lanceway.jobs.table import segments
 from lanceway.tables import indices
 from lanceway.tables.errors import translated
 from lanceway.tables.indices import Prepared
@@ -25,6 +26,8 @@ from lanceway.writes.commit import retry_on_conflict
 
 if TYPE_CHECKING:
     import lance
+    import pyarrow as pa
+    from lance.dataset import Index
     from lance.fragment import FragmentMetadata
     from pyspark.sql import SparkSession
 
@@ -112,7 +115,7 @@ class _Indexing:
         return [
             note["segment"]
             for note in self.checkpoint.all().values()
-            if note["fragments"].items() <= now.items() and all(map(store.exists, segments.keys(note["segment"])))
+            if note["fragments"].items() <= now.items() and all(map(store.exists, segment_keys(note["segment"])))
         ]
 
     def _build(self, version: int, present: Mapping[int, FragmentMetadata], done: list[dict[str, Any]]) -> bool:
@@ -124,8 +127,8 @@ class _Indexing:
         self.context.progress(JobProgress(len(done), self.summary.parts))
         if not groups:
             return True
-        model = segments.train(self.table, version, self.column, self.index)
-        work = segments.Builder(self.table, version, self.column, self.index, model)
+        model = train_model(self.table, version, self.column, self.index)
+        work = SegmentBuilder(self.table, version, self.column, self.index, model)
         parts = [[fragment.id for fragment in group] for group in groups]
         rows = 0
         for ids, segment in executor.run_parts(work, parts, self.context):
@@ -143,12 +146,12 @@ class _Indexing:
         if not all(now.issuperset(segment["fragment_ids"]) for segment in done):
             raise ConcurrentModificationError(f"{self.table.name} was compacted while it was indexed. Run it again.")
         with translated(self.table.handle(), f"Committing the index {self.index.name!r}"):
-            opened.commit_existing_index_segments(self.index.name, self.column, [*map(segments.decode, done)])
+            opened.commit_existing_index_segments(self.index.name, self.column, [*map(decode_segment, done)])
 
     def _tidy(self, done: list[dict[str, Any]]) -> None:
         """Remove segments over fragments that are gone, and all notes."""
-        built = {key for note in self.checkpoint.all().values() for key in segments.keys(note["segment"])}
-        used = {key for segment in done for key in segments.keys(segment)}
+        built = {key for note in self.checkpoint.all().values() for key in segment_keys(note["segment"])}
+        used = {key for segment in done for key in segment_keys(segment)}
         self.table.handle().store().delete(*(built - used))
         self.checkpoint.forget()
 
@@ -219,3 +222,113 @@ def _refresh(table: JobTable, name: str, retrain: bool) -> None:
     opened = table.open()
     with translated(table.handle(), f"Refreshing the index {name!r}"):
         opened.optimize.optimize_indices(index_names=[name], retrain=retrain)
+
+
+FOLDER = "_indices"
+# How often a k-means may go over its sample, unless the request says; as pylance has it.
+_ITERATIONS = 50
+# A partition has about so many rows, unless the request says, and so many of them are looked at to find its centre.
+_PARTITION, _SAMPLE = 8192, 256
+_BITS = 8
+
+
+@dataclass(frozen=True)
+class SegmentBuilder:
+    """Builds the segment over some fragments, wherever it runs. `model` is what all segments of vectors share."""
+
+    table: JobTable
+    version: int
+    column: str
+    index: Prepared
+    model: Mapping[str, pa.Array]
+
+    def __call__(self, fragments: Sequence[int]) -> dict[str, Any]:
+        opened = self.table.open(self.version)
+        options = {key: value for key, value in self.index.options.items() if key != "target_partition_size"}
+        with translated(self.table.handle(), f"Building the index {self.index.name!r}"):
+            segment = opened.create_index_uncommitted(
+                self.column,
+                self.index.kind,
+                name=self.index.name,
+                replace=True,  # nothing is replaced before the commit, and whether that may be was asked before
+                fragment_ids=list(fragments),
+                **{**options, **self.model},
+            )
+        return encode_segment(segment)
+
+
+def train_model(table: JobTable, version: int, column: str, index: Prepared) -> dict[str, Any]:
+    """Train the centres, and the codes of a product quantizer, once on a sample of the table.
+
+    Return nothing for an index that is not over vectors, or over those inside of other columns, which train their own.
+    """
+    opened = table.open(version)
+    if not index.is_vector or column not in opened.schema.names:
+        return {}
+    from lance.indices import IndicesBuilder
+
+    with translated(table.handle(), f"Training the index {index.name!r}"):
+        rows, options = opened.count_rows(), index.options
+        partitions = _partitions(rows, options)
+        sample, iterations = options.get("sample_rate", _SAMPLE), options.get("max_iters", _ITERATIONS)
+        builder = IndicesBuilder(opened, column)
+        centres = builder.train_ivf(
+            partitions,
+            distance_type=options["metric"],
+            sample_rate=max(2, min(sample, rows // partitions)),
+            max_iters=iterations,
+        )
+        model: dict[str, Any] = {"num_partitions": partitions, "ivf_centroids": centres.centroids}
+        if index.kind.endswith("PQ"):
+            bits = options.get("num_bits", _BITS)
+            codes = builder.train_pq(
+                centres,
+                options["num_sub_vectors"],
+                sample_rate=max(2, min(sample, rows // 2**bits)),
+                max_iters=iterations,
+                num_bits=bits,
+            )
+            model["pq_codebook"] = codes.codebook
+    return model
+
+
+def _partitions(rows: int, options: Mapping[str, Any]) -> int:
+    size = options.get("target_partition_size", _PARTITION)
+    return int(options.get("num_partitions") or max(1, -(-rows // size)))
+
+
+def encode_segment(index: Index) -> dict[str, Any]:
+    """Return a segment as plain data."""
+    kind, details = index.index_details or ("", b"")
+    return {
+        "uuid": index.uuid,
+        "name": index.name,
+        "fields": list(index.fields),
+        "dataset_version": index.dataset_version,
+        "fragment_ids": sorted(index.fragment_ids),
+        "index_version": index.index_version,
+        "created_at": index.created_at.isoformat() if index.created_at else None,
+        "base_id": index.base_id,
+        "files": [[file.path, file.size_bytes] for file in index.files or ()],
+        "index_details": [kind, base64.b64encode(details).decode()],
+        "covering_fields": list(index.covering_fields),
+    }
+
+
+def decode_segment(data: Mapping[str, Any]) -> Index:
+    from lance.bitmap import Bitmap
+    from lance.dataset import Index, IndexFile
+
+    kind, details = data["index_details"]
+    parsed = {
+        "fragment_ids": Bitmap(data["fragment_ids"]),
+        "created_at": datetime.fromisoformat(data["created_at"]) if data["created_at"] else None,
+        "files": [IndexFile(path, size) for path, size in data["files"]],
+        "index_details": (kind, base64.b64decode(details)),
+    }
+    return Index(**{**data, **parsed})
+
+
+def segment_keys(data: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a segment's files below the table."""
+    return [f"{FOLDER}/{data['uuid']}/{path}" for path, _ in data["files"]]

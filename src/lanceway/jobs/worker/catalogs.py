@@ -8,14 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from lanceway.catalogs.federated.catalog import canonical
+from lanceway.catalogs.federated.locations import AllowedBasePaths
 from lanceway.config import CatalogSettings, ServerSettings
+from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
+from lanceway.lake import users
 from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.tables import bases
 from lanceway.writes.table_ref import TableRef
 
 # The metalake of a server.
 METALAKE = "lanceway"
+
+
+_LAKE = "lake"
+
+
+class UntrustedRequesterError(PermissionDeniedError):
+    """A job was asked for by a user whose word is not enough to run what a table's metadata says."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,23 @@ class Places:
     metalake: str = METALAKE
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
     mounted: Mapping[str, CatalogSettings] = field(default_factory=dict)
+    operator: str | None = None  # whose jobs run like an administrator's: no server let others queue them
+
+    def require_trusted(self, job: JobRow) -> None:
+        """Refuse a job of a user who is no administrator in a catalog that keeps no definitions.
+
+        There a table's metadata says what is run, which any writer of the table may set. A lake has rows for it.
+        """
+        mount = self.mounted.get(job.catalog)
+        if mount is None or mount.type == _LAKE or job.requested_by == self.operator:
+            return
+        user = self.store.read(users.find, job.requested_by)
+        if user is None or not user.admin:
+            raise UntrustedRequesterError(
+                f"The {job.kind} of {'.'.join((job.catalog, *job.path))} was not run: {job.requested_by!r} asked for "
+                f"it, and in the catalog {job.catalog!r} ({mount.type}) definitions are metadata that any writer of a "
+                "table can set. Let an administrator of the server ask for it, or keep the table in a lake."
+            )
 
     def table(self, job: JobRow) -> TableRef:
         """Return the table of a job, for the user who asked for it."""
@@ -51,15 +79,20 @@ class Places:
             "user": job.requested_by,
             "create": "false",
         }
-        return "lake", {**settings, **{f"storage.{key}": value for key, value in self.storage.items()}}
+        return _LAKE, {**settings, **{f"storage.{key}": value for key, value in self.storage.items()}}
 
 
 @contextmanager
 def server_places(settings: ServerSettings, database: str) -> Iterator[Places]:
-    """Open the catalogs of a server with these settings, whose jobs are in `database`."""
+    """Open the catalogs of a server with these settings, whose jobs are in `database`.
+
+    Jobs are carried out for users of the server, and so base paths are confined as they are there.
+    """
     store = open_store(database, upgrade=False)
+    release_bases = bases.confine(AllowedBasePaths.from_settings(settings))
     try:
         mounted = {canonical(name): catalog for name, catalog in settings.catalogs.items()}
         yield Places(store, storage=settings.storage, mounted=mounted)
     finally:
+        release_bases()
         store.close()

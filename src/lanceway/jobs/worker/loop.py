@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lanceway.catalogs.contract.capabilities import KeepsDefinitions
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.config import login
 from lanceway.errors import (
@@ -30,7 +31,7 @@ from lanceway.jobs.executor import PART_THREADS
 from lanceway.jobs.table.backfill import BATCH_ROWS, backfill
 from lanceway.jobs.table.functions import BatchFunction, Expression, Picked, require_allowed
 from lanceway.jobs.worker import views
-from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.catalogs import Places, UntrustedRequesterError
 from lanceway.jobs.worker.lease import LIFETIME, JobLease
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
@@ -54,7 +55,7 @@ def run_backfill(
     state: str | None,
     spark: SparkSession | None,
 ) -> JobSummary:
-    """Compute the column as its field says, in the rows in which it is null or for which `where` holds."""
+    """Compute the column as its definition says, in the rows in which it is null or for which `where` holds."""
     column, branch = request["column"], request.get("branch")
     function, inputs = _function(target, column, branch, functions)
     return backfill(
@@ -80,7 +81,9 @@ def _function(
     table, schema = target.table(), target.open(branch=branch).schema
     if column not in schema.names:
         fields.require_top(table, schema, column, "backfill")
-    definition = computed.require_definition(table, schema, column)
+    catalog = target.catalog()
+    known = catalog.column_definitions(target.id, branch) if isinstance(catalog, KeepsDefinitions) else None
+    definition = computed.require_definition(table, schema, column, known)
     if isinstance(definition, str):
         return Expression(definition), None
     return Picked(require_allowed(definition.function, functions), field=definition.field), definition.inputs
@@ -168,6 +171,7 @@ class Worker:
             self.listen(ended)
 
     def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
+        self.places.require_trusted(job)
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
             return run_backfill(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
@@ -206,8 +210,8 @@ class Worker:
 
     def _fail(self, job: JobRow, error: LanceNamespaceError) -> None:
         reason = " ".join(str(error).split())
-        gone = isinstance(error, TableNotFoundError | NamespaceNotFoundError)
-        if job.kind == AUTO_REFRESH and not gone:
+        is_final = isinstance(error, TableNotFoundError | NamespaceNotFoundError | UntrustedRequesterError)
+        if job.kind == AUTO_REFRESH and not is_final:
             self._write(jobs.release, job, pause=int(self.refresh_every * 1000), error=reason)
         elif isinstance(error, _PASSING) and job.attempts < MOST_ATTEMPTS:
             pause = _FIRST_PAUSE * 2 ** (job.attempts - 1)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from lanceway.catalogs.contract.capabilities import KeepsDefinitions
 from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import PART_THREADS, JobContext
@@ -189,7 +190,9 @@ def run(
 ) -> JobSummary:
     """Refresh the view of a job. Raises what its source raises, and InvalidTableStateError where it is not a view."""
     table = JobTable.of(places.table(job))
-    view = View.of(table.handle(), table.open().schema)
+    catalog = table.place.ref.catalog()
+    kept = catalog.view_definition(table.place.ref.id) if isinstance(catalog, KeepsDefinitions) else None
+    view = kept or View.of(table.handle(), table.open().schema)
     if view.sql is not None:
         return run_sql_view(places, job, table, view, sql)
     if view.function is not None:

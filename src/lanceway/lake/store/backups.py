@@ -1,4 +1,4 @@
-"""Backups: all rows of a lake as they were at one moment, in one file that either database can take.
+"""Backups: the rows of a lake as they were at one moment, in one file that either database can take.
 
 The file is compressed text with one JSON value to a line: a header; then for each table its name and columns, and
 each of its rows as a list; at the end how many rows there are. It is the lake's rows alone: the data of the tables
@@ -24,8 +24,9 @@ from lanceway.lake.store import upgrades
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
-from lanceway.lake.store.schema import OLDEST_CODE, VERSION, metadata, objects
+from lanceway.lake.store.schema import OLDEST_CODE, VERSION, metadata, objects, settings
 from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
+from lanceway.lake.tree.settings import SECRETS
 
 FORMAT = 1
 _MARK = "lanceway lake backup"
@@ -108,11 +109,13 @@ def _write_table(connection: Connection, table: Table, out: IO[str]) -> int:
 
 
 def _ordered(table: Table) -> Select[Any]:
-    """Return a query for all rows of a table, parents before children, as foreign keys hold from the first row on."""
+    """Return a query for the rows of a table, parents before children, as foreign keys hold from the first row on."""
     if table is objects:
         # A path comes after those that it begins with; what is no namespace has none, and comes last.
         return select(table).order_by(table.c.physical.is_(None), table.c.physical, table.c.id)
-    return select(table).order_by(*table.primary_key.columns)
+    rows = select(table).order_by(*table.primary_key.columns)
+    # Secrets of the servers stay where they are: a restored lake makes its own.
+    return rows.where(table.c.key.not_in(SECRETS)) if table is settings else rows
 
 
 def _line(out: IO[str], value: object) -> None:

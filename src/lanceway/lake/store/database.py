@@ -52,6 +52,7 @@ class LakeStore:
         self._write_locks: dict[int, threading.Lock] = {}
         self._flags: dict[int, PublishedFlags] = {}
         self._identity: str | None = None
+        self._page_key: bytes | None = None
         # Tables of which storage says that this lake manages them, by their ids.
         self.managing: set[int] = set()
         self.fast_reads = FastReads.of(self._url)
@@ -102,6 +103,13 @@ class LakeStore:
         if self._identity is None:
             self._identity = self.transact(settings.identity)
         return self._identity
+
+    @property
+    def page_key(self) -> bytes:
+        """The secret that seals page tokens: the same for every process of the lake. Read it outside a transaction."""
+        if self._page_key is None:
+            self._page_key = self.transact(settings.page_key)
+        return self._page_key
 
     @property
     def is_missing(self) -> bool:

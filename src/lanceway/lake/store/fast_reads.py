@@ -20,6 +20,14 @@ from lanceway.lake.store.schema import TABLE
 _PARENT = "SELECT id FROM objects WHERE catalog_id = ? AND physical = ?"
 _FIND = f"SELECT location, managed, properties FROM objects WHERE parent_id = ({_PARENT}) AND name = ? AND kind = ?"
 _PAGE = f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind = ? AND name > ? ORDER BY name LIMIT ?"
+# The same as `tokens.standing` and `users.find`, for the columns that a request needs. Only a token that ends needs the
+# time, which costs more than the look-up.
+_TOKEN = (
+    "SELECT u.name, u.admin, t.expires_at FROM tokens t JOIN users u ON u.id = t.user_id "
+    "WHERE t.id = ? AND t.revoked_at IS NULL AND u.disabled_at IS NULL "
+    "AND (t.expires_at IS NULL OR t.expires_at > CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))"
+)
+_USER = "SELECT admin, issuer, disabled_at IS NOT NULL FROM users WHERE name = ?"
 
 
 class FastTableRow(NamedTuple):
@@ -28,6 +36,14 @@ class FastTableRow(NamedTuple):
     location: str
     managed: bool
     properties: str
+
+
+class FastUserRow(NamedTuple):
+    """A user, by the alias of its issuer, which is None for one of the lake itself."""
+
+    admin: bool
+    issuer: str | None
+    disabled: bool
 
 
 class FastReads:
@@ -55,6 +71,19 @@ class FastReads:
         """Return the first names after `after`; None if there are none or they cannot be read at once."""
         rows = self._rows(_PAGE, (catalog, namespace, TABLE, after, limit))
         return [row[0] for row in rows] if rows else None
+
+    def token(self, id_: int) -> tuple[str, bool, int | None] | None:
+        """Return the user of a token, whether it is an admin, and when the token ends.
+
+        None if the token is not valid, its user is disabled, or they cannot be read at once.
+        """
+        rows = self._rows(_TOKEN, (id_,))
+        return (rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
+
+    def users(self, name: str) -> list[FastUserRow] | None:
+        """Return the user of a name, in a list that is empty if there is no row; None if it cannot be read at once."""
+        rows = self._rows(_USER, (name,))
+        return None if rows is None else [FastUserRow(bool(row[0]), row[1], bool(row[2])) for row in rows]
 
     def close(self) -> None:
         """Close this thread's connection. Those of other threads end with them."""

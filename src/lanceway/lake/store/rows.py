@@ -15,6 +15,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.store.clock import now
+from lanceway.lake.store.schema import USER
 from lanceway.lake.tree.names import checked_text
 
 
@@ -185,12 +186,17 @@ class Described(Protocol):
 def altered(
     row: Described | Row[Any], changes: Mapping[str, str | None] | None, *, by: str, **texts: str | Keep | None
 ) -> dict[str, object]:
-    """Return the values of a row after a change of its properties, where None takes one away, and of some texts."""
+    """Return the values of a row after a change of its properties, where None takes one away, and of some texts.
+
+    An owner that is given is a user.
+    """
     unchanged = {key: value for key, value in row.properties.items() if key not in (changes or {})}
     new = {key: value for key, value in (changes or {}).items() if value is not None}
     changed_texts = {
         key: checked_text(f"The {key}", value) for key, value in texts.items() if not isinstance(value, Keep)
     }
+    if "owner" in changed_texts:
+        changed_texts["owner_kind"] = USER
     return {
         **changed_texts,
         "properties": checked_properties(unchanged | new),

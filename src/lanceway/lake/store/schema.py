@@ -1,11 +1,15 @@
 """The tables of the database. `migrations/` makes them; a test holds the two to each other.
 
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
-                                └─< versions, strays (of tables)
+                                └─< versions, strays, tags, branches, definitions (of tables)
     users ─< tokens
+    metalakes ─< roles ─< grants (on metalakes, objects and foreign_objects)
+    users ─< members >─ groups
+    users ─< user_roles >─ roles    groups ─< group_roles >─ roles
     pipelines ─< runs ─< run_steps ─< run_reads
         └─< run_files
     jobs
+    audit
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -29,16 +33,19 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 4
+VERSION = 8
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
 NAMESPACE, TABLE, ICEBERG_TABLE, VIEW = "namespace", "table", "iceberg_table", "view"
 KINDS = (NAMESPACE, TABLE, ICEBERG_TABLE, VIEW)
+USER, GROUP = "user", "group"  # what an owner is
+ALLOW, DENY = "allow", "deny"
 
 metadata = MetaData(
     naming_convention={
@@ -59,13 +66,18 @@ Name = Text().with_variant(Text(collation="C"), "postgresql")
 def _audit() -> tuple[Column[Any], ...]:
     """Who made a row and when, and who changed it last and when."""
     return (
-        Column("owner", Name),
+        *_owner(),
         Column("created_by", Name, nullable=False),
         Column("created_at", BigInteger, nullable=False),
         Column("changed_by", Name, nullable=False),
         Column("changed_at", BigInteger, nullable=False),
         Column("revision", BigInteger, nullable=False, server_default=text("1")),
     )
+
+
+def _owner() -> tuple[Column[Any], ...]:
+    """Who owns a row: the name of a user or of a group, which may be known to an issuer alone."""
+    return Column("owner", Name), Column("owner_kind", Name, nullable=False, server_default=USER)
 
 
 settings = Table(
@@ -121,6 +133,9 @@ objects = Table(
     Column("comment", Text),
     Column("properties", JSON, nullable=False),
     *_audit(),
+    # Whether tags, branches and definitions are rows. False of tables that an older version made: what is in their
+    # storage becomes rows when they are first used.
+    Column("adopted", Boolean, nullable=False, server_default=false()),
     CheckConstraint(f"kind IN ('{NAMESPACE}', '{TABLE}', '{ICEBERG_TABLE}', '{VIEW}')", name="kind"),
     CheckConstraint(f"parent_kind = '{NAMESPACE}'", name="parent_kind"),
     CheckConstraint(f"(kind = '{NAMESPACE}') = (physical IS NOT NULL)", name="physical"),
@@ -146,6 +161,8 @@ objects = Table(
         sqlite_where=text("location IS NOT NULL"),
         postgresql_where=text("location IS NOT NULL"),
     ),
+    Index("uq_objects_place", "id", "parent_id", "kind", "name", unique=True),  # what grants refer to
+    Index("ix_objects_owner", "owner", "owner_kind", "kind", "parent_id", "name"),
     sqlite_autoincrement=True,
 )
 
@@ -191,6 +208,62 @@ orphan_manifests = Table(
     sqlite_autoincrement=True,
 )
 
+# Names for versions of managed tables. Storage has a file for each, which follows the row: `state` says how far.
+tags = Table(
+    "tags",
+    metadata,
+    Column("table_id", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("branch", Name, nullable=False),  # empty for the main branch
+    Column("version", BigInteger, nullable=False),
+    Column("size", BigInteger),  # of the version's manifest
+    Column("metadata", JSON, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("stamp", Name, nullable=False),  # another one after each change
+    Column("owner", Name),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("table_id", "name"),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+)
+
+# Lines of versions beside the main one, with what the file in storage says of each.
+branches = Table(
+    "branches",
+    metadata,
+    Column("table_id", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("parent", Name, nullable=False),  # empty for the main branch
+    Column("parent_version", BigInteger, nullable=False),
+    Column("size", BigInteger),  # of the manifest of its first version
+    Column("lineage", JSON, nullable=False),  # what tells branches apart that had one name after the other
+    Column("metadata", JSON, nullable=False),
+    Column("state", Name, nullable=False),
+    Column("stamp", Name, nullable=False),  # another one after each change
+    Column("owner", Name),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("table_id", "name"),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+)
+
+# How the rows of a view and the values of a column come about.
+definitions = Table(
+    "definitions",
+    metadata,
+    Column("table_id", Id, nullable=False),
+    Column("branch", Name, nullable=False),  # empty for the main branch
+    Column("kind", Name, nullable=False),
+    Column("name", Name, nullable=False),  # of the column; empty for a view
+    Column("definition", JSON, nullable=False),
+    Column("owner", Name),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("table_id", "branch", "kind", "name"),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+)
+
 # Folders of dropped tables, until their data is gone: written with the drop, so that no crash forgets one.
 removals = Table(
     "removals",
@@ -213,6 +286,9 @@ users = Table(
     Column("admin", Boolean, nullable=False),  # looks after the server itself
     Column("created_by", Name, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("issuer", Name),  # the alias of the issuer that vouches for the user; null for a user of the lake itself
+    Column("disabled_by", Name),
+    Column("disabled_at", BigInteger),
     sqlite_autoincrement=True,
 )
 
@@ -232,6 +308,139 @@ tokens = Table(
     Column("last_used_at", BigInteger),
     ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
     Index(None, "user_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Groups of the lake itself, and those of issuers that have roles. Who is in the latter, an issuer says in each request.
+groups = Table(
+    "groups",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Name, nullable=False, unique=True),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("user_id", Id, nullable=False),
+    Column("group_id", Id, nullable=False),
+    Column("granted_by", Name, nullable=False),
+    Column("granted_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("user_id", "group_id"),
+    ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["group_id"], ["groups.id"], ondelete="CASCADE"),
+    Index(None, "group_id"),
+)
+
+roles = Table(
+    "roles",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("metalake_id", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("comment", Text),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["metalake_id"], ["metalakes.id"], ondelete="CASCADE"),
+    UniqueConstraint("metalake_id", "name"),
+    sqlite_autoincrement=True,
+)
+
+
+def _role_holders(name: str, holder: str, holders: str) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column(holder, Id, nullable=False),
+        Column("role_id", Id, nullable=False),
+        Column("granted_by", Name, nullable=False),
+        Column("granted_at", BigInteger, nullable=False),
+        PrimaryKeyConstraint(holder, "role_id"),
+        ForeignKeyConstraint([holder], [f"{holders}.id"], ondelete="CASCADE"),
+        ForeignKeyConstraint(["role_id"], ["roles.id"], ondelete="CASCADE"),
+        Index(None, "role_id"),
+    )
+
+
+user_roles = _role_holders("user_roles", "user_id", "users")
+group_roles = _role_holders("group_roles", "group_id", "groups")
+
+# What is granted or owned in catalogs that are not the lake's: the catalog itself has the empty path. An object that
+# the service has dropped, or made again under the same name, has lapsed.
+foreign_objects = Table(
+    "foreign_objects",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("metalake_id", Id, nullable=False),
+    Column("catalog", Name, nullable=False),
+    Column("path", Name, nullable=False),  # encoded like the physical name of a namespace
+    Column("kind", Name, nullable=False),
+    Column("service_id", Text),  # what the service itself calls the object
+    Column("made_at", BigInteger),  # when the service made it
+    *_owner(),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("lapsed_at", BigInteger),
+    ForeignKeyConstraint(["metalake_id"], ["metalakes.id"], ondelete="CASCADE"),
+    Index(
+        "uq_foreign_objects_path",
+        "metalake_id",
+        "catalog",
+        "path",
+        "kind",
+        unique=True,
+        sqlite_where=text("lapsed_at IS NULL"),
+        postgresql_where=text("lapsed_at IS NULL"),
+    ),
+    Index("ix_foreign_objects_owner", "owner", "owner_kind", "metalake_id", "catalog"),
+    sqlite_autoincrement=True,
+)
+
+# What a role may do, or may not, with a metalake, an object or a foreign object, and with all that is inside. A catalog
+# is meant by its root. What is granted and what is denied stand side by side: no order of changes matters.
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("role_id", Id, nullable=False),
+    Column("metalake_id", Id),
+    Column("foreign_id", Id),
+    Column("object_id", Id),
+    # Where the object is, for pages of what is granted inside a namespace; they follow when it is renamed.
+    Column("parent_id", Id),
+    Column("kind", Name),
+    Column("name", Name),
+    Column("privilege", Name, nullable=False),
+    Column("effect", Name, nullable=False),
+    Column("granted_by", Name, nullable=False),
+    Column("granted_at", BigInteger, nullable=False),
+    CheckConstraint(f"effect IN ('{ALLOW}', '{DENY}')", name="effect"),
+    CheckConstraint(
+        "(metalake_id IS NOT NULL AND foreign_id IS NULL AND object_id IS NULL)"
+        " OR (metalake_id IS NULL AND foreign_id IS NOT NULL AND object_id IS NULL)"
+        " OR (metalake_id IS NULL AND foreign_id IS NULL AND object_id IS NOT NULL)",
+        name="one",
+    ),
+    ForeignKeyConstraint(["role_id"], ["roles.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["metalake_id"], ["metalakes.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["foreign_id"], ["foreign_objects.id"], ondelete="CASCADE"),
+    # This one holds for roots too, which have no parent.
+    ForeignKeyConstraint(["object_id"], ["objects.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["object_id", "parent_id", "kind", "name"],
+        ["objects.id", "objects.parent_id", "objects.kind", "objects.name"],
+        name="fk_grants_place",
+        onupdate="CASCADE",
+        ondelete="CASCADE",
+    ),
+    # By object and role: a decision looks few roles up on few objects, however many roles an object is granted to.
+    Index("uq_grants_object", "object_id", "role_id", "privilege", "effect", unique=True),
+    Index("uq_grants_metalake", "metalake_id", "role_id", "privilege", "effect", unique=True),
+    Index("uq_grants_foreign", "foreign_id", "role_id", "privilege", "effect", unique=True),
+    Index("ix_grants_role", "role_id", "parent_id", "kind", "name", "privilege", "effect"),
     sqlite_autoincrement=True,
 )
 
@@ -372,5 +581,27 @@ jobs = Table(
     ),
     Index(None, "state", "due_at", "id"),
     Index(None, "requested_by", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Who asked for what. Names and paths, and no keys: a row outlives what it is about.
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("request_id", Name, nullable=False),
+    Column("user", Name, nullable=False),
+    Column("via", Name, nullable=False),
+    Column("operation", Name, nullable=False),
+    Column("object", Name),
+    Column("outcome", Name, nullable=False),
+    Column("code", BigInteger),
+    Column("reason", Text),
+    Column("client", Text),
+    Column("agent", Text),
+    Index(None, "at", "id"),
+    Index(None, "user", "at", "id"),
+    Index(None, "object", "at", "id"),
     sqlite_autoincrement=True,
 )

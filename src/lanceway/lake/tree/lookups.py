@@ -24,7 +24,7 @@ _parents = objects.alias("parents")
 _OF_PATH = (_parents.c.catalog_id == bindparam("catalog")) & (_parents.c.physical == bindparam("path"))
 _NAMED = (objects.c.parent_id == _parents.c.id) & (objects.c.name == bindparam("table"))
 # One look-up, from the namespace's path through the name; it tells a missing table from a missing namespace.
-_FIND: Select[Any] = select(*objects.c).select_from(_parents).outerjoin(objects, _NAMED).where(_OF_PATH)
+FIND: Select[Any] = select(*objects.c).select_from(_parents).outerjoin(objects, _NAMED).where(_OF_PATH)
 # No outer join: PostgreSQL locks no row that may be missing.
 _FOUND: Select[Any] = select(*objects.c).join_from(_parents, objects, _NAMED).where(_OF_PATH)
 _LOCK = _FOUND.with_for_update(of=objects)
@@ -50,11 +50,12 @@ class TableRow:
     properties: Mapping[str, str]
     owner: str | None
     audit: Audit
+    adopted: bool = True  # whether its tags, branches and definitions are rows
 
     @classmethod
     def of(cls, row: Row[Any], identifier: Identifier) -> TableRow:
         place = (row.kind, row.location, row.managed, row.metadata_pointer)
-        return cls(row.id, identifier, *place, row.comment, row.properties, row.owner, Audit.of(row))
+        return cls(row.id, identifier, *place, row.comment, row.properties, row.owner, Audit.of(row), row.adopted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class TableListEntry:
 
 def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """Return a table. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
-    return _found(connection, _FIND, catalog, table, kind)
+    return _found(connection, FIND, catalog, table, kind)
 
 
 def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
@@ -134,9 +135,25 @@ def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
     return table_not_found(f"There is no table {path}: a {other} has this name.")
 
 
+def find_with(
+    connection: Connection, statement: Select[Any], catalog: int, table: Identifier, **parameters: object
+) -> tuple[TableRow, Sequence[Row[Any]]]:
+    """Return a table, and all rows of a statement that is `FIND` joined to other rows of the table.
+
+    Raises TableNotFoundError, NamespaceNotFoundError for its parent.
+    """
+    path = known(table)
+    rows = connection.execute(statement, {**asked(catalog, path), **parameters}).all()
+    return _checked(connection, rows[0] if rows else None, catalog, path, TABLE), rows
+
+
 def _found(connection: Connection, statement: Select[Any], catalog: int, table: Identifier, kind: str) -> TableRow:
     path = known(table)
     row = connection.execute(statement, asked(catalog, path)).one_or_none()
+    return _checked(connection, row, catalog, path, kind)
+
+
+def _checked(connection: Connection, row: Row[Any] | None, catalog: int, path: HierarchicalName, kind: str) -> TableRow:
     if row is None:
         raise missing(connection, catalog, path)
     if row.kind != kind:

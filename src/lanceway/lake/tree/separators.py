@@ -84,6 +84,16 @@ class Separator:
         if self.character in namespace.name and (nested or self.policy == RESTRICTED):
             raise InvalidInputError(self._refusal(namespace, nested))
 
+    def check_plain(self, name: str, catalog: str) -> None:
+        """Refuse a new name in a catalog beside the lake that holds the separator, where the policy keeps it free."""
+        if self.policy == RESTRICTED and self.character in name:
+            instead = _either(name.replace(self.character, other) for other in "_-" if other != self.character)
+            raise InvalidInputError(
+                f"{name!r} cannot be made in the catalog {catalog!r}: the name holds {self.character!r}, which is kept "
+                f"free by the policy {RESTRICTED!r}: it separates namespaces of the lake. Use {instead}, or ask "
+                f"an administrator for another separator or the policy {UNRESTRICTED!r} (lanceway lake separator set)."
+            )
+
     def _refusal(self, namespace: Identifier, nested: bool) -> str:
         name = namespace.name
         reason = "separates the namespaces of a path" if nested else f"is kept free by the policy {RESTRICTED!r}"

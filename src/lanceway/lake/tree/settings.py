@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 
 from sqlalchemy import Connection, false, insert, select, update
@@ -11,7 +12,13 @@ from lanceway.lake.store.schema import objects, settings
 from lanceway.lake.tree.separators import Separator
 
 SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "oldest_code", "identity"
+# Whether rights are asked for: on in new lakes, and off in those that were made without.
+ACCESS_CONTROL, ON, OFF = "access_control", "on", "off"
+PAGE_KEY = "page_key"
+# They stay in the database: no backup, answer or list has them.
+SECRETS = frozenset({PAGE_KEY})
 
+_PAGE_KEY_BYTES = 64
 _INSERT = Insert(settings)
 # It changes no row. Databases refuse it all the same where they are read-only or the user may not write.
 _CHANGE_NOTHING = update(objects).where(false()).values(name=objects.c.name)
@@ -35,6 +42,15 @@ def identity(connection: Connection) -> str:
         _INSERT(connection, {"key": IDENTITY, "value": uuid.uuid4().hex})  # or another process has been faster
         id_ = load(connection)[IDENTITY]
     return id_
+
+
+def page_key(connection: Connection) -> bytes:
+    """Return the key that seals page tokens, made on first use. It is a secret of the lake's servers."""
+    key = load(connection).get(PAGE_KEY)
+    if key is None:
+        _INSERT(connection, {"key": PAGE_KEY, "value": secrets.token_hex(_PAGE_KEY_BYTES)})  # as above
+        key = load(connection)[PAGE_KEY]
+    return bytes.fromhex(key)
 
 
 def require_writable(connection: Connection) -> None:

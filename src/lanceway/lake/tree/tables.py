@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError
@@ -27,6 +27,7 @@ _PLACE: Select[Any] = (
     .where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
 )
 _CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
+_ADOPTED = update(objects).where(objects.c.id == bindparam("row")).values(adopted=True)
 _DELETE = delete(objects).where(objects.c.id == bindparam("row"))
 
 
@@ -61,6 +62,7 @@ def create(
         "name": path.name,
         "managed": kind == TABLE and (place.managed if managed is None else managed),
         "metadata_pointer": metadata_pointer,
+        "adopted": True,
         "location": _location(connection, place.location, path, kind, location),
         **described(comment, properties, owner, by),
     }
@@ -92,6 +94,11 @@ def alter(
     if managed is not None:
         values["managed"] = managed
     return TableRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one(), row.identifier)
+
+
+def mark_adopted(connection: Connection, table: TableRow) -> None:
+    """Record that the tags, branches and definitions of a table are rows. The table must be locked."""
+    connection.execute(_ADOPTED, {"row": table.id})
 
 
 def rename(

@@ -31,7 +31,14 @@ from lanceway.lake.versions.versions import FOLLOWED
 
 _parents = objects.alias("parents")
 _PAGE: Select[Any] = (
-    select(objects.c.id, objects.c.name, objects.c.location, _parents.c.physical, catalogs.c.name.label("catalog"))
+    select(
+        objects.c.id,
+        objects.c.name,
+        objects.c.location,
+        objects.c.adopted,
+        _parents.c.physical,
+        catalogs.c.name.label("catalog"),
+    )
     .join_from(objects, _parents, objects.c.parent_id == _parents.c.id)
     .join(catalogs, objects.c.catalog_id == catalogs.c.id)
     .where(objects.c.kind == TABLE, objects.c.managed, objects.c.id > bindparam("after"))
@@ -51,6 +58,7 @@ class Holder:
     catalog: str
     identifier: Identifier
     location: str
+    adopted: bool  # whether its tags and branches are rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,13 @@ def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Seq
     """Return the managed tables of all catalogs whose ids come after one."""
     rows = connection.execute(_PAGE, {"after": after, "limit": limit})
     return [
-        Holder(row.id, row.catalog, HierarchicalName.from_physical(row.physical).child(row.name), row.location)
+        Holder(
+            row.id,
+            row.catalog,
+            HierarchicalName.from_physical(row.physical).child(row.name),
+            row.location,
+            row.adopted,
+        )
         for row in rows
     ]
 

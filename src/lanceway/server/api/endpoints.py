@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import NoneType
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,10 +25,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lanceway.access.principal import ANONYMOUS, Principal
-from lanceway.errors import InvalidInputError, UnauthenticatedError
+from lanceway.catalogs.federated.catalog import FederatedCatalog
+from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.http import log, uploads
+from lanceway.server.http.audit import Auditor
 from lanceway.server.http.middleware import principal_of
+from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.threads import CatalogThreads
 from lanceway.wire.lance import JSON
 
@@ -66,6 +70,7 @@ class Call:
     principal: Principal
     store: LakeStore
     threads: CatalogThreads
+    tree: FederatedCatalog
 
     @property
     def owner(self) -> str | None:
@@ -75,6 +80,17 @@ class Call:
     async def run(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Call a blocking function on the lake's threads."""
         return await self.threads.run(None, function, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the operations of one server share."""
+
+    store: LakeStore
+    threads: CatalogThreads
+    tree: FederatedCatalog
+    seal: PageTokenSeal
+    auditor: Auditor
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,7 @@ class Endpoint:
     largest_body: int
     anonymous: bool
     other_media: tuple[str, ...]
+    audited: bool
 
     @property
     def types(self) -> dict[str, Any]:
@@ -96,32 +113,42 @@ class Endpoint:
         hints = get_type_hints(self.handler, include_extras=True)
         return {name: type_ for name, type_ in hints.items() if name not in ("call", "return")}
 
-    def route(self, store: LakeStore, threads: CatalogThreads) -> Route:
-        types = self.types
-        route = Route(f"{BASE}{self.path}", partial(self._serve, types, store, threads), methods=[self.method])
+    def route(self, services: Services) -> Route:
+        route = Route(f"{BASE}{self.path}", partial(self._serve, self.types, services), methods=[self.method])
         route.methods = {self.method}  # Starlette adds HEAD to GET
         return route
 
-    async def _serve(
-        self, types: dict[str, Any], store: LakeStore, threads: CatalogThreads, request: Request
-    ) -> Response:
+    async def _serve(self, types: dict[str, Any], services: Services, request: Request) -> Response:
         if log.CONTEXT_KEY in request.scope:
             noun = self.path.split("/")[1]
             log.of(request.scope).operation = f"{self.method.lower()}_{noun}"
-        call = Call(request, principal_of(request.scope), store, threads)
+        call = Call(request, principal_of(request.scope), services.store, services.threads, services.tree)
         if call.principal == ANONYMOUS and not self.anonymous:
             raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")
         arguments: dict[str, Any] = dict(request.path_params)
         if "query" in types:
-            arguments["query"] = _read_query(request, types["query"])
+            arguments["query"] = query = _read_query(request, types["query"])
+            if isinstance(query, PageQuery) and query.page_token:
+                query.page_token = services.seal.open(self.path, request.path_params.values(), query.page_token)
         if "body" in types:
             content = await uploads.read_body(request.receive, self.largest_body)
             if content:
                 uploads.check_type(request.scope["headers"], uploads.JSON_TYPES)
             arguments["body"] = _read_body(content, types["body"])
-        result = await self.handler(call, **arguments)
+        operation, objects = self.handler.__name__, [_object(request, arguments.get("body"))]
+        try:
+            if self.audited:
+                async with services.auditor.change(request.scope, operation, objects):
+                    result = await self.handler(call, **arguments)
+            else:
+                result = await self.handler(call, **arguments)
+        except PermissionDeniedError as error:
+            services.auditor.deny(request.scope, operation, objects, error)
+            raise
         if isinstance(result, Response):
             return result
+        if isinstance(result, dict) and result.get("page_token"):
+            result["page_token"] = services.seal.close(self.path, request.path_params.values(), result["page_token"])
         return Response(msgspec.json.encode(result), self.status, media_type=JSON)
 
 
@@ -134,16 +161,26 @@ def endpoint(
     largest_body: int = _LARGEST_BODY,
     anonymous: bool = True,
     other_media: tuple[str, ...] = (),
+    audited: bool | None = None,
 ) -> Callable[[Handler], Endpoint]:
     """Make an operation of a handler, which returns what is sent as JSON, or a whole response.
 
-    `response` is the type that describes the JSON. Without `anonymous` only users are served.
+    `response` is the type that describes the JSON. Without `anonymous` only users are served. What is `audited` is
+    recorded before and after; everything but GET is, unless it says otherwise.
     """
+    is_audited = method != "GET" if audited is None else audited
 
     def decorate(handler: Handler) -> Endpoint:
-        return Endpoint(method, path, response, handler, status, largest_body, anonymous, other_media)
+        return Endpoint(method, path, response, handler, status, largest_body, anonymous, other_media, is_audited)
 
     return decorate
+
+
+def _object(request: Request, body: object) -> str:
+    """Return what a request is about, for the audit: its path, and the user that its body names."""
+    user = getattr(body, "user", None)
+    path = request.url.path.removeprefix(BASE)
+    return f"{path}?{urlencode({'user': user})}" if user else path
 
 
 def _read_query(request: Request, type_: type[Result]) -> Result:

@@ -72,7 +72,7 @@ class Lease(Struct):
     held: bool
 
 
-@endpoint("POST", "/leases", Lease)
+@endpoint("POST", "/leases", Lease, audited=False)
 async def take_lease(call: Call, body: NewLease) -> Lease:
     """Hold a pipeline."""
     take = partial(
@@ -88,7 +88,7 @@ async def take_lease(call: Call, body: NewLease) -> Lease:
     return Lease(held=True)
 
 
-@endpoint("POST", "/leases/renew", Lease)
+@endpoint("POST", "/leases/renew", Lease, audited=False)
 async def renew_lease(call: Call, body: HeldLease) -> Lease:
     """Hold a pipeline for longer, if it is still held."""
 
@@ -100,7 +100,7 @@ async def renew_lease(call: Call, body: HeldLease) -> Lease:
     return Lease(await call.run(call.store.transact, renew))
 
 
-@endpoint("POST", "/leases/release", Lease)
+@endpoint("POST", "/leases/release", Lease, audited=False)
 async def release_lease(call: Call, body: HeldLease) -> Lease:
     """Give a pipeline back."""
 
@@ -114,7 +114,7 @@ async def release_lease(call: Call, body: HeldLease) -> Lease:
 
 
 # A union of several dataclasses, which OpenAPI from msgspec cannot describe.
-@endpoint("POST", "/runs/{key}/records", Any, largest_body=_LARGEST_RECORD)
+@endpoint("POST", "/runs/{key}/records", Any, largest_body=_LARGEST_RECORD, audited=False)
 async def record_run(call: Call, key: RunKey, body: NewRecord) -> Recorded:
     """Record an event of a run, and return what is known then: the run, the step, all steps, or null."""
     run = _checked(key)

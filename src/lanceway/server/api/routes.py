@@ -10,24 +10,30 @@ from starlette.routing import Match, Router
 from starlette.types import Receive, Scope, Send
 
 from lanceway import __version__
-from lanceway.lake.store.database import LakeStore
-from lanceway.server.api import jobs, runs, tokens
-from lanceway.server.api.endpoints import Endpoint
+from lanceway.server.api import audit, jobs, runs, schemas, tokens, users
+from lanceway.server.api.endpoints import Endpoint, Services
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.lance import openapi
-from lanceway.server.threads import CatalogThreads
 from lanceway.wire.lance import JSON
 
 # In this order: a path that another one begins with comes after it.
-ENDPOINTS: tuple[Endpoint, ...] = (*tokens.ENDPOINTS, *jobs.RECORD_ENDPOINTS, *runs.ENDPOINTS, *jobs.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *tokens.ENDPOINTS,
+    *users.ENDPOINTS,
+    *audit.ENDPOINTS,
+    *schemas.ENDPOINTS,
+    *jobs.RECORD_ENDPOINTS,
+    *runs.ENDPOINTS,
+    *jobs.ENDPOINTS,
+)
 _NOUNS = tuple(dict.fromkeys(endpoint.path.split("/")[1] for endpoint in ENDPOINTS))
 
 
 class LancewayApi:
     """An ASGI application behind `Authentication`."""
 
-    def __init__(self, store: LakeStore, threads: CatalogThreads) -> None:
-        self._routes = [endpoint.route(store, threads) for endpoint in ENDPOINTS]
+    def __init__(self, services: Services) -> None:
+        self._routes = [endpoint.route(services) for endpoint in ENDPOINTS]
         self._router = Router([*self._routes], redirect_slashes=False, default=self._refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,8 +63,8 @@ _REF = "#/components/schemas/{name}"
 def document(root_path: str) -> bytes:
     """Return the whole description, as JSON."""
     types = [type_ for endpoint in ENDPOINTS for type_ in (endpoint.response, *endpoint.types.values())]
-    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
-    remaining = iter(schemas)
+    described, components = msgspec.json.schema_components(types, ref_template=_REF)
+    remaining = iter(described)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         response = next(remaining)

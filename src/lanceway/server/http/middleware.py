@@ -149,7 +149,7 @@ class Authentication:
 
     async def _who(self, scope: Scope) -> Principal:
         credentials = _credentials(scope["headers"])
-        principal = self._authenticator.cached(credentials)
+        principal = self._authenticator.try_fast(credentials)
         if principal is not None:
             return principal
         threads = _FOREIGN if self._authenticator.is_foreign(credentials) else None

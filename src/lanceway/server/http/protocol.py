@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from random import getrandbits
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -19,6 +19,8 @@ from lanceway.wire import lance
 HEAD_BYTES = 64 * 2**10
 HEAD_FIELDS = 100
 _INVALID, _BUSY = 13, 17  # the protocol's codes
+# A larger write is worth a packet of its own, and not worth a copy.
+_SMALL_BYTES = 16 * 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,56 @@ class _TooLargeError(Exception):
     """A head beyond its limits, raised through the parser."""
 
 
+class JoinedWrites:
+    """A transport that sends the head of an answer and its body in one packet.
+
+    uvicorn writes them one after the other, and uvloop makes a system call of each. So a small write waits for the one
+    that follows, until the event loop's next turn at most. docs/decisions/020 has what that saves.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._waiting = b""
+        self._is_scheduled = False
+        # Asked for in every request: found here, they need no `__getattr__`.
+        self.is_closing, self.resume_reading = transport.is_closing, transport.resume_reading
+
+    def write(self, data: bytes) -> None:
+        if len(data) >= _SMALL_BYTES:
+            self._flush()
+            self._transport.write(data)
+        elif self._waiting:
+            head, self._waiting = self._waiting, b""
+            self._transport.write(head + data)
+        else:
+            self._waiting = data
+            if not self._is_scheduled:
+                self._is_scheduled = True
+                self._loop.call_soon(self._end_turn)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def _end_turn(self) -> None:
+        self._is_scheduled = False
+        self._flush()
+
+    def _flush(self) -> None:
+        head, self._waiting = self._waiting, b""
+        if head and not self._transport.is_closing():
+            self._transport.write(head)
+
+
 class LimitedProtocol(HttpToolsProtocol):
     """uvicorn's protocol on httptools, which itself has no limits."""
 
     def __init__(self, *arguments: Any, limits: ConnectionLimits, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._limits = limits
-        self._in_head = True
         self._has_begun = False  # a head, which is not complete
         self._is_surplus = False
         self._unread = 0  # bytes since the last part of a message that was complete
@@ -52,7 +97,7 @@ class LimitedProtocol(HttpToolsProtocol):
     # -- connections -----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport, self.loop)))
         self._idle_since = self.loop.time()
         self._head_timer = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
         if len(self.connections) > self._limits.connections:
@@ -106,7 +151,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._head_timer = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
 
     def on_message_begin(self) -> None:
-        self._in_head = self._has_begun = True
+        self._has_begun = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -114,7 +159,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if len(self.headers) > HEAD_FIELDS or (self._unread > HEAD_BYTES and self._head_size() > HEAD_BYTES):
             self._refusal = _too_large()
             raise _TooLargeError
-        self._in_head = self._has_begun = False
+        self._has_begun = False
         self._unread = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
@@ -131,7 +176,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._in_head, self._unread = True, 0
+        self._unread = 0
         super().on_message_complete()
 
     def _head_is_late(self) -> None:

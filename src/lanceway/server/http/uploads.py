@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+import types
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Generator, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from starlette.types import Message, Receive
@@ -106,6 +108,33 @@ def parse_json(body: bytes) -> object:
     return value
 
 
+async def _within(seconds: float, receiving: Awaitable[Message]) -> Message:
+    """Await a part of a body. Raises TimeoutError if it takes too long.
+
+    Most bodies are there before they are asked for, and a timer costs more than reading them: so one is set only where
+    something has to be waited for.
+    """
+    steps = receiving.__await__()
+    try:
+        awaited = next(steps)
+    except StopIteration as done:
+        message: Message = done.value
+        return message
+    async with asyncio.timeout(seconds):
+        return await _resume(steps, awaited)
+
+
+@types.coroutine
+def _resume(steps: Generator[Any, Any, Message], awaited: Any) -> Generator[Any, Any, Message]:
+    """Wait for the first thing that is awaited, then take the steps that follow."""
+    try:
+        yield awaited
+    except BaseException:  # it is late, or the server stops
+        steps.close()
+        raise
+    return (yield from steps)
+
+
 class BodyReceiver:
     """Receives a body part by part from a client that must keep up its pace."""
 
@@ -118,8 +147,7 @@ class BodyReceiver:
         """Return the next part. Raises SilentClientError or ClientGoneError."""
         started = time.monotonic()
         try:
-            async with asyncio.timeout(self._pace.seconds):
-                message = await self._receive()
+            message = await _within(self._pace.seconds, self._receive())
         except TimeoutError as error:
             raise self._slow() from error
         if message["type"] == "http.disconnect":

@@ -18,13 +18,15 @@ from starlette.types import Send
 from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.errors import InternalError
+from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.lance import fields
 from lanceway.wire import lance
 from lanceway.wire.lance import LanceRoute
 
 Answer = TypeVar("Answer")
 
-_OPTIONS = "storage_options"
+_OPTIONS, _PAGE_TOKEN = "storage_options", "page_token"
+_LIST_ALL = "list_all_tables"
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 # As object_store and pylance spell them, without the prefix of a cloud.
@@ -70,17 +72,21 @@ def without_secrets(answer: Answer) -> Answer:
 
 
 def _safe(value: Any) -> Any:
-    if type(value) in _SCALARS:
+    kind = type(value)  # the frequent kinds first: to ask whether something is a model takes long
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        return {name: inner if type(inner) in _SCALARS else _safe_field(name, inner) for name, inner in value.items()}
+    if kind is list and set(map(type, value)) <= _SCALARS:  # a page of names: nothing in a name is secret
         return value
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name, None) for name in _places(type(value))}
         changed = {name: _safe_field(name, inner) for name, inner in fields.items() if inner}
         return value.model_copy(update=changed) if changed else value
-    if isinstance(value, dict | Mapping):  # a dictionary first, which is quicker to tell
-        return {name: inner if type(inner) in _SCALARS else _safe_field(name, inner) for name, inner in value.items()}
+    if isinstance(value, Mapping):
+        return {name: _safe_field(name, inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        # Pages of names are the most frequent lists, and nothing in a name is secret.
-        return [inner if type(inner) in _SCALARS else _safe(inner) for inner in value]
+        return [_safe(inner) for inner in value]
     return value
 
 
@@ -123,28 +129,51 @@ def _is_harmless(key: str, value: object) -> bool:
 
 
 class SafeCatalog(Forwarder):
-    """The catalog that dialects use: storage options in its answers are safe to send."""
+    """The catalog that dialects use: its answers are safe to send, without secrets, and with sealed page tokens."""
 
-    def __init__(self, tree: FederatedCatalog) -> None:
-        self._tree = tree
+    def __init__(self, tree: FederatedCatalog, seal: PageTokenSeal) -> None:
+        self._tree, self._seal = tree, seal
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        return without_secrets(carry_out(self._tree, operation, request, *data))
+        token = getattr(request, _PAGE_TOKEN, None)
+        if token:
+            opened = self._seal.open(operation, getattr(request, "id", None) or (), token)
+            request = request.model_copy(update={_PAGE_TOKEN: opened})
+        return self._sealed(operation, request, without_secrets(carry_out(self._tree, operation, request, *data)))
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer if it needs no waiting, else None."""
+        token = fields.get(_PAGE_TOKEN)
+        if token and isinstance(token, str):
+            fields = {**fields, _PAGE_TOKEN: self._seal.open(operation, names or (), token)}
         response = self._tree.try_fast(operation, names, fields)
         # Such an answer is flat, and `encode_answer` looks at all of it again.
         if response is not None and response.get(_OPTIONS):
             response[_OPTIONS] = safe_options(response[_OPTIONS])
+        if response is not None and response.get(_PAGE_TOKEN):
+            response[_PAGE_TOKEN] = self._seal.close(operation, names or (), response[_PAGE_TOKEN])
         return response
 
     def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
         """List the tables of all catalogs, step by step."""
-        return self._tree.listing(request)
+        if request.page_token:
+            opened = self._seal.open(_LIST_ALL, (), request.page_token)
+            request = request.model_copy(update={_PAGE_TOKEN: opened})
+        response = yield from self._tree.listing(request)
+        if response.page_token:
+            response.page_token = self._seal.close(_LIST_ALL, (), response.page_token)
+        return response
 
     def namespace_id(self) -> str:
         return self._tree.namespace_id()
+
+    def _sealed(self, operation: str, request: BaseModel, response: Any) -> Any:
+        """Return an answer whose page token, if it has one, is sealed."""
+        token = _get(response, _PAGE_TOKEN) if not isinstance(response, str) else None
+        if not token:
+            return response
+        update = {_PAGE_TOKEN: self._seal.close(operation, getattr(request, "id", None) or (), token)}
+        return response.model_copy(update=update) if isinstance(response, BaseModel) else {**response, **update}
 
 
 JSON = (b"content-type", lance.JSON.encode())
@@ -212,4 +241,4 @@ def _context(response: Any) -> Mapping[str, str] | None:
 
 def _get(response: Any, name: str) -> Any:
     # The contract lets a catalog answer with a model or with a dictionary.
-    return response.get(name) if isinstance(response, Mapping) else getattr(response, name, None)
+    return response.get(name) if isinstance(response, dict | Mapping) else getattr(response, name, None)

@@ -9,14 +9,18 @@ from typing import Any
 from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableRequest
 from starlette.types import Receive, Scope, Send
 
+from lanceway.access.audit import AuditTrail
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.errors import PermissionDeniedError
 from lanceway.server.http import downloads, log, uploads
+from lanceway.server.http.audit import Auditor, objects_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.middleware import principal_of
+from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits, UploadStream
 from lanceway.server.lance import fields
 from lanceway.server.lance.answers import EncodedAnswer, SafeCatalog, encode_answer, send_answer
@@ -45,11 +49,14 @@ class LanceDialect:
         bodies: BodyLimits,
         streams: StreamLimits,
         allowed: AllowedLocations,
+        seal: PageTokenSeal,
         forwarded: Iterable[str] = (),
+        audit: AuditTrail | None = None,
     ) -> None:
+        self._audit = Auditor(audit, "Lance REST")
         self._forwarded = fields.forwarded_headers(forwarded)
         self._tree, self._threads, self._allowed = tree, threads, allowed
-        self._bodies, self._streams = bodies, streams
+        self._bodies, self._streams, self._seal = bodies, streams, seal
         self._views: dict[tuple[str, bool], SafeCatalog] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,23 +69,43 @@ class LanceDialect:
         takes_json = route.body is not Body.ARROW and route.method != "GET"
         body = await uploads.read_json(receive, scope["headers"], self._bodies) if takes_json else None
         request = fields.collect(route, match, id_, delimiter, pairs, body, scope["headers"], self._forwarded)
-        principal = principal_of(scope)
-        catalog, mount = self._view(principal), _mount(route, request)
-        if route.body is Body.ARROW:
-            uploads.check_type(scope["headers"], uploads.ARROW_TYPES)
-            async with self._threads.upload_share(mount, principal.name):
-                answer = await self._upload(route, catalog, mount, request, receive)
-            await send_answer(send, answer)
-        elif route.answer is lance.Success.ARROW:
+        try:
+            if route.operation in lance.READS:
+                await self._read(route, request, scope, receive, send)
+            else:
+                async with self._audit.change(scope, route.operation, objects_of(request)):
+                    answer = await self._change(route, request, scope, receive)
+                await send_answer(send, answer)
+        except PermissionDeniedError as error:
+            self._audit.deny(scope, route.operation, objects_of(request), error)
+            raise
+
+    async def _read(
+        self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        catalog, mount = self._view(principal_of(scope)), _mount(route, request)
+        if route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
         elif route.operation == _LIST_ALL:
             await send_answer(send, encode_answer(route, await self._list_all(catalog, request)))
         else:
-            response = catalog.try_fast(route.operation, id_, request) if route.operation in _FAST else None
+            fast = route.operation in _FAST
+            response = catalog.try_fast(route.operation, request.get("id"), request) if fast else None
             if response is not None:
                 await send_answer(send, encode_answer(route, response))
             else:
                 await send_answer(send, await self._threads.run(mount, _ask, route, catalog, request))
+
+    async def _change(
+        self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive
+    ) -> EncodedAnswer:
+        principal = principal_of(scope)
+        catalog, mount = self._view(principal), _mount(route, request)
+        if route.body is not Body.ARROW:
+            return await self._threads.run(mount, _ask, route, catalog, request)
+        uploads.check_type(scope["headers"], uploads.ARROW_TYPES)
+        async with self._threads.upload_share(mount, principal.name):
+            return await self._upload(route, catalog, mount, request, receive)
 
     async def _list_all(self, catalog: SafeCatalog, request: Mapping[str, Any]) -> ListTablesResponse:
         """List the tables of all catalogs, each on its own threads, so that a dead one delays only this list."""
@@ -133,7 +160,8 @@ class LanceDialect:
             if len(self._views) >= _VIEWS:
                 self._views.clear()
             tree = self._tree.acting_as(principal.name)
-            view = self._views[who] = SafeCatalog(tree if principal.admin else tree.confined_to(self._allowed))
+            view = SafeCatalog(tree if principal.admin else tree.confined_to(self._allowed), self._seal)
+            self._views[who] = view
         return view
 
 

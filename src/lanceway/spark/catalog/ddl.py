@@ -22,6 +22,7 @@ from lanceway.spark.types import arrow_schema, check_name, parse_schema
 from lanceway.tables import dataset
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields
+from lanceway.tables.schema.reserved import is_reserved
 from lanceway.writes.plan import new_schema
 from lanceway.writes.table_ref import TableRef
 
@@ -89,8 +90,9 @@ def blob_names(properties: Mapping[str, str]) -> list[str]:
 
 
 def properties_of(schema: pa.Schema) -> dict[str, str]:
-    """Return the properties of a table, which are its schema's metadata."""
-    return {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    """Return the properties of a table, which are its schema's metadata but for Lanceway's own keys."""
+    properties = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    return {key: value for key, value in properties.items() if not is_reserved(key)}
 
 
 def with_comments(schema: StructType, arrow: pa.Schema) -> dict[str, Any]:

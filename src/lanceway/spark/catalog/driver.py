@@ -181,14 +181,15 @@ def _table_exists(arguments: Arguments) -> bool:
 
 def _load_table(arguments: Arguments) -> dict[str, Any]:
     ref = _ref_of(arguments)
-    return _describe(ref, _open(ref, arguments))
+    version = arguments.get("version")
+    if version is None or version.isdecimal():
+        return _describe(ref, _open(ref, arguments))
+    return _describe(ref, _open_tag(ref, version), ref.tag_branch(version))
 
 
 def _open(ref: TableRef, arguments: Arguments) -> lance.LanceDataset:
-    """Open the version that is asked for: by its number, its tag, its time, or the latest."""
+    """Open the version that is asked for: by its number, its time, or the latest."""
     version = arguments.get("version")
-    if version is not None and not version.isdecimal():
-        return _open_tag(ref, version)
     if "micros" in arguments:
         opened = ref.open(asof=datetime.fromtimestamp(arguments["micros"] / 1_000_000, UTC))
     else:
@@ -205,8 +206,8 @@ def _open_tag(ref: TableRef, tag: str) -> lance.LanceDataset:
         raise TableTagNotFoundError(f"{error} VERSION AS OF takes the number of a version or a tag.") from error
 
 
-def _describe(ref: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
-    """Return all that the JVM knows of a table: the version that is open."""
+def _describe(ref: TableRef, opened: lance.LanceDataset, branch: str | None = None) -> dict[str, Any]:
+    """Return all that the JVM knows of a table: the version that is open, and its branch, None for the main one."""
     schema = spark_schema(opened.schema)
     check_names(schema, ref.name)
     version = int(opened.version)
@@ -221,7 +222,7 @@ def _describe(ref: TableRef, opened: lance.LanceDataset) -> dict[str, Any]:
             ddl.VERSION: str(version),
         },
         # A query sees one version, whatever is written while it runs.
-        "reading": {**ref.to_options(), "version": str(version)},
+        "reading": {**ref.to_options(), "version": str(version), **({} if branch is None else {"branch": branch})},
         "writing": ref.to_options(),
         "rows": opened.count_rows(),
         "indexed": bool(opened.describe_indices()),

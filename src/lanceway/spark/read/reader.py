@@ -316,8 +316,7 @@ def pin(
         dataset = ref.open(version=read.version, tag=read.tag, branch=read.branch, asof=read.asof)
     branch = read.branch
     if read.tag is not None:
-        with translated(named(ref), "Listing the tags"):
-            branch = dataset.tags.list()[read.tag].get("branch")
+        branch = ref.tag_branch(read.tag)
     if read.filter is not None and not read.searches:
         with translated(named(ref), "The option filter"):
             dataset.scanner(columns=[], with_row_id=True, filter=read.filter).explain_plan()

@@ -22,9 +22,9 @@ from lance_namespace_urllib3_client.models.update_field_metadata_entry import Up
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import VIEW, Table, open_at
+from lanceway.tables.dataset import Table, open_at
 from lanceway.tables.errors import translated
-from lanceway.tables.schema import arrow_json, computed, fields
+from lanceway.tables.schema import arrow_json, computed, fields, reserved
 
 if TYPE_CHECKING:
     import lance
@@ -152,11 +152,12 @@ def _some(entries: list[Any], table: Table, operation: str) -> None:
 
 
 def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
-    """Replace the metadata of the schema, as the contract has it. What makes a table a view is none of it."""
+    """Replace the metadata of the schema, as the contract has it, but for keys that are reserved."""
     dataset = open_at(table, branch=request.branch)
-    reserved = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items() if key == VIEW}
+    own = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
+    kept = {key: value for key, value in own.items() if reserved.is_reserved(key)}
     with translated(table, "update_table_schema_metadata"):
-        metadata = dataset.update_schema_metadata({**(request.metadata or {}), **reserved}, replace=True)
+        metadata = dataset.update_schema_metadata({**(request.metadata or {}), **kept}, replace=True)
     return UpdateTableSchemaMetadataResponse(metadata=metadata)
 
 
@@ -177,7 +178,7 @@ def update_fields(table: Table, request: UpdateFieldMetadataRequest) -> UpdateFi
 
 
 def _changed(before: dict[str, str], entry: UpdateFieldMetadataEntry) -> dict[str, str]:
-    after = {} if entry.replace else dict(before)
+    after = {key: value for key, value in before.items() if not entry.replace or reserved.is_reserved(key)}
     for key, value in entry.metadata.items():
         if value is None:
             after.pop(key, None)

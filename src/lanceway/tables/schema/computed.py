@@ -40,7 +40,10 @@ class Virtual:
 
     @classmethod
     def read(cls, text: str) -> Virtual:
-        values = json.loads(text)
+        return cls.of(json.loads(text))
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Virtual:
         return cls(**{**values, "inputs": tuple(values["inputs"])})
 
 
@@ -55,6 +58,37 @@ def definition(field: pa.Field) -> Definition | None:
     if VIRTUAL.encode() in metadata:
         return Virtual.read(metadata[VIRTUAL.encode()].decode())
     return None
+
+
+def in_metadata(field: pa.Field) -> Definition | None:
+    """Return the expression or the function of a column; None where its metadata has neither, or is broken."""
+    try:
+        return definition(field)
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def record(column: Definition) -> dict[str, Any]:
+    """Return a definition as JSON fields."""
+    return {"expression": column} if isinstance(column, str) else asdict(column)
+
+
+def from_record(values: Mapping[str, Any]) -> Definition:
+    """Read a definition from its JSON fields."""
+    return str(values["expression"]) if "expression" in values else Virtual.of(values)
+
+
+def requested(entry: AddColumnsEntry) -> dict[str, Definition]:
+    """Return the definitions of the columns that an entry asks for, by their names."""
+    virtual = entry.virtual_column
+    if virtual is None:
+        return {entry.name: str(entry.computed)}
+    function = views.read_function(f"{_ADD}: the function of {entry.name!r}", virtual.udf, virtual.udf_backend)
+    inputs = tuple(fields.parse(path)[0] for path in virtual.input_columns)
+    return {
+        output.column: Virtual(function, inputs, output.struct_field, virtual.udf_name, virtual.udf_version)
+        for output in virtual.outputs
+    }
 
 
 def new_fields(table: Table, dataset: lance.LanceDataset, entry: AddColumnsEntry) -> list[pa.Field]:
@@ -100,8 +134,12 @@ def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVir
 # -- backfilling ---------------------------------------------------------------------------------
 
 
-def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> dict[str, Any]:
+def check_backfill(
+    table: Table, request: AlterTableBackfillColumnsRequest, known: Mapping[str, Definition] | None = None
+) -> dict[str, Any]:
     """Return the description of a backfill for a worker, after checking it. Nothing is changed.
+
+    `known` are the definitions that the catalog keeps; without them, those of the table's metadata count.
 
     Raises TableColumnNotFoundError, TableVersionNotFoundError, TableBranchNotFoundError, and InvalidInputError for a
     column that is neither computed nor virtual.
@@ -112,7 +150,7 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     branch = None if is_main(request.branch) else request.branch
     dataset = open_at(table, branch=branch)
     column = fields.require_top(table, dataset.schema, request.column, _BACKFILL)
-    require_definition(table, dataset.schema, column)
+    require_definition(table, dataset.schema, column, known)
     version = request.read_version
     if version is not None and open_at(table, version=version, branch=branch).version != dataset.version:
         raise InvalidInputError(
@@ -135,10 +173,16 @@ def check_backfill(table: Table, request: AlterTableBackfillColumnsRequest) -> d
     }
 
 
-def require_definition(table: Table, schema: pa.Schema, column: str) -> Definition:
-    computed = definition(schema.field(column))
+def require_definition(
+    table: Table, schema: pa.Schema, column: str, known: Mapping[str, Definition] | None = None
+) -> Definition:
+    """Return the definition of a column: the one that is `known`, or where nothing is, that of its metadata."""
+    if known is None:
+        found = ((field.name, in_metadata(field)) for field in schema)
+        known = {name: column for name, column in found if column is not None}
+    computed = known.get(column)
     if computed is None:
-        names = [field.name for field in schema if definition(field) is not None]
+        names = [field.name for field in schema if field.name in known]
         raise InvalidInputError(
             f"{_BACKFILL}: the column {column!r} of {table.name} is neither computed nor virtual, so nothing says what "
             f"its values are. {_known(names)}"

@@ -92,18 +92,24 @@ class View:
     partition: str | None = None
     auto_refresh: bool = False
 
+    def record(self) -> dict[str, Any]:
+        """Return the view as JSON fields, without those that have no value."""
+        return {name: value for name, value in asdict(self).items() if value}
+
     def written(self) -> bytes:
-        return json.dumps({name: value for name, value in asdict(self).items() if value}).encode()
+        return json.dumps(self.record()).encode()
 
     @classmethod
     def of(cls, table: Table, schema: pa.Schema) -> View:
         """Read the view of a table. Raises InvalidTableStateError for a table that is not a view."""
         text = (schema.metadata or {}).get(VIEW)
         if text is None:
-            raise InvalidTableStateError(
-                f"{table.name} is a table and no materialized view. Views are made with {_CREATE}."
-            )
-        values = json.loads(text)
+            raise not_a_view(table.name)
+        return cls.from_record(json.loads(text))
+
+    @classmethod
+    def from_record(cls, values: Mapping[str, Any]) -> View:
+        """Read a view from its JSON fields."""
         lists = {name: tuple(values.get(name, ())) for name in ("source", "key", "inputs")}
         return cls(**{**values, **lists})
 
@@ -114,6 +120,18 @@ class View:
             apart = () if self.partition is None else (self.partition,)
             return {name: fields.quoted(name) for name in (*self.inputs, *apart)}
         return dict(self.columns) if self.columns else None
+
+
+def not_a_view(name: str) -> InvalidTableStateError:
+    return InvalidTableStateError(f"{name} is a table and no materialized view. Views are made with {_CREATE}.")
+
+
+def in_metadata(schema: pa.Schema) -> View | None:
+    """Return the view in a schema's metadata; None if there is none, or if it cannot be read."""
+    try:
+        return View.from_record(json.loads((schema.metadata or {})[VIEW]))
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
 
 
 def check(view: View, schema: pa.Schema, source: Table) -> None:

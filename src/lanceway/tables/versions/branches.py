@@ -35,7 +35,7 @@ def _contents(branch: Branch) -> BranchContents:
 
 
 def create(table: Table, request: CreateTableBranchRequest) -> None:
-    _not_main(request.name, "create_table_branch")
+    refuse_main(request.name, "create_table_branch")
     manifests.check_branch(request.name)
     source = open_at(table, branch=request.from_branch, version=request.from_version)
     with translated(table, "create_table_branch"):
@@ -48,13 +48,14 @@ def create(table: Table, request: CreateTableBranchRequest) -> None:
 
 
 def delete(table: Table, request: DeleteTableBranchRequest) -> None:
-    _not_main(request.name, "delete_table_branch")
+    refuse_main(request.name, "delete_table_branch")
     dataset = open_at(table)
     require_branch(table, dataset, request.name)
     with translated(table, "delete_table_branch"):
         dataset.branches.delete(request.name)
 
 
-def _not_main(name: str, operation: str) -> None:
+def refuse_main(name: str, operation: str) -> None:
+    """Refuse to make or to delete the main branch."""
     if name == MAIN:
         raise InvalidInputError(f"{operation}: {MAIN!r} is the branch that every table has; choose another name.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace import (
@@ -9,13 +10,16 @@ from lance_namespace import (
     DeleteTableTagRequest,
     GetTableTagVersionRequest,
     GetTableTagVersionResponse,
+    ListTableTagsRequest,
     UpdateTableTagRequest,
 )
 from lance_namespace_urllib3_client.models.tag_contents import TagContents
 
-from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError
+from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError, UnsupportedOperationError
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.errors import translated
+from lanceway.tables.versions import ref_files
+from lanceway.tables.versions.ref_files import TagFile
 
 if TYPE_CHECKING:
     import lance
@@ -34,6 +38,37 @@ def _contents(tag: Any) -> TagContents:
 def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> dict[str, Any]:
     with translated(table, operation):
         return dict(dataset.tags.list())
+
+
+def known(table: Table) -> dict[str, TagContents]:
+    """Return all tags of a table: as its catalog has them where that claims versions, else as storage has them."""
+    if table.client is None:
+        return list_(table, None)
+    by_name: dict[str, TagContents] = {}
+    request = ListTableTagsRequest(id=list(table.id))
+    try:
+        while True:
+            response = table.client.list_table_tags(request)
+            by_name |= response.tags
+            if not response.page_token:
+                return by_name
+            request = request.model_copy(update={"page_token": response.page_token})
+    except UnsupportedOperationError:
+        return list_(table, None)
+
+
+def write_missing(table: Table) -> None:
+    """Write the files of tags that the catalog has and storage has not: pylance's clean-up spares by them alone."""
+    if table.client is None:
+        return
+    store = table.store()
+    for name, tag in known(table).items():
+        file = ref_files.tag(store, name)
+        branch = "" if is_main(tag.branch) else str(tag.branch)
+        if file is None or (file.branch, file.version) != (branch, tag.version):
+            millis = int(time.time() * 1000)
+            content = TagFile(name, branch, tag.version, tag.manifest_size).content(millis, millis)
+            store.put(ref_files.tag_key(name), content)
 
 
 def version(table: Table, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lance_namespace import (
@@ -24,6 +24,7 @@ from lanceway.errors import (
     InvalidTableStateError,
     TableVersionNotFoundError,
 )
+from lanceway.tables import bases
 from lanceway.tables.dataset import Table, is_main, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests, tags
@@ -95,6 +96,9 @@ def create(table: Table, request: CreateTableVersionRequest) -> CreateTableVersi
         raise _conflict(table, request, f"the next version is {expected}")
     staged = manifests.staged(table, request.manifest_path, request.branch)
     final = manifests.key(request.version, request.branch, scheme=manifests.scheme(request.naming_scheme))
+    manifest_bytes = store.read(staged) if bases.checks_claims() else None
+    if manifest_bytes is not None:
+        bases.check_manifest(table, manifest_bytes)
     if not store.copy_if_absent(staged, final):
         raise _conflict(table, request, "another writer has just created it")
     store.delete(staged)
@@ -120,7 +124,7 @@ def delete(table: Table, request: BatchDeleteTableVersionsRequest) -> BatchDelet
     stored = _all(table, store, request.branch)
     doomed = within(stored, parts)
     refuse_latest(table, max(stored), doomed)
-    refuse_tagged(table, request.branch, doomed)
+    refuse_tagged(table, _tagged(table, request.branch, doomed))
     store.delete(*(stored[version].key for version in sorted(doomed)))
     return BatchDeleteTableVersionsResponse(deleted_count=len(doomed))
 
@@ -156,12 +160,16 @@ def refuse_latest(table: Table, latest: int | None, doomed: set[int]) -> None:
         )
 
 
-def refuse_tagged(table: Table, branch: str | None, doomed: set[int]) -> None:
-    tagged = {
+def _tagged(table: Table, branch: str | None, doomed: set[int]) -> dict[str, int]:
+    return {
         name: tag.version
         for name, tag in tags.list_(table, None).items()
         if tag.version in doomed and ((is_main(tag.branch) and is_main(branch)) or tag.branch == branch)
     }
+
+
+def refuse_tagged(table: Table, tagged: Mapping[str, int]) -> None:
+    """Refuse to delete versions that have tags, which are given by their names."""
     if tagged:
         raise InvalidTableStateError(
             f"batch_delete_table_versions: versions of {table.name} are tagged and cannot be deleted: "

@@ -1,0 +1,208 @@
+"""Decisions: may a caller do something to an object, and why.
+
+Gravitino's: a privilege holds where it is granted and below; a denial anywhere on the way wins; who owns an object owns
+all inside, which no denial takes away. What one need not own, and what is not there, is never granted by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from lanceway.access import privileges
+from lanceway.access.privileges import CREATE_SCHEMA
+from lanceway.access.rules import BY_NAME, MISSING, OWNER, UNDENIED, Need, Rule
+from lanceway.errors import PermissionDeniedError
+from lanceway.identifiers import HierarchicalName
+from lanceway.lake.access import facts
+from lanceway.lake.access.facts import AccessFacts, Caller, HeldGrant, PlaceOnWay
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.store.schema import ALLOW, DENY
+
+# Why a decision is as it is.
+OFF, ADMINISTRATOR, GRANTED, OWNED, DISABLED, DENIED, LACKING = (
+    "access control is off",
+    "administrator",
+    "granted",
+    "owned",
+    "disabled",
+    "denied",
+    "lacking",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One right, and where it comes from: a grant through a role, an owner, or a place that is missing as it must be.
+
+    Without any of these it is lacking. `grantable_on` then says where a grant would help, the nearest first.
+    """
+
+    need: Need
+    grant: HeldGrant | None = None
+    owned: PlaceOnWay | None = None
+    holds: bool = False
+    grantable_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something is allowed, and the reason: of all sets of rights, the one that was enough or came nearest."""
+
+    allowed: bool
+    reason: str
+    rule: Rule
+    place: Securable
+    caller: Caller
+    evidence: tuple[Evidence, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+    def explain(self) -> str:
+        """Return the reason as a sentence, for those who may know it."""
+        what = f"{self.caller.user} may {'' if self.allowed else 'not '}{self.rule.title} ({self.place})"
+        if self.reason in (OFF, ADMINISTRATOR, DISABLED):
+            causes = {OFF: OFF, ADMINISTRATOR: "an administrator may do everything", DISABLED: "the user is disabled"}
+            return f"{what}: {causes[self.reason]}."
+        if self.reason == DENIED:
+            denials = (each.grant for each in self.evidence if each.grant is not None and each.grant.effect == DENY)
+            return f"{what}: {' and '.join(map(_denial, denials))}."
+        if self.allowed:
+            return f"{what}: {' and '.join(_source(each) for each in self.evidence) or 'everybody may'}."
+        return f"{what}: {' and '.join(_lack(each) for each in self.evidence if not each.holds)}."
+
+    def require(self) -> None:
+        """Raise PermissionDeniedError unless it is allowed."""
+        if not self.allowed:
+            raise PermissionDeniedError(self.explain())
+
+
+def decide(connection: Connection, caller: Caller, rule: str | Rule, place: Securable) -> Verdict:
+    """Return whether a caller may do what a rule is about, from one statement. Nothing need exist."""
+    return judge(facts.load(connection, caller, place), BY_NAME[rule] if isinstance(rule, str) else rule)
+
+
+def judge(found: AccessFacts, rule: Rule) -> Verdict:
+    """Return the verdict that follows from the facts."""
+    if not found.is_enabled:
+        return Verdict(True, OFF, rule, found.place, found.caller)
+    return judge_enabled(found, rule)
+
+
+def judge_enabled(found: AccessFacts, rule: Rule) -> Verdict:
+    """Return the verdict as it is, or would be, with access control on."""
+    if found.is_disabled:
+        return Verdict(False, DISABLED, rule, found.place, found.caller)
+    if found.is_admin:
+        return Verdict(True, ADMINISTRATOR, rule, found.place, found.caller)
+    rights = Rights(found)
+    nearest: tuple[Evidence, ...] | None = None
+    for needs in rule.sufficient:
+        evidence = tuple(rights.evidence(need) for need in needs)
+        if all(each.holds for each in evidence):
+            reason = OWNED if any(each.owned for each in evidence) else GRANTED
+            return Verdict(True, reason, rule, found.place, found.caller, evidence)
+        if nearest is None or _distance(evidence) < _distance(nearest):
+            nearest = evidence
+    lacking = nearest or ()
+    is_denied = any(each.grant is not None and each.grant.effect == DENY for each in lacking)
+    return Verdict(False, DENIED if is_denied else LACKING, rule, found.place, found.caller, lacking)
+
+
+class Rights:
+    """What a caller has on the way to a place."""
+
+    def __init__(self, found: AccessFacts) -> None:
+        self.facts = found
+        self._allows: dict[str, HeldGrant] = {}
+        self._denials: dict[str, HeldGrant] = {}
+        for grant in found.grants:  # from the top down: the highest is the reason
+            (self._allows if grant.effect == ALLOW else self._denials).setdefault(grant.privilege, grant)
+
+    def has(self, privilege: str) -> bool:
+        """Return whether a privilege is granted on the way, and denied nowhere on it."""
+        return privilege in self._allows and privilege not in self._denials
+
+    def is_denied(self, privilege: str) -> bool:
+        return privilege in self._denials
+
+    def owner_of(self, level: str) -> PlaceOnWay | None:
+        """Return the highest place of a level that the caller owns, None if it owns none."""
+        return next((way for way in self.facts.places if way.level == level and self.facts.owns(way)), None)
+
+    def evidence(self, need: Need) -> Evidence:
+        if need.kind == OWNER:
+            owned = self.owner_of(need.name)
+            return Evidence(need, owned=owned, holds=owned is not None)
+        if need.kind == MISSING:
+            return Evidence(need, holds=not self.facts.found)
+        denial = self._denials.get(need.name)
+        if denial is not None:
+            return Evidence(need, grant=denial)
+        allow = self._allows.get(need.name)
+        if need.kind == UNDENIED or allow is not None:
+            return Evidence(need, grant=allow, holds=True)
+        return Evidence(need, grantable_on=tuple(self._grantable_on(need.name)))
+
+    def _grantable_on(self, privilege: str) -> Iterator[str]:
+        levels = privileges.BY_NAME[privilege].levels
+        place = self.facts.place
+        for way in reversed(self.facts.places):
+            if way.level in levels:
+                yield _place_name(way.level, way.path, place)
+
+
+def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, int, int]:
+    """How far a set is from being enough. To be granted something is nearer than to become an owner."""
+    missing = [each.need for each in evidence if not each.holds]
+    unhelpful = sum(need.kind in (OWNER, MISSING) for need in missing)
+    # A right of the caller's that counts towards a set speaks for it.
+    return unhelpful, len(missing), -sum(each.holds for each in evidence)
+
+
+def _place_name(level: str, path: str, place: Securable) -> str:
+    if level == METALAKE:
+        return f"the metalake {place.metalake}"
+    if level == CATALOG:
+        return f"the catalog {place.catalog}"
+    if level == SCHEMA:
+        return f"the schema {HierarchicalName.from_physical(path)}"
+    return f"the {level} {path}"
+
+
+def _via(grant: HeldGrant) -> str:
+    return f"the role {grant.role}" + (f" of the group {grant.group}" if grant.group else "")
+
+
+def _where(grant: HeldGrant) -> str:
+    if grant.level in (METALAKE, CATALOG):
+        return f"the {grant.level}"
+    path = HierarchicalName.from_physical(grant.path) if grant.level == SCHEMA else grant.path
+    return f"the {grant.level} {path}"
+
+
+def _source(evidence: Evidence) -> str:
+    if evidence.grant is not None:
+        return f"{evidence.need.name} is granted on {_where(evidence.grant)} to {_via(evidence.grant)}"
+    if evidence.owned is not None:
+        way = evidence.owned
+        path = f" {HierarchicalName.from_physical(way.path) if way.level == SCHEMA else way.path}" if way.path else ""
+        by = f"the group {way.owner}" if way.owner_kind == "group" else way.owner
+        return f"{by} owns the {way.level}{path}"
+    return "no privilege is denied" if evidence.need.kind == UNDENIED else "it is new"
+
+
+def _denial(grant: HeldGrant) -> str:
+    return f"{grant.privilege} is denied on {_where(grant)} to {_via(grant)}"
+
+
+def _lack(evidence: Evidence) -> str:
+    if evidence.need.kind == OWNER:
+        return f"only the owner of the {evidence.need.name} may"
+    if evidence.need.kind == MISSING:
+        return f"it exists, and {CREATE_SCHEMA} is missing there"
+    places = " or ".join(evidence.grantable_on)
+    return f"{evidence.need.name} is missing" + (f"; it can be granted on {places}" if places else "")

@@ -1,0 +1,116 @@
+"""Lists of what a caller is shown in the lake: what it may see, and the bare names of what leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from lanceway.access.decisions import Rights, judge
+from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
+from lanceway.access.rules import BY_NAME, VISIBLE
+from lanceway.identifiers import HierarchicalName
+from lanceway.lake.access import facts, securables, visible
+from lanceway.lake.access.facts import AccessFacts, Caller
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, TABLE
+from lanceway.lake.tree import catalogs, lookups, names, namespaces
+
+
+def child_namespaces(
+    connection: Connection, caller: Caller, place: Securable, *, after: str | None = None, limit: int | None = None
+) -> Sequence[str]:
+    """Return the first `limit` names after `after` of the namespaces in a namespace that the caller is shown.
+
+    Shown is what it may load, and what leads there, which it may not. A namespace that is hidden and one that is
+    missing have nothing inside; NamespaceNotFoundError is raised only where the caller may load the namespace around
+    it, and so sees what is there. Raises PermissionDeniedError without the right to use the catalog.
+    """
+    found = facts.load(connection, caller, place)
+    gate = judge(found, BY_NAME["use catalog"])
+    gate.require()
+    if not found.found:
+        return _missing(connection, caller, place)
+    path = names.known(place.path)
+    if _shows_all(found):
+        catalog = catalogs.load(connection, place.metalake, str(place.catalog))
+        return namespaces.children(connection, catalog.id, path, after=after, limit=limit)
+    return _page(connection, found, path, NAMESPACE, (USE_SCHEMA,), after, limit)
+
+
+def child_leaves(
+    connection: Connection,
+    caller: Caller,
+    place: Securable,
+    *,
+    kind: str = TABLE,
+    after: str | None = None,
+    limit: int | None = None,
+) -> Sequence[str]:
+    """Return the first `limit` names after `after` of the tables in a namespace that the caller may load.
+
+    The namespace must be one that it may load; the root is one for those who may use the catalog. Raises
+    PermissionDeniedError, NamespaceNotFoundError.
+    """
+    found = facts.load(connection, caller, place)
+    judge(found, BY_NAME["use catalog" if place.level == CATALOG else "load schema"]).require()
+    if not found.found:
+        raise securables.missing(place)
+    path = names.known(place.path)
+    if _shows_all(found):
+        catalog = catalogs.load(connection, place.metalake, str(place.catalog))
+        return lookups.children(connection, catalog.id, path, kind=kind, after=after, limit=limit)
+    if not Rights(found).has(USE_SCHEMA):
+        return []
+    privileges = VISIBLE[TABLE if kind == ICEBERG_TABLE else kind]
+    return _page(connection, found, path, kind, privileges, after, limit)
+
+
+def _shows_all(found: AccessFacts) -> bool:
+    """Whether the caller administers or owns what the list is of, so that nothing in it is hidden."""
+    if not found.is_enabled or found.is_admin:
+        return True
+    rights = Rights(found)
+    if rights.owner_of(METALAKE) or rights.owner_of(CATALOG):
+        return True
+    return rights.owner_of(SCHEMA) is not None and rights.has(USE_CATALOG)
+
+
+def _page(
+    connection: Connection,
+    found: AccessFacts,
+    path: HierarchicalName,
+    kind: str,
+    privileges: Sequence[str],
+    after: str | None,
+    limit: int | None,
+) -> Sequence[str]:
+    rights = Rights(found)
+    parameters = found.place.parameters
+    return visible.page(
+        connection,
+        found.caller,
+        parameters["metalake"],
+        parameters["catalog"],
+        path,
+        kind=kind,
+        reaching=[privilege for privilege in privileges if rights.has(privilege)],
+        open_=[privilege for privilege in privileges if not rights.is_denied(privilege)],
+        after=after,
+        limit=limit,
+    )
+
+
+def _missing(connection: Connection, caller: Caller, place: Securable) -> Sequence[str]:
+    """Return an empty page, or raise NamespaceNotFoundError where the caller sees all that is around the namespace."""
+    if place.level != SCHEMA:
+        raise securables.missing(place)
+    around = facts.load(connection, caller, place.parent)
+    shows_children = not around.is_enabled or around.is_admin or _sees_inside(around)
+    if shows_children:
+        raise securables.missing(place)
+    return []
+
+
+def _sees_inside(around: AccessFacts) -> bool:
+    return _shows_all(around) or Rights(around).has(USE_SCHEMA)

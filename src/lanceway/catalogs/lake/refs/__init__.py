@@ -1,0 +1,1 @@
+"""What belongs to a table beside its versions: tags, branches, and definitions of views and columns."""

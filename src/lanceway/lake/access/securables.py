@@ -1,0 +1,277 @@
+"""Securables: the objects that rights are about, from the metalake down to a table, and the rows that they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, cast, null, select, update
+
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    namespace_not_found,
+    table_not_found,
+)
+from lanceway.identifiers import ROOT, HierarchicalName, Identifier
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.errors import RetryError
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, foreign_objects, metalakes, objects
+from lanceway.lake.tree import names
+from lanceway.lake.tree.names import checked_name
+
+# What a place is, from the top down.
+METALAKE, CATALOG, SCHEMA = "metalake", "catalog", "schema"
+LEVELS = (METALAKE, CATALOG, SCHEMA, TABLE, VIEW)
+
+
+@lru_cache(maxsize=1000)
+def _stored(kind: str, name: str) -> str:
+    return checked_name(kind, name)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceObject:
+    """What tells an object of a mounted catalog from a later one of the same name: the service's own id for it, when
+    the service made it, or both."""
+
+    id: str | None = None
+    made_at: int | None = None
+
+    def is_other(self, row: Row[Any]) -> bool:
+        """Return whether a row was recorded for another object than this one. What is not known, tells nothing."""
+        other_id = None not in (self.id, row.service_id) and self.id != row.service_id
+        return other_id or (None not in (self.made_at, row.made_at) and self.made_at != row.made_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Securable:
+    """A metalake, one of its catalogs, or what is in a catalog: a namespace, a table or a view.
+
+    `kind` tells the last three apart. A place in a `mounted` catalog is an object of a service, which `service` may
+    identify.
+    """
+
+    metalake: str
+    catalog: str | None = None
+    path: Identifier = ROOT
+    kind: str = NAMESPACE
+    mounted: bool = False
+    service: ServiceObject | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in (NAMESPACE, TABLE, VIEW):
+            raise InvalidInputError(f"A place cannot be of the kind {self.kind!r}. Use namespace, table or view.")
+        if self.path.is_root and self.kind != NAMESPACE:
+            raise InvalidInputError(f"A {self.kind} needs a name: its identifier is empty.")
+        if self.catalog is None and self.path:
+            raise InvalidInputError(f"{self.path} needs a catalog. Name the one that it is in.")
+
+    @property
+    def level(self) -> str:
+        """What it is among the `LEVELS`."""
+        if self.catalog is None:
+            return METALAKE
+        if self.path.is_root:
+            return CATALOG
+        return SCHEMA if self.kind == NAMESPACE else self.kind
+
+    @property
+    def parent(self) -> Securable:
+        """The place around it. The metalake has none."""
+        if self.path:
+            return Securable(self.metalake, self.catalog, self.path.parent, mounted=self.mounted)
+        if self.catalog is None:
+            raise InvalidInputError("A metalake has nothing around it.")
+        return Securable(self.metalake)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the statements about places bind.
+
+        `paths` are the physical names of the namespaces on the way to it, itself included if it is one; not the
+        root's. Of a table or a view, `parent` and `leaf` are its namespace and its name.
+        """
+        path = names.known(self.path)
+        paths = list(accumulate((HierarchicalName.encode(name) for name in path), "{}.{}".format))
+        is_leaf = self.kind != NAMESPACE
+        if is_leaf:
+            paths.pop()
+        return {
+            "metalake": _stored("metalake", self.metalake),
+            "catalog": "" if self.catalog is None else _stored("catalog", self.catalog),
+            "paths": paths,
+            "parent": paths[-1] if is_leaf and paths else "",
+            "leaf": path.name if is_leaf else "",
+        }
+
+    def __str__(self) -> str:
+        if self.catalog is None:
+            return f"the metalake {self.metalake}"
+        if self.path.is_root:
+            return f"the catalog {self.catalog}"
+        return f"the {self.level} {self.path} of the catalog {self.catalog}"
+
+
+@dataclass(frozen=True, slots=True)
+class SecurableRow:
+    """The row of a place: exactly one of the ids is given. A catalog of the lake has that of its root."""
+
+    place: Securable
+    metalake: int
+    metalake_id: int | None = None
+    object_id: int | None = None
+    foreign_id: int | None = None
+    parent_id: int | None = None
+    kind: str | None = None
+    name: str | None = None
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """The columns of a grant that say what it is about."""
+        ids = {"metalake_id": self.metalake_id, "object_id": self.object_id, "foreign_id": self.foreign_id}
+        return {**ids, "parent_id": self.parent_id, "kind": self.kind, "name": self.name}
+
+
+_METALAKE = select(metalakes.c.id).where(metalakes.c.name == bindparam("metalake"))
+_IN_CATALOG = (
+    (metalakes.c.name == bindparam("metalake"))
+    & (catalogs.c.metalake_id == metalakes.c.id)
+    & (catalogs.c.name == bindparam("catalog"))
+)
+_COLUMNS = (
+    catalogs.c.metalake_id.label("metalake"),
+    objects.c.id,
+    objects.c.parent_id,
+    objects.c.kind,
+    objects.c.name,
+)
+# Held, so that the object is still there when a grant on it is written.
+_NAMESPACE: Select[Any] = (
+    select(*_COLUMNS)
+    .where(_IN_CATALOG, objects.c.catalog_id == catalogs.c.id, objects.c.physical == bindparam("path"))
+    .with_for_update(of=objects, read=True, key_share=True)
+)
+_parents = objects.alias("parents")
+_LEAF: Select[Any] = (
+    select(*_COLUMNS)
+    .where(
+        _IN_CATALOG,
+        _parents.c.catalog_id == catalogs.c.id,
+        _parents.c.physical == bindparam("parent"),
+        objects.c.parent_id == _parents.c.id,
+        objects.c.name == bindparam("leaf"),
+        objects.c.kind != NAMESPACE,
+    )
+    .with_for_update(of=objects, read=True, key_share=True)
+)
+_FOREIGN = select(foreign_objects).where(
+    foreign_objects.c.metalake_id == bindparam("row"),
+    foreign_objects.c.catalog == bindparam("catalog"),
+    foreign_objects.c.path == bindparam("path"),
+    foreign_objects.c.kind == bindparam("kind"),
+    foreign_objects.c.lapsed_at.is_(None),
+)
+_INSERT_FOREIGN = Insert(foreign_objects, created_at=now(), owner_kind="user", lapsed_at=cast(null(), BigInteger))
+_LAPSE = update(foreign_objects).where(foreign_objects.c.id == bindparam("row")).values(lapsed_at=now())
+_IDENTIFY = (
+    update(foreign_objects)
+    .where(foreign_objects.c.id == bindparam("row"))
+    .values(service_id=bindparam("new_service_id"), made_at=bindparam("new_made_at"))
+)
+
+
+def find(connection: Connection, place: Securable) -> SecurableRow:
+    """Return the row of a place. Raises NamespaceNotFoundError, TableNotFoundError.
+
+    A mounted catalog has only rows for what was granted or owned; `ensure` makes one.
+    """
+    row = _found(connection, place)
+    if row is None:
+        raise missing(place)
+    return row
+
+
+def ensure(connection: Connection, place: Securable, *, by: str) -> SecurableRow:
+    """Return the row of a place, which is made for an object of a mounted catalog that has none.
+
+    A row that was recorded for an earlier object of the same name lapses: what was granted on it does not hold for
+    the new one.
+    """
+    if not place.mounted:
+        return find(connection, place)
+    metalake = _metalake(connection, place)
+    row = _foreign(connection, metalake, place)
+    if row is not None and place.service is not None and place.service.is_other(row):
+        connection.execute(_LAPSE, {"row": row.id})
+        row = None
+    service = place.service or ServiceObject()
+    if row is None:
+        values = {**_foreign_key(place), "metalake_id": metalake, "created_by": by, "owner": "admin"}
+        row = _INSERT_FOREIGN(connection, {**values, "service_id": service.id, "made_at": service.made_at})
+        if row is None:
+            raise RetryError(f"{place} was recorded by others at the same time. Try again.")
+    elif service != ServiceObject():
+        known = {"new_service_id": service.id or row.service_id, "new_made_at": service.made_at or row.made_at}
+        connection.execute(_IDENTIFY, {"row": row.id, **known})
+    return SecurableRow(place, metalake, foreign_id=row.id)
+
+
+def lapse(connection: Connection, place: Securable) -> bool:
+    """Record that a service has no such object any more, or another one; return whether there was a row.
+
+    Grants on it hold no longer, and are shown as dangling.
+    """
+    row = _foreign(connection, _metalake(connection, place), place)
+    if row is not None:
+        connection.execute(_LAPSE, {"row": row.id})
+    return row is not None
+
+
+def missing(place: Securable) -> LanceNamespaceError:
+    if place.level in (TABLE, VIEW):
+        return table_not_found(
+            f"There is no {place.level} {place.path} in the catalog {place.catalog}. Check the name."
+        )
+    what = str(place).removeprefix("the ")
+    return namespace_not_found(f"There is no {what}. Check the name, or create it first.")
+
+
+def _found(connection: Connection, place: Securable) -> SecurableRow | None:
+    if place.level == METALAKE:
+        metalake = _metalake(connection, place)
+        return SecurableRow(place, metalake, metalake_id=metalake)
+    if place.mounted:
+        metalake = _metalake(connection, place)
+        row = _foreign(connection, metalake, place)
+        return None if row is None else SecurableRow(place, metalake, foreign_id=row.id)
+    parameters = place.parameters
+    if place.kind == NAMESPACE:
+        keys = {name: parameters[name] for name in ("metalake", "catalog")}
+        row = connection.execute(_NAMESPACE, {**keys, "path": names.known(place.path).physical}).one_or_none()
+    else:
+        del parameters["paths"]
+        row = connection.execute(_LEAF, parameters).one_or_none()
+        if row is not None and (row.kind == VIEW) != (place.kind == VIEW):
+            return None
+    if row is None:
+        return None
+    return SecurableRow(place, row.metalake, object_id=row.id, parent_id=row.parent_id, kind=row.kind, name=row.name)
+
+
+def _metalake(connection: Connection, place: Securable) -> int:
+    metalake: int | None = connection.execute(_METALAKE, {"metalake": place.metalake}).scalar()
+    if metalake is None:
+        raise missing(Securable(place.metalake))
+    return metalake
+
+
+def _foreign_key(place: Securable) -> dict[str, Any]:
+    return {"catalog": place.catalog, "path": names.known(place.path).physical, "kind": place.kind}
+
+
+def _foreign(connection: Connection, metalake: int, place: Securable) -> Row[Any] | None:
+    return connection.execute(_FOREIGN, {"row": metalake, **_foreign_key(place)}).one_or_none()

@@ -1,0 +1,126 @@
+"""`/lanceway/v1/catalogs` and `schemas`: namespaces by logical paths, after the name of their catalog.
+
+    GET  /lanceway/v1/catalogs/{catalog}    its separator, the policy, whether its namespaces nest
+    GET  /lanceway/v1/schemas               ?parent=lake.team: the namespaces directly inside; all catalogs without it
+    POST /lanceway/v1/schemas               {name, properties, comment}: make lake.team:sales and what is missing above
+    POST /lanceway/v1/schemas/alter         {name, set, unset}: change properties
+    POST /lanceway/v1/schemas/drop          {name}: drop an empty one
+
+A name is a text such as `lake.team:sales`, or a list of names, the catalog's first.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from lanceway.catalogs.contract.schemas import first
+from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
+from lanceway.errors import UnsupportedOperationError
+from lanceway.server.api.endpoints import Call, PathPart, endpoint
+
+SchemaName = str | list[str]
+
+
+class CatalogNaming(Struct):
+    """How names are written in a catalog."""
+
+    catalog: str
+    metalake: str
+    separator: str
+    policy: str
+    nested: bool
+
+
+class SchemaQuery(Struct):
+    parent: Annotated[str, Meta(description="A namespace, such as lake.team:sales.")] | None = None
+
+
+class Schemas(Struct):
+    """Namespaces, each as its catalog and its logical path: lake.team:sales."""
+
+    schemas: list[str]
+
+
+class NewSchema(Struct):
+    """A namespace to make, with what is missing above it."""
+
+    name: SchemaName
+    properties: dict[str, str] | None = None
+    comment: str | None = None
+
+
+class SchemaChange(Struct):
+    """Properties to set, and those to take away."""
+
+    name: SchemaName
+    set: dict[str, str] | None = None
+    unset: list[str] = []
+
+
+class NamedSchema(Struct):
+    """A namespace by its name."""
+
+    name: SchemaName
+
+
+class SchemaId(Struct):
+    """A namespace by its names, the catalog's first."""
+
+    id: list[str]
+
+
+class SchemaProperties(Struct):
+    """All properties of a namespace."""
+
+    properties: dict[str, str]
+
+
+def _tree(call: Call) -> FederatedCatalog:
+    return call.tree.acting_as(call.principal.name)
+
+
+def _mount(name: SchemaName) -> str:
+    return canonical(first(name)[0])
+
+
+@endpoint("GET", "/catalogs/{catalog}", CatalogNaming)
+async def describe_naming(call: Call, catalog: PathPart) -> CatalogNaming:
+    """Return how names are written in a catalog."""
+    naming = await call.threads.run(canonical(catalog), _tree(call).naming, [catalog])
+    if naming is None:
+        raise UnsupportedOperationError(f"The catalog {catalog!r} has no separator: only those of the lake have one.")
+    return CatalogNaming(canonical(catalog), naming.metalake, naming.separator, naming.policy, naming.nested)
+
+
+@endpoint("GET", "/schemas", Schemas)
+async def list_schemas(call: Call, query: SchemaQuery) -> Schemas:
+    """List the namespaces directly inside one, or all catalogs."""
+    mount = _mount(query.parent) if query.parent else None
+    return Schemas(await call.threads.run(mount, _tree(call).list_schemas, query.parent))
+
+
+@endpoint("POST", "/schemas", SchemaId, status=201)
+async def create_schema(call: Call, body: NewSchema) -> SchemaId:
+    """Make a namespace and what is missing above it: all of it, or nothing."""
+    create = partial(_tree(call).create_namespaces, body.name, body.properties, comment=body.comment)
+    return SchemaId(list(await call.threads.run(_mount(body.name), create)))
+
+
+@endpoint("POST", "/schemas/alter", SchemaProperties)
+async def alter_schema(call: Call, body: SchemaChange) -> SchemaProperties:
+    """Change properties of a namespace, or of a catalog of the lake."""
+    alter = partial(_tree(call).alter_namespace, body.name, body.set, unset=body.unset)
+    return SchemaProperties(await call.threads.run(_mount(body.name), alter))
+
+
+@endpoint("POST", "/schemas/drop", NamedSchema)
+async def drop_schema(call: Call, body: NamedSchema) -> NamedSchema:
+    """Drop an empty namespace."""
+    await call.threads.run(_mount(body.name), _tree(call).drop_schema, body.name)
+    return body
+
+
+ENDPOINTS = (describe_naming, list_schemas, create_schema, alter_schema, drop_schema)

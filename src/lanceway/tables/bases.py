@@ -1,0 +1,138 @@
+"""Base paths: folders beside a table's own location that its manifests name, and that its files are read from.
+
+Lance lets a manifest say that files are elsewhere: a shallow clone points to its source. pylance follows any base path
+with the keys of the process that reads. In a process that reads for others, such as a server, a writer of manifests
+could so read whatever that process can. Such a process confines base paths (`confine`); every dataset is checked when
+it is opened, and every manifest when its version is claimed. The name of a data file cannot lead elsewhere by itself:
+Lance escapes `/` in it. A claim is refused for it all the same, since that is Lance's choice and not the format's.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+
+from lanceway.errors import InvalidInputError
+from lanceway.tables.errors import FOREIGN
+
+if TYPE_CHECKING:
+    import lance
+
+# A part that leads up or nowhere, or a character that some storage reads as one that does.
+_LEADS_AWAY = r"(^|/)\.{0,2}(/|$)|[\\%:]"
+_NAMED_AT_MOST = 5
+
+
+class Located(Protocol):
+    """A table with its location, which `tables.dataset` defines."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def location(self) -> str: ...
+
+
+class BasePathPolicy(Protocol):
+    """Which base paths the tables of this process may have."""
+
+    def allows(self, location: str, base_path: str) -> bool:
+        """Return whether the table at a location may have files below a base path."""
+
+
+_policy: BasePathPolicy | None = None
+
+
+def confine(policy: BasePathPolicy) -> Callable[[], None]:
+    """Refuse base paths that a policy does not allow, from now on, in this whole process. Call the result to end it."""
+    global _policy
+    before, _policy = _policy, policy
+
+    def release() -> None:
+        global _policy
+        _policy = before
+
+    return release
+
+
+def is_confined() -> bool:
+    return _policy is not None
+
+
+# Whether the version that is being claimed was written by a client. One that this process writes itself is claimed in a
+# callback of pylance, which cannot be asked to read a manifest there: it would end the process.
+_is_of_client: ContextVar[bool] = ContextVar("is_of_client", default=False)
+
+
+@contextmanager
+def claimed_by_client() -> Iterator[None]:
+    """Have the manifests of versions checked that are claimed meanwhile: a client has written them."""
+    token = _is_of_client.set(True)
+    try:
+        yield
+    finally:
+        _is_of_client.reset(token)
+
+
+def checks_claims() -> bool:
+    """Return whether the manifest of a version that is claimed now has to be checked."""
+    return _policy is not None and _is_of_client.get()
+
+
+def check(table: Located, opened: lance.LanceDataset) -> None:
+    """Refuse a dataset whose manifest names a base path that is not allowed. It reads nothing.
+
+    Raises InvalidInputError.
+    """
+    if _policy is not None:
+        _check_paths(table, (base.path for base in opened.base_paths().values()))
+
+
+def check_manifest(table: Located, manifest: bytes) -> None:
+    """Refuse the manifest of a version to be claimed, if it leads outside of the table's location.
+
+    pylance itself reads it, from a folder of its own, so that nothing is understood otherwise than by a reader. What
+    it cannot read, no reader can, and it leads nowhere. Raises InvalidInputError.
+    """
+    if not checks_claims():
+        return
+    import lance
+    import pyarrow.compute as pc
+
+    with tempfile.TemporaryDirectory(prefix="lanceway-manifest-") as folder:
+        os.mkdir(os.path.join(folder, "_versions"))
+        with open(os.path.join(folder, "_versions", "1.manifest"), "wb") as file:
+            file.write(manifest)
+        try:
+            opened = lance.dataset(folder)
+            check(table, opened)
+            files = opened.tracked_files().read_all()
+        except FOREIGN:
+            return
+    paths = files["path"]
+    bad = paths.filter(pc.match_substring_regex(paths, _LEADS_AWAY)).to_pylist()
+    if bad:
+        raise InvalidInputError(
+            f"The manifest that is claimed as a version of {table.name} names files that lead outside of its location "
+            f"{table.location}: {_listed(bad)}. Write the files below the table's location."
+        )
+
+
+def _check_paths(table: Located, base_paths: Iterable[str]) -> None:
+    assert _policy is not None
+    refused = [path for path in base_paths if not _policy.allows(table.location, path)]
+    if refused:
+        raise InvalidInputError(
+            f"{table.name} has base paths outside of its location {table.location}: {_listed(refused)}. This server "
+            "reads no files there. Copy the rows into a table of their own (a deep clone), or ask an administrator "
+            "to add the location to allowed_base_paths in [server]."
+        )
+
+
+def _listed(paths: list[str]) -> str:
+    more = f" and {len(paths) - _NAMED_AT_MOST} more" if len(paths) > _NAMED_AT_MOST else ""
+    return ", ".join(repr(path[:200]) for path in paths[:_NAMED_AT_MOST]) + more

@@ -1,0 +1,247 @@
+"""Real decisions and lists beside a model of them, in worlds that hypothesis makes up, and laws that hold in all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+from sqlalchemy import Connection
+
+from lanceway.access import decisions, lists
+from lanceway.errors import NamespaceNotFoundError, PermissionDeniedError
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake import users
+from lanceway.lake.access import grants, groups, owners, roles
+from lanceway.lake.access.facts import Caller
+from lanceway.lake.access.grants import GrantChange
+from lanceway.lake.access.owners import Owner
+from lanceway.lake.access.securables import Securable
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.tree import catalogs, metalakes, namespaces, nesting, tables
+from tests.access.model import CATALOG, METALAKE, NAMES, ROLES, Entry, Model, Path, Worlds, worlds
+
+ME, BOSS = Caller("me", ("claimed",)), Caller("boss", ("claimed",))
+_NUMBERS = itertools.count()
+Rights = dict[tuple[str, Path], Any]
+
+
+class Real:
+    """A world in the database: a metalake of its own."""
+
+    def __init__(self, store: LakeStore, world: Worlds, entries: tuple[Entry, ...] | None = None) -> None:
+        self.store, self.world, self.metalake = store, world, f"m{next(_NUMBERS)}"
+        # Who administers is the server's, not a metalake's: so it is another user, with the same roles and groups.
+        self.caller = BOSS if world.admin else ME
+        store.transact(self._make, world.entries if entries is None else entries)
+
+    def place(self, target: Path) -> Securable:
+        if target == METALAKE:
+            return Securable(self.metalake)
+        path = target[2:]
+        return Securable(self.metalake, "c", Identifier(path), TABLE if path in self.world.tables else NAMESPACE)
+
+    def change(self, *entries: Entry, revoke: bool = False) -> list[bool]:
+        return self.store.transact(self._change, entries, revoke=revoke)
+
+    def _change(self, connection: Connection, entries: tuple[Entry, ...], *, revoke: bool) -> list[bool]:
+        changes = [GrantChange(e.role, self.place(e.target), e.privilege, e.deny, revoke) for e in entries]
+        return grants.apply(connection, self.metalake, changes, by="admin")
+
+    def _make(self, connection: Connection, entries: tuple[Entry, ...]) -> None:
+        metalakes.create(connection, self.metalake, by="admin")
+        catalog = catalogs.create(connection, self.metalake, "c", by="admin", nested=True, location=f"/{self.metalake}")
+        for path in self.world.spaces:
+            namespaces.create(connection, catalog.id, Identifier(path), by="admin")
+        for path in self.world.tables:
+            tables.create(connection, catalog.id, Identifier(path), by="admin")
+        for role in ROLES:
+            roles.create(connection, self.metalake, role, by="admin")
+        users.create(connection, BOSS.user, by="admin", admin=True)
+        groups.ensure(connection, "local", by="admin")
+        groups.add(connection, "local", ME.user, by="admin")
+        roles.give(connection, self.metalake, "own", ME.user, by="admin")
+        roles.give(connection, self.metalake, "claimed", "claimed", "group", by="admin")
+        roles.give(connection, self.metalake, "local", "local", "group", by="admin")
+        for target, (kind, name) in self.world.owners.items():
+            owners.change_owner(connection, self.place(target), Owner(name, kind), by="admin")
+        self._change(connection, entries, revoke=False)
+
+    # -- what the caller may do ------------------------------------------------------------------
+
+    def rights(self, size: int = 2) -> Rights:
+        return self.store.read(self._rights, size)
+
+    def _rights(self, connection: Connection, size: int) -> Rights:
+        found: Rights = {}
+        for path in asked(self.world):
+            found["load", path] = self._may(connection, "load schema", path) if path else None
+            found["create", path] = self._may(connection, "create schema", path[:-1]) if path else None
+            found["own", path] = self._may(connection, "own schema", path) if path else None
+            found["spaces", path] = self._pages(connection, lists.child_namespaces, path, size)
+            found["tables", path] = self._pages(connection, lists.child_leaves, path, size)
+        for path in leaves(self.world):
+            for rule in ("load table", "read table", "modify table", "own table"):
+                found[rule, path] = self._may(connection, rule, path, TABLE)
+        return found
+
+    def _may(self, connection: Connection, rule: str, path: Path, kind: str = NAMESPACE) -> bool:
+        verdict = decisions.decide(connection, self.caller, rule, Securable(self.metalake, "c", Identifier(path), kind))
+        assert verdict.explain().endswith(".")
+        return verdict.allowed
+
+    def _pages(self, connection: Connection, function: Callable[..., Any], path: Path, size: int) -> Any:
+        names: list[str] = []
+        place = Securable(self.metalake, "c", Identifier(path))
+        try:
+            while True:
+                page = function(connection, self.caller, place, after=names[-1] if names else None, limit=size)
+                names += page
+                if len(page) < size:  # so no page in the middle is short
+                    return names
+        except PermissionDeniedError:
+            return "403"
+        except NamespaceNotFoundError:
+            return "404"
+
+
+def asked(world: Worlds) -> list[Path]:
+    """The root, all namespaces, and one inside each that is missing and one inside that."""
+    missing = [(*path, "zz", *more) for path in ((), *world.spaces[:3]) for more in ((), ("y",))]
+    return [(), *world.spaces, *missing]
+
+
+def leaves(world: Worlds) -> list[Path]:
+    return [*world.tables, ("zz",), *((*path, "zz") for path in world.spaces[:2])]
+
+
+def modelled(world: Worlds, *, more: tuple[Entry, ...] = ()) -> Rights:
+    model, found = Model(world, more=more), Rights()
+    for path in asked(world):
+        found["load", path] = model.load(path) if path else None
+        found["create", path] = model.create(path) if path else None
+        found["own", path] = model.own_space(path) if path else None
+        found["spaces", path] = model.spaces_in(path)
+        found["tables", path] = model.tables_in(path)
+    for path in leaves(world):
+        found["load table", path] = model.table(path, "SELECT_TABLE", "MODIFY_TABLE")
+        found["read table", path] = model.table(path, "SELECT_TABLE")
+        found["modify table", path] = model.table(path, "MODIFY_TABLE")
+        found["own table", path] = model.table(path)
+    return found
+
+
+def explored(seed: str, examples: int, test: Callable[[Worlds], None]) -> None:
+    """Run a test in as many worlds, always the same for a seed. What fails is made small."""
+    settings = hypothesis.settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
+    )
+    hypothesis.seed(int(seed))(settings(hypothesis.given(worlds())(test)))()
+
+
+def test_the_model_agrees(store: LakeStore, rounds: int, seed: str) -> None:
+    def agrees(world: Worlds) -> None:
+        assert Real(store, world).rights() == modelled(world)
+
+    explored(seed, 30 * rounds, agrees)  # on each of two databases
+
+
+def as_set(rights: Rights) -> set[tuple[str, Path, str]]:
+    """Rights as a set that can be compared: each thing allowed, and each name shown."""
+    allowed = {(*key, "") for key, value in rights.items() if value is True}
+    return allowed | {(*key, name) for key, value in rights.items() if isinstance(value, list) for name in value}
+
+
+def test_laws(store: LakeStore, rounds: int, seed: str) -> None:
+    """A denial adds nothing; a grant takes nothing away; what is revoked leaves nothing; order does not matter."""
+
+    def hold(world: Worlds) -> None:
+        real = Real(store, world)
+        before = real.rights()
+        for each in world.extra:
+            assert real.change(each, each) == [True, False]
+            after = real.rights(size=3)
+            less, more = (after, before) if each.deny else (before, after)
+            assert as_set(less) <= as_set(more)
+            assert real.change(each, revoke=True) == [True]
+            assert real.rights() == before
+        backwards = Real(store, world, tuple(reversed(world.entries)))
+        assert backwards.rights() == before
+
+    explored(seed, 6 * rounds, hold)
+
+
+def test_a_grant_above_holds_all_of_one_below(store: LakeStore, rounds: int, seed: str) -> None:
+    def hold(world: Worlds) -> None:
+        for each in world.extra:
+            above = each.target[:-1]
+            if each.deny or len(each.target) < 3 or above not in world.targets or each.privilege == "SELECT_VIEW":
+                continue
+            real = Real(store, world)
+            real.change(each)
+            below = real.rights()
+            real.change(each, revoke=True)
+            real.change(Entry(each.role, each.privilege, above, False))
+            assert as_set(below) <= as_set(real.rights())
+
+    explored(seed, 6 * rounds, hold)
+
+
+def test_a_list_is_the_filter_of_loads(store: LakeStore, rounds: int, seed: str) -> None:
+    def hold(world: Worlds) -> None:
+        rights = Real(store, world).rights(size=1)
+        for path in ((), *world.spaces):
+            shown = rights["tables", path]
+            children = [each for each in world.tables if each[:-1] == path]
+            if shown != "403":
+                assert shown == sorted(each[-1] for each in children if rights["load table", each])
+            inside = rights["spaces", path]
+            if inside != "403":
+                loaded = {each[-1] for each in world.spaces if each[:-1] == path and rights["load", each]}
+                assert loaded <= set(inside)
+                for name in set(inside) - loaded:
+                    deeper = [each for each in world.spaces if each[: len(path) + 1] == (*path, name)]
+                    assert any(rights["load", each] for each in deeper), "it leads to something"
+
+    explored(seed, 6 * rounds, hold)
+
+
+def test_rights_follow_a_rename(store: LakeStore, rounds: int, seed: str) -> None:
+    """A namespace that is renamed keeps what was granted on it and inside."""
+
+    def renamed(path: Path, old: Path, new: str) -> Path:
+        return (*old[:-1], new, *path[len(old) :]) if path[: len(old)] == old else path
+
+    def hold(world: Worlds) -> None:
+        if not world.spaces:
+            return
+        real, old, new = Real(store, world), world.spaces[0], "renamed"
+        catalog = store.read(catalogs.load, real.metalake, "c").id
+        store.transact(nesting.rename, catalog, Identifier(old), new, by="admin")
+        moved = Worlds(
+            tuple(renamed(path, old, new) for path in world.spaces),
+            tuple(renamed(path, old, new) for path in world.tables),
+            {_shift(target, old, new, renamed): owner for target, owner in world.owners.items()},
+            tuple(Entry(e.role, e.privilege, _shift(e.target, old, new, renamed), e.deny) for e in world.entries),
+            world.admin,
+        )
+        real.world = moved
+        assert real.rights() == modelled(moved)
+
+    explored(seed, 6 * rounds, hold)
+
+
+def _shift(target: Path, old: Path, new: str, renamed: Callable[[Path, Path, str], Path]) -> Path:
+    return target if target in (METALAKE, CATALOG) else (*CATALOG, *renamed(target[2:], old, new))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_need_encoding_or_sort_differently(name: str) -> None:
+    assert HierarchicalName.from_physical(HierarchicalName([name]).physical) == (name,)

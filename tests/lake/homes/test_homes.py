@@ -1,0 +1,140 @@
+"""Homes of older versions: opened by this code they are upgraded, and all that was in them is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lanceway
+from lanceway.access import decisions, rules, tokens, users
+from lanceway.errors import UnauthenticatedError
+from lanceway.identifiers import Identifier
+from lanceway.jobs.worker.catalogs import Places
+from lanceway.jobs.worker.loop import Worker
+from lanceway.lake import issuers
+from lanceway.lake.access import facts
+from lanceway.lake.access.facts import Caller
+from lanceway.lake.access.securables import Securable
+from lanceway.lake.store import upgrades
+from lanceway.lake.store.database import open_store
+from lanceway.lake.store.schema import OLDEST_CODE, TABLE, VERSION
+from lanceway.lake.store.upgrades import State
+from lanceway.lake.users import LastAdminError
+from lanceway.tables.read import ipc
+from tests.lake.homes.restore import HOMES, Home, restore
+from tests.servers.postgres import Postgres
+
+ORDERS = {"id": ["team", "orders"]}
+VERSIONS = sorted(int(folder.name.removeprefix("version")) for folder in HOMES.glob("version*"))
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def home(request: pytest.FixtureRequest, version: int, tmp_path: Path) -> Iterator[Home]:
+    server: Postgres | None = None if request.param == "sqlite" else request.getfixturevalue("postgres")
+    restored = restore(version, tmp_path, server)
+    yield restored
+    if server is not None:
+        server.execute(f"DROP DATABASE {restored.uri.rpartition('/')[2]} WITH (FORCE)")
+
+
+@pytest.fixture
+def lake(home: Home) -> Iterator[Any]:
+    with lanceway.connect("lake", uri=home.uri, root=str(home.root), user="ada") as lake:
+        yield lake
+
+
+def test_an_older_home_is_upgraded_once(home: Home) -> None:
+    store = open_store(home.uri)
+    assert store.read(upgrades.state) == State(VERSION, OLDEST_CODE)
+    store.close()
+    open_store(home.uri, upgrade=False).close()
+
+
+def test_access_control_stays_off_in_an_older_home(home: Home) -> None:
+    """Its objects have owners, and nothing is granted until an administrator turns it on."""
+    store = open_store(home.uri)
+    caller, place = Caller("stranger"), Securable("lanceway", "lake", Identifier(("team", "orders")), TABLE)
+    assert store.read(decisions.decide, caller, "own table", place).reason == decisions.OFF
+    found = store.read(facts.load, caller, place)
+    assert found.found
+    assert [(way.level, way.owner, way.owner_kind) for way in found.places][2:] == [
+        ("schema", "ada", "user"),
+        ("table", "ada", "user"),
+    ]
+    assert not decisions.judge_enabled(found, rules.BY_NAME["own table"])
+    store.close()
+
+
+def test_tokens_of_an_older_home_are_good(home: Home) -> None:
+    store = open_store(home.uri)
+    assert tokens.verify(store, home.token).token.user == "ada"
+    listed = tokens.page(store, dead=True)
+    assert [(token.user, token.admin, token.revoked_at is None) for token in listed] == [
+        ("admin", True, True),
+        ("ada", False, True),
+        ("ada", False, True),
+        ("bob", False, False),
+    ]
+    store.close()
+
+
+def test_users_of_an_older_home_are_enabled_and_of_the_lake(home: Home) -> None:
+    store = open_store(home.uri)
+    listed, _ = users.described_page(store, disabled=False, limit=None, page_token=None)
+    facts = [(user["name"], user["admin"], "issuer" in user) for user in listed]
+    assert facts == [("ada", False, False), ("admin", True, False), ("bob", False, False)]
+    with pytest.raises(LastAdminError):
+        users.disable(store, "admin", by="admin")
+    users.disable(store, "ada", by="admin")
+    with pytest.raises(UnauthenticatedError, match="'ada' is disabled"):
+        tokens.verify(store, home.token)
+    users.enable(store, "ada")
+    assert tokens.verify(store, home.token).token.user == "ada"
+    store.close()
+
+
+def test_what_an_issuers_user_had_in_an_older_home_is_moved_to_its_name(home: Home) -> None:
+    store = open_store(home.uri)
+    store.transact(issuers.register, "acme", "https://login.acme.example")
+    name, moved = users.rename(store, "ada", "ada@acme")
+    assert (name, moved > 0) == ("ada@acme", True)
+    assert tokens.verify(store, home.token).token.user == "ada@acme"
+    store.close()
+    with lanceway.connect("lake", uri=home.uri, root=str(home.root), user="ada@acme") as lake:
+        assert {job.requested_by for job in lake.list_jobs()[0]} == {"ada@acme"}
+
+
+def test_the_tree_of_an_older_home_is_whole(lake: Any) -> None:
+    assert lake.list_namespaces({"id": ["team"]}).namespaces == ["eu.west"]
+    assert lake.list_tables({"id": ["team"]}).tables == ["large", "orders"]
+    assert lake.describe_namespace({"id": ["team"]}).properties["purpose"] == "sales"
+    people = lake.query_table({"id": ["team", "eu.west", "people"], "vector": {}, "k": 9})
+    assert ipc.read(people.data).read_all()["name"].to_pylist() == ["Zoë"]
+
+
+def test_tags_and_branches_of_an_older_home_are_there(lake: Any) -> None:
+    tags = lake.list_table_tags(ORDERS).tags
+    assert {name: (tag.version, tag.branch) for name, tag in tags.items()} == {
+        "reviewed": (1, None),
+        "tried": (2, "trial"),
+    }
+    assert list(lake.list_table_branches(ORDERS).branches) == ["trial"]
+    lake.create_table_tag({**ORDERS, "tag": "later", "version": 3})
+    lake.delete_table_tag({**ORDERS, "tag": "reviewed"})
+    assert sorted(lake.list_table_tags(ORDERS).tags) == ["later", "tried"]
+
+
+def test_views_and_jobs_of_an_older_home_go_on(lake: Any, tmp_path: Path) -> None:
+    lake.refresh_materialized_view({"id": ["team", "large"]})
+    Worker(Places(lake._lake), [], state=str(tmp_path / "jobs.sqlite")).run(once=True)
+    assert {(job.kind, job.state) for job in lake.list_jobs()[0]} == {("backfill", "done"), ("refresh", "done")}
+    rows = ipc.read(lake.query_table({"id": ["team", "large"], "vector": {}, "k": 9}).data).read_all()
+    assert sorted(rows["total"].to_pylist()) == [40, 90]
