@@ -279,8 +279,8 @@ def vouching(make: Make, store: LakeStore, issuer: Issuer, clock: Clock) -> Auth
 
 def test_both_kinds_of_tokens(vouching: Authenticator, issuer: Issuer, secret: str) -> None:
     signed = issuer.sign(sub="bob", groups=["g"])
-    assert vouching.authenticate(bearer(signed)) == Principal("bob@acme", ("g",))
-    assert vouching.authenticate({"x-api-key": signed}) == Principal("bob@acme", ("g",))
+    assert vouching.authenticate(bearer(signed)) == Principal("bob@acme", ("g@acme",))
+    assert vouching.authenticate({"x-api-key": signed}) == Principal("bob@acme", ("g@acme",))
     assert vouching.authenticate(bearer(secret)) == Principal("alice")
     assert vouching.is_foreign(bearer(issuer.sign(sub="another")))
     assert not vouching.is_foreign(bearer(signed)), "it was verified a moment ago"

@@ -57,7 +57,7 @@ def encoded(value: object) -> str:
 
 def test_a_good_token(issuer: Issuer, oidc: Oidc) -> None:
     vouched = oidc.verify(issuer.sign(groups=["writers", "readers", "writers"]))
-    assert vouched.principal == Principal("alice@acme", ("readers", "writers"), admin=False)
+    assert vouched.principal == Principal("alice@acme", ("readers@acme", "writers@acme"), admin=False)
     assert 300 < vouched.seconds <= 360
 
 
@@ -200,7 +200,7 @@ def test_the_claims_that_name_user_and_groups_are_settings(issuer: Issuer) -> No
     chosen = Oidc.from_settings(settings(issuer, oidc_user_claim="email", oidc_groups_claim="roles"))
     assert chosen is not None
     token = issuer.sign(email="a@example.com", roles="ops", groups=["x"])
-    assert chosen.verify(token).principal == Principal("a@example.com@acme", ("ops",))
+    assert chosen.verify(token).principal == Principal("a@example.com@acme", ("ops@acme",))
 
 
 @pytest.mark.parametrize("name", [None, "", 7, ["alice"], "a\nb", "x" * 300, "admin", "anonymous"])

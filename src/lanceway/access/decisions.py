@@ -148,11 +148,15 @@ class Rights:
         return Evidence(need, grantable_on=tuple(self._grantable_on(need.name)))
 
     def _grantable_on(self, privilege: str) -> Iterator[str]:
+        # By the path that was asked for, not by what exists of it: hidden and missing must read alike.
         levels = privileges.BY_NAME[privilege].levels
         place = self.facts.place
-        for way in reversed(self.facts.places):
-            if way.level in levels:
-                yield _place_name(way.level, way.path, place)
+        while True:
+            if place.level in levels:
+                yield _place_name(place)
+            if place.level == METALAKE:
+                return
+            place = place.parent
 
 
 def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, int, int]:
@@ -163,14 +167,12 @@ def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, int, int]:
     return unhelpful, len(missing), -sum(each.holds for each in evidence)
 
 
-def _place_name(level: str, path: str, place: Securable) -> str:
-    if level == METALAKE:
+def _place_name(place: Securable) -> str:
+    if place.level == METALAKE:
         return f"the metalake {place.metalake}"
-    if level == CATALOG:
+    if place.level == CATALOG:
         return f"the catalog {place.catalog}"
-    if level == SCHEMA:
-        return f"the schema {HierarchicalName.from_physical(path)}"
-    return f"the {level} {path}"
+    return f"the {place.level} {place.path if place.level == SCHEMA else place.path.name}"
 
 
 def _via(grant: HeldGrant) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
+from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.access.decisions import Rights, judge
+from lanceway.access.mounted_lists import MountedLists
 from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
 from lanceway.access.rules import BY_NAME, VISIBLE
-from lanceway.identifiers import HierarchicalName
-from lanceway.lake.access import facts, securables, visible
+from lanceway.errors import PermissionDeniedError
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.access import facts, mounted, securables, visible
 from lanceway.lake.access.facts import AccessFacts, Caller
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, TABLE
 from lanceway.lake.tree import catalogs, lookups, names, namespaces
 
@@ -64,6 +71,52 @@ def child_leaves(
         return []
     privileges = VISIBLE[TABLE if kind == ICEBERG_TABLE else kind]
     return _page(connection, found, path, kind, privileges, after, limit)
+
+
+def visible_catalogs(
+    connection: Connection, caller: Caller, metalake: str, names: Sequence[str], mounted_names: Collection[str]
+) -> list[str]:
+    """Return those of some catalogs that the caller may use, in order."""
+    # Catalogs are few, and each is a statement of a bounded number of look-ups.
+    places = [Securable(metalake, name, mounted=name in mounted_names) for name in names]
+    return [
+        str(place.catalog) for place in places if judge(facts.load(connection, caller, place), BY_NAME["use catalog"])
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTree:
+    """What a caller is shown in the lists of a tree: of the lake's catalogs and of those that are mounted."""
+
+    store: LakeStore
+    metalake: str
+    caller: Caller
+    mounted_names: Collection[str]
+
+    def catalogs(self, names: Sequence[str]) -> Sequence[str]:
+        return self.store.read(visible_catalogs, self.caller, self.metalake, names, self.mounted_names)
+
+    def namespaces(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        place = Securable(self.metalake, catalog, parent)
+        return self.store.read(child_namespaces, self.caller, place, after=after, limit=limit)
+
+    def tables(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        """Return a page of tables; none where the caller may not enter, as on the way to what it may see."""
+        place = Securable(self.metalake, catalog, parent)
+        with suppress(PermissionDeniedError):
+            return self.store.read(child_leaves, self.caller, place, after=after, limit=limit)
+        return []
+
+    def listed(self, catalog: str, operation: str, request: BaseModel, ask: Callable[[str, BaseModel], Any]) -> Any:
+        known = self.store.read(mounted.load, self.caller, Securable(self.metalake, catalog, mounted=True))
+        if not known.catalog.is_enabled or known.catalog.is_admin:
+            return ask(operation, request)
+        return MountedLists(known, ask).answer(operation, request)
+
+
+def shows_all_tables(found: AccessFacts) -> bool:
+    """Return whether no table of the namespace that facts are about is hidden from the caller."""
+    return found.found and _shows_all(found)
 
 
 def _shows_all(found: AccessFacts) -> bool:

@@ -282,7 +282,8 @@ class Oidc:
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
         claim = claims.get(self._groups_claim, ())
         listed = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
-        return tuple(sorted({name for name in listed if isinstance(name, str) and name}))
+        # Like its users, an issuer's groups are `name@alias`: its group `ops` is not the lake's.
+        return tuple(sorted({f"{name}{MARK}{self.alias}" for name in listed if isinstance(name, str) and name}))
 
 
 def _bound(key: Key, algorithm: str) -> jwt.PyJWK:

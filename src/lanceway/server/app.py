@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.audit import AuditTrail
 from lanceway.access.authenticator import Authenticator
+from lanceway.access.guard import Guards
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings
@@ -51,10 +52,11 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
     audit = AuditTrail.from_settings(home.store, settings)
     seal = PageTokenSeal(home.store.page_key)
+    guards = Guards(tree, home.store, allowed)
     lance = Authentication(
-        LanceDialect(tree, threads, bodies, streams, allowed, seal, settings.forwarded_headers, audit), authenticator
+        LanceDialect(guards, threads, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
     )
-    services = Services(home.store, threads, tree, seal, Auditor(audit, "Lanceway API"))
+    services = Services(home.store, threads, guards, seal, Auditor(audit, "Lanceway API"))
     api = Authentication(LancewayApi(services), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 

@@ -32,6 +32,7 @@ from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.tree import catalogs, metalakes
+from lanceway.lake.tree import settings as tree_settings
 from lanceway.lake.tree.locations import canonical
 from lanceway.tables.storage.store import local_path
 
@@ -54,8 +55,14 @@ class Home:
         return self.path / _TOKEN
 
     @classmethod
-    def open(cls, path: Path, *, database: str | None = None, warehouse: str | None = None) -> Self:
-        """Open the home at `path` and create what is missing. Any number of processes may do so at once."""
+    def open(
+        cls, path: Path, *, database: str | None = None, warehouse: str | None = None, anonymous: bool = False
+    ) -> Self:
+        """Open the home at `path` and create what is missing. Any number of processes may do so at once.
+
+        One that is made for a server that anyone may use without a token starts without access control: there is no
+        one to grant anything to.
+        """
         path = path.expanduser().absolute()
         _make(path)
         if not database:
@@ -66,14 +73,17 @@ class Home:
         with ExitStack() as undo:
             store = open_store(database, separator=names.get("separator"), policy=names.get("policy"))
             undo.callback(store.close)
-            _ensure(store, partial(_create, location=canonical(f"{warehouse.rstrip('/')}/{CATALOG}")))
+            location = canonical(f"{warehouse.rstrip('/')}/{CATALOG}")
+            _ensure(store, partial(_create, location=location, anonymous=anonymous))
             first_token = tokens.ensure_admin(store, path / _TOKEN)
             undo.pop_all()
         return cls(path, database, warehouse, store, first_token)
 
     @classmethod
     def of(cls, settings: ServerSettings) -> Self:
-        return cls.open(settings.home, database=settings.database, warehouse=settings.warehouse)
+        return cls.open(
+            settings.home, database=settings.database, warehouse=settings.warehouse, anonymous=settings.anonymous
+        )
 
     def complete(self, settings: ServerSettings) -> ServerSettings:
         """Fill in what the settings leave to the home."""
@@ -118,9 +128,11 @@ def _ensure(store: LakeStore, create: Callable[[Connection], None]) -> None:
             store.transact(create)
 
 
-def _create(connection: Connection, *, location: str) -> None:
+def _create(connection: Connection, *, location: str, anonymous: bool) -> None:
     metalakes.create(connection, METALAKE, by=ADMIN)
     catalogs.create(connection, METALAKE, CATALOG, by=ADMIN, nested=True, location=location)
+    if anonymous:
+        tree_settings.store(connection, {tree_settings.ACCESS_CONTROL: tree_settings.OFF})
 
 
 def prepare(settings: ServerSettings) -> Home:

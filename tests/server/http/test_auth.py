@@ -123,7 +123,7 @@ def test_an_issuers_token(trusting: Lanceway, issuer: Issuer) -> None:
     assert get(trusting, LIST, signed).status_code == 200
     assert get(trusting, ME, signed).json() == {
         "name": "alice@127.0.0.1",
-        "groups": ["readers"],
+        "groups": ["readers@127.0.0.1"],
         "admin": False,
         "anonymous": False,
     }

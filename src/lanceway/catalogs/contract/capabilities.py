@@ -10,8 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lance_namespace import LanceNamespace
+from pydantic import BaseModel
+
+from lanceway.identifiers import Identifier
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lanceway.catalogs.contract.jobs import Job, JobQueue, LazyJobQueue
     from lanceway.tables.schema.computed import Definition
     from lanceway.tables.schema.views import View
@@ -56,6 +61,29 @@ class KeepsDefinitions(Protocol):
     def view_definition(self, id_: Sequence[str]) -> View | None: ...
 
     def column_definitions(self, id_: Sequence[str], branch: str | None) -> Mapping[str, Definition] | None: ...
+
+
+class VisibleObjects(Protocol):
+    """What one caller is shown, in lists, of a tree of catalogs."""
+
+    def catalogs(self, names: Sequence[str]) -> Sequence[str]:
+        """Return those of the names of catalogs that the caller is shown, in order."""
+
+    def namespaces(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        """Return a page of the namespaces in a namespace of the lake's catalog."""
+
+    def tables(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        """Return a page of the tables in a namespace of the lake's catalog."""
+
+    def listed(self, catalog: str, operation: str, request: BaseModel, ask: Callable[[str, BaseModel], Any]) -> Any:
+        """Return the answer of a mounted catalog, which `ask` asks, to an operation that lists."""
+
+
+@runtime_checkable
+class ShowsVisible(Protocol):
+    """A catalog that can list what one caller is shown, and nothing else."""
+
+    def showing(self, visible: VisibleObjects) -> LanceNamespace: ...
 
 
 def close(catalog: object) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import lance_namespace as ln
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract.capabilities import acting_as, with_job_queue
+from lanceway.catalogs.contract.capabilities import ShowsVisible, VisibleObjects, acting_as, with_job_queue
 from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
@@ -90,6 +90,8 @@ _RECORDING = frozenset(
 )
 
 
+_LISTING = frozenset({"list_all_tables", "list_namespaces", "list_tables"})
+
 # What the page tokens of a list of all tables are made for.
 _ALL_TABLES = "tables of all catalogs"
 
@@ -119,6 +121,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         self._lake = lake
         self._user: str | None = None
         self._allowed: AllowedLocations | None = None
+        self._visible: VisibleObjects | None = None
 
     @classmethod
     def from_settings(
@@ -187,6 +190,12 @@ class FederatedCatalog(JobMethods, Forwarder):
         view._allowed = allowed
         return view
 
+    def showing(self, visible: VisibleObjects) -> Self:
+        """Return the tree with lists of what is visible alone. What can be done by name stays as it is."""
+        view = self._copy()
+        view._visible = visible
+        return view
+
     def _copy(self) -> Self:
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
@@ -219,7 +228,10 @@ class FederatedCatalog(JobMethods, Forwarder):
             # It says who asks this tree, and is not for the mounted service to know.
             inside = inside.model_copy(update={"identity": None})
         with bases.claimed_by_client() if operation in _CLAIMING else nullcontext():
-            response = self._ask(mount, operation, inside, *data)
+            if self._visible is not None and mount.configured and operation in _LISTING:
+                response = self._visible.listed(name, operation, inside, partial(self._ask, mount))
+            else:
+                response = self._ask(mount, operation, inside, *data)
         return subtree.rewrite_response(operation, response, lambda names: [name, *names])
 
     def _check_plain(self, mount: Mount, name: str) -> None:
@@ -269,6 +281,8 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def _catalog_for(self, mount: Mount, operation: str) -> ln.LanceNamespace:
         catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user)
+        if self._visible is not None and not mount.configured and isinstance(catalog, ShowsVisible):
+            catalog = catalog.showing(self._visible)
         # The jobs of the lake's own catalogs are recorded in the same database anyway.
         queue = self._queue_of(mount.name) if mount.configured and operation in _RECORDING else None
         return catalog if queue is None else with_job_queue(catalog, queue)
@@ -291,9 +305,21 @@ class FederatedCatalog(JobMethods, Forwarder):
         if request.id:
             return super().list_namespaces(request)
         limit, scope = page_limit(request.limit), "catalogs"
-        names = self._names(page_start(scope, request.page_token), limit and limit + 1)
+        names = self._shown_names(page_start(scope, request.page_token), limit and limit + 1)
         names, token = page_of(names, limit, scope, str)
         return ln.ListNamespacesResponse(namespaces=names, page_token=token)
+
+    def _shown_names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
+        """Return the first `limit` catalogs after `after` that are shown."""
+        if self._visible is None:
+            return self._names(after, limit)
+        shown: list[str] = []
+        while True:
+            page = self._names(after, limit)
+            shown += self._visible.catalogs(page)
+            if limit is None or len(page) < limit or len(shown) >= limit:
+                return shown[:limit]
+            after = page[-1]
 
     def _names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
         """Return the first `limit` catalogs after `after`, in code point order."""
@@ -406,7 +432,7 @@ class FederatedCatalog(JobMethods, Forwarder):
     def list_schemas(self, parent: Path | None = None) -> list[str]:
         """Return the namespaces directly inside one, as `lake.team:sales`; all catalogs if none is given."""
         if not parent:
-            return list(self._names(None))
+            return list(self._shown_names(None))
         catalog, path = first(parent)
         names = self._with_schemas(catalog, "list_schemas").list_schemas(path or None)
         return [f"{canonical(catalog)}.{name}" for name in names]
@@ -481,7 +507,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         after = page_start(_ALL_TABLES, request.page_token)
         start, token = json.loads(after) if after else (None, None)
         tables: list[str] = []
-        names = yield ListingStep(None, partial(self._names, None))
+        names = yield ListingStep(None, partial(self._shown_names, None))
         names = [name for name in names if start is None or name > start or (name == start and token)]
         for name in names:
             token = token if name == start else None

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,6 +67,7 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.capabilities import VisibleObjects
 from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept, mode, table_id
@@ -131,9 +133,19 @@ class LakeCatalog(Catalog):
 
     def acting_as(self, user: str) -> Self:
         """Return this catalog for another user. It costs next to nothing: the connections are shared."""
+        view = self._copy()
+        view._settings = MappingProxyType({**self._settings, "user": user})
+        return view
+
+    def showing(self, visible: VisibleObjects) -> Self:
+        """Return this catalog with lists of what is visible alone. What can be done by name stays as it is."""
+        view = self._copy()
+        view._visible = visible
+        return view
+
+    def _copy(self) -> Self:
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
-        view._settings = MappingProxyType({**self._settings, "user": user})
         view._shared_with = self  # which closes the connections when it is collected, and so not before the view
         return view
 
@@ -142,6 +154,7 @@ class LakeCatalog(Catalog):
         self._settings = MappingProxyType(connection.complete(self._settings))
         self._options: Mapping[str, str] | None = self._settings["storage"] or None
         self._shared_with: LakeCatalog | None = None
+        self._visible: VisibleObjects | None = None
 
     def _use(self, store: LakeStore, row: CatalogRow) -> None:
         self._lake = store
@@ -267,8 +280,9 @@ class LakeCatalog(Catalog):
 
         Names are joined by the lake's `separator`: the children of `team` are `team:sales` and the like.
         """
-        names_or_path = parent if parent is None or isinstance(parent, str) else tuple(parent)
-        return self._lake.read(self._namespaces.child_paths, names_or_path)
+        names_or_path = () if parent is None else parent if isinstance(parent, str) else tuple(parent)
+        namespace = self._lake.read(self._namespaces.parse, names_or_path)
+        return self._namespaces.paths(namespace, self._child_namespaces(namespace, None, None))
 
     def create_namespaces(
         self,
@@ -290,6 +304,8 @@ class LakeCatalog(Catalog):
         return self._namespaces.properties(namespace)
 
     def _child_namespaces(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        if self._visible is not None:
+            return self._visible.namespaces(self._catalog.name, namespace, after, limit)
         return self._namespaces.children(namespace, after, limit)
 
     def _create_namespace(self, namespace: Identifier, properties: Mapping[str, str]) -> Mapping[str, str] | None:
@@ -317,7 +333,10 @@ class LakeCatalog(Catalog):
     def _child_tables(
         self, namespace: Identifier, after: str | None, limit: int | None, include_declared: bool
     ) -> Sequence[str]:
-        return self._tables.names(namespace, after, limit, include_declared)
+        if self._visible is None:
+            return self._tables.names(namespace, after, limit, include_declared)
+        visible = partial(self._visible.tables, self._catalog.name, namespace)
+        return visible(after, limit) if include_declared else self._tables.written(namespace, visible, after, limit)
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
         return not self._tables.has_versions(entry) if entry.managed else super()._is_declared_only(table, entry)

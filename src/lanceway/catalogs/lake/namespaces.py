@@ -69,12 +69,14 @@ class LakeNamespaces:
         catalog = get(connection, self.lake.catalog.id)  # read each time: nesting may be enabled while we run
         return settings.separator(connection).parse(path, nested=catalog.nested)
 
-    def child_paths(self, connection: Connection, parent: str | Iterable[str] | None) -> list[str]:
-        """Return the logical paths of the namespaces directly inside one, inside the root if none is given."""
-        catalog, separator = get(connection, self.lake.catalog.id), settings.separator(connection)
-        namespace = self.parse(connection, parent or ())
-        names = namespaces.children(connection, catalog.id, namespace)
-        return [separator.format(namespace.child(name), nested=catalog.nested) for name in names]
+    def paths(self, namespace: Identifier, names: Iterable[str]) -> list[str]:
+        """Return the logical paths of what is directly inside a namespace, by its names."""
+
+        def format_all(connection: Connection) -> list[str]:
+            catalog, separator = get(connection, self.lake.catalog.id), settings.separator(connection)
+            return [separator.format(namespace.child(name), nested=catalog.nested) for name in names]
+
+        return self.lake.store.read(format_all)
 
     def create_path(
         self,

@@ -157,6 +157,24 @@ class LakeTables:
             after = page[-1].name
         return names[:limit]
 
+    def written(
+        self,
+        namespace: Identifier,
+        visible: Callable[[str | None, int | None], Sequence[str]],
+        after: str | None,
+        limit: int | None,
+    ) -> Sequence[str]:
+        """Return the names of visible tables that have data: pages are read until there are enough of them."""
+        names: list[str] = []
+        while limit is None or len(names) < limit:
+            page = visible(after, limit)
+            entries = self.lake.store.read(lookups.entries_of, self.lake.catalog.id, namespace, page)
+            names += [entry.name for entry in entries if self._is_written(entry)]
+            if limit is None or len(page) < limit:
+                break
+            after = page[-1]
+        return names[:limit]
+
     def _is_written(self, entry: TableListEntry) -> bool:
         if entry.managed:
             return entry.has_versions

@@ -28,6 +28,7 @@ from sqlalchemy import (
     union,
     union_all,
 )
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -35,6 +36,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.store.fast_reads import FastReads
 from lanceway.lake.store.rows import CompiledStatement
 from lanceway.lake.store.schema import (
     NAMESPACE,
@@ -109,8 +111,10 @@ class AccessFacts:
 
     @property
     def found(self) -> bool:
-        """Whether the object exists, as far as the lake knows: of mounted catalogs it does not."""
-        return any(way.level == self.place.level and way.path == _own_path(self.place) for way in self.places)
+        """Whether the object exists. What a mounted catalog has, its service knows alone, and is taken to exist."""
+        return self.place.mounted or any(
+            way.level == self.place.level and way.path == _own_path(self.place) for way in self.places
+        )
 
     def owns(self, way: PlaceOnWay) -> bool:
         if way.owner_kind == "user":
@@ -311,22 +315,38 @@ _STATEMENTS = {
     True: _statement(_foreign_way(), grants.c.foreign_id),
 }
 _COMPILED: dict[tuple[str, bool], CompiledStatement] = {}
+_SQLITE = sqlite.dialect()
 
 
 def load(connection: Connection, caller: Caller, place: Securable) -> AccessFacts:
     """Return what a decision about a place is made from, of which nothing need exist."""
-    key = (connection.dialect.name, place.mounted)
+    statement = _compiled(connection.dialect, place)
+    rows = connection.exec_driver_sql(statement.text, statement.bind(_values(caller, place))).all()
+    return _facts(rows, caller, place)
+
+
+def load_fast(reads: FastReads, caller: Caller, place: Securable) -> AccessFacts | None:
+    """Return the same without waiting, so that an event loop may ask; None if that cannot be."""
+    statement = _compiled(_SQLITE, place)
+    values = statement.bind(_values(caller, place))
+    assert isinstance(values, tuple), "SQLite takes values by position"
+    rows = reads.rows(statement.text, values)
+    return None if rows is None else _facts(rows, caller, place)
+
+
+def _compiled(dialect: Dialect, place: Securable) -> CompiledStatement:
+    key = (dialect.name, place.mounted)
     # Two threads may both compile it; one result is kept. It goes past SQLAlchemy, which takes as long as the database.
-    statement = _COMPILED.get(key) or _COMPILED.setdefault(
-        key, CompiledStatement(_STATEMENTS[place.mounted], connection.dialect)
-    )
+    return _COMPILED.get(key) or _COMPILED.setdefault(key, CompiledStatement(_STATEMENTS[place.mounted], dialect))
+
+
+def _values(caller: Caller, place: Securable) -> dict[str, Any]:
     values = {**bind_caller(caller), **place.parameters}
     if place.mounted:
         service = place.service
         values |= {"kind": place.kind, "whole": _whole(place)}
         values |= {"service_id": service and service.id, "made_at": service and service.made_at}
-    rows = connection.exec_driver_sql(statement.text, statement.bind(values)).all()
-    return _facts(rows, caller, place)
+    return values
 
 
 def _whole(place: Securable) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, Select, bindparam, cast, null, select, update
+from sqlalchemy import BigInteger, Connection, Row, Select, and_, bindparam, cast, null, or_, select, update
 
 from lanceway.errors import (
     InvalidInputError,
@@ -195,8 +195,8 @@ def find(connection: Connection, place: Securable) -> SecurableRow:
     return row
 
 
-def ensure(connection: Connection, place: Securable, *, by: str) -> SecurableRow:
-    """Return the row of a place, which is made for an object of a mounted catalog that has none.
+def ensure(connection: Connection, place: Securable, *, by: str, owner: str = "admin") -> SecurableRow:
+    """Return the row of a place, which is made for an object of a mounted catalog that has none, with this owner.
 
     A row that was recorded for an earlier object of the same name lapses: what was granted on it does not hold for
     the new one.
@@ -210,7 +210,7 @@ def ensure(connection: Connection, place: Securable, *, by: str) -> SecurableRow
         row = None
     service = place.service or ServiceObject()
     if row is None:
-        values = {**_foreign_key(place), "metalake_id": metalake, "created_by": by, "owner": "admin"}
+        values = {**_foreign_key(place), "metalake_id": metalake, "created_by": by, "owner": owner}
         row = _INSERT_FOREIGN(connection, {**values, "service_id": service.id, "made_at": service.made_at})
         if row is None:
             raise RetryError(f"{place} was recorded by others at the same time. Try again.")
@@ -229,6 +229,32 @@ def lapse(connection: Connection, place: Securable) -> bool:
     if row is not None:
         connection.execute(_LAPSE, {"row": row.id})
     return row is not None
+
+
+def lapse_all(connection: Connection, place: Securable) -> None:
+    """Record that a service has a namespace no more, with all that was inside."""
+    path = names.known(place.path).physical
+    below = and_(foreign_objects.c.path > f"{path}.", foreign_objects.c.path < f"{path}/")
+    connection.execute(
+        update(foreign_objects)
+        .where(
+            foreign_objects.c.metalake_id == _metalake(connection, place),
+            foreign_objects.c.catalog == place.catalog,
+            foreign_objects.c.lapsed_at.is_(None),
+            or_(and_(foreign_objects.c.path == path, foreign_objects.c.kind == NAMESPACE), below),
+        )
+        .values(lapsed_at=now())
+    )
+
+
+def rename(connection: Connection, place: Securable, path: Identifier) -> None:
+    """Record that an object of a service has another name: what was granted on it goes with it."""
+    row = _foreign(connection, _metalake(connection, place), place)
+    if row is None:
+        return
+    lapse(connection, replace(place, path=path))
+    renamed = update(foreign_objects).where(foreign_objects.c.id == row.id)
+    connection.execute(renamed.values(path=names.known(path).physical))
 
 
 def missing(place: Securable) -> LanceNamespaceError:

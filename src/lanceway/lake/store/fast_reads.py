@@ -64,12 +64,12 @@ class FastReads:
 
     def table(self, catalog: int, namespace: str, name: str) -> FastTableRow | None:
         """Return a table by the physical name of its namespace and its own; None if it cannot be read at once."""
-        rows = self._rows(_FIND, (catalog, namespace, name, TABLE))
+        rows = self.rows(_FIND, (catalog, namespace, name, TABLE))
         return FastTableRow(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
     def tables(self, catalog: int, namespace: str, after: str, limit: int) -> list[str] | None:
         """Return the first names after `after`; None if there are none or they cannot be read at once."""
-        rows = self._rows(_PAGE, (catalog, namespace, TABLE, after, limit))
+        rows = self.rows(_PAGE, (catalog, namespace, TABLE, after, limit))
         return [row[0] for row in rows] if rows else None
 
     def token(self, id_: int) -> tuple[str, bool, int | None] | None:
@@ -77,12 +77,12 @@ class FastReads:
 
         None if the token is not valid, its user is disabled, or they cannot be read at once.
         """
-        rows = self._rows(_TOKEN, (id_,))
+        rows = self.rows(_TOKEN, (id_,))
         return (rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
     def users(self, name: str) -> list[FastUserRow] | None:
         """Return the user of a name, in a list that is empty if there is no row; None if it cannot be read at once."""
-        rows = self._rows(_USER, (name,))
+        rows = self.rows(_USER, (name,))
         return None if rows is None else [FastUserRow(bool(row[0]), row[1], bool(row[2])) for row in rows]
 
     def close(self) -> None:
@@ -92,7 +92,8 @@ class FastReads:
             del self._own.opened
             connection.close()
 
-    def _rows(self, statement: str, values: tuple[object, ...]) -> list[Any] | None:
+    def rows(self, statement: str, values: tuple[object, ...]) -> list[Any] | None:
+        """Return the rows of a query with a bounded number of look-ups; None if they cannot be read at once."""
         try:
             return self._connection().execute(statement, values).fetchall()
         except sqlite3.Error:

@@ -24,8 +24,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from lanceway.access.guard import Guard, Guards
 from lanceway.access.principal import ANONYMOUS, Principal
-from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.http import log, uploads
@@ -70,7 +70,12 @@ class Call:
     principal: Principal
     store: LakeStore
     threads: CatalogThreads
-    tree: FederatedCatalog
+    guards: Guards
+
+    @property
+    def guard(self) -> Guard:
+        """All catalogs, as the caller may use them."""
+        return self.guards.of(self.principal)
 
     @property
     def owner(self) -> str | None:
@@ -88,7 +93,7 @@ class Services:
 
     store: LakeStore
     threads: CatalogThreads
-    tree: FederatedCatalog
+    guards: Guards
     seal: PageTokenSeal
     auditor: Auditor
 
@@ -122,7 +127,7 @@ class Endpoint:
         if log.CONTEXT_KEY in request.scope:
             noun = self.path.split("/")[1]
             log.of(request.scope).operation = f"{self.method.lower()}_{noun}"
-        call = Call(request, principal_of(request.scope), services.store, services.threads, services.tree)
+        call = Call(request, principal_of(request.scope), services.store, services.threads, services.guards)
         if call.principal == ANONYMOUS and not self.anonymous:
             raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")
         arguments: dict[str, Any] = dict(request.path_params)

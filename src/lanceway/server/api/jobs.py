@@ -75,6 +75,7 @@ class Lease(Struct):
 @endpoint("POST", "/leases", Lease, audited=False)
 async def take_lease(call: Call, body: NewLease) -> Lease:
     """Hold a pipeline."""
+    await call.run(call.guard.require, "run job")
     take = partial(
         recorder.take,
         name=body.pipeline,
@@ -117,6 +118,7 @@ async def release_lease(call: Call, body: HeldLease) -> Lease:
 @endpoint("POST", "/runs/{key}/records", Any, largest_body=_LARGEST_RECORD, audited=False)
 async def record_run(call: Call, key: RunKey, body: NewRecord) -> Recorded:
     """Record an event of a run, and return what is known then: the run, the step, all steps, or null."""
+    await call.run(call.guard.require, "run job")
     run = _checked(key)
 
     def record(connection: Connection) -> Recorded:

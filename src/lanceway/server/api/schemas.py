@@ -17,7 +17,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lanceway.catalogs.contract.schemas import first
-from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
+from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import UnsupportedOperationError
 from lanceway.server.api.endpoints import Call, PathPart, endpoint
 
@@ -78,10 +78,6 @@ class SchemaProperties(Struct):
     properties: dict[str, str]
 
 
-def _tree(call: Call) -> FederatedCatalog:
-    return call.tree.acting_as(call.principal.name)
-
-
 def _mount(name: SchemaName) -> str:
     return canonical(first(name)[0])
 
@@ -89,7 +85,7 @@ def _mount(name: SchemaName) -> str:
 @endpoint("GET", "/catalogs/{catalog}", CatalogNaming)
 async def describe_naming(call: Call, catalog: PathPart) -> CatalogNaming:
     """Return how names are written in a catalog."""
-    naming = await call.threads.run(canonical(catalog), _tree(call).naming, [catalog])
+    naming = await call.threads.run(canonical(catalog), call.guard.naming, [catalog])
     if naming is None:
         raise UnsupportedOperationError(f"The catalog {catalog!r} has no separator: only those of the lake have one.")
     return CatalogNaming(canonical(catalog), naming.metalake, naming.separator, naming.policy, naming.nested)
@@ -99,27 +95,27 @@ async def describe_naming(call: Call, catalog: PathPart) -> CatalogNaming:
 async def list_schemas(call: Call, query: SchemaQuery) -> Schemas:
     """List the namespaces directly inside one, or all catalogs."""
     mount = _mount(query.parent) if query.parent else None
-    return Schemas(await call.threads.run(mount, _tree(call).list_schemas, query.parent))
+    return Schemas(await call.threads.run(mount, call.guard.list_schemas, query.parent))
 
 
 @endpoint("POST", "/schemas", SchemaId, status=201)
 async def create_schema(call: Call, body: NewSchema) -> SchemaId:
     """Make a namespace and what is missing above it: all of it, or nothing."""
-    create = partial(_tree(call).create_namespaces, body.name, body.properties, comment=body.comment)
+    create = partial(call.guard.create_namespaces, body.name, body.properties, comment=body.comment)
     return SchemaId(list(await call.threads.run(_mount(body.name), create)))
 
 
 @endpoint("POST", "/schemas/alter", SchemaProperties)
 async def alter_schema(call: Call, body: SchemaChange) -> SchemaProperties:
     """Change properties of a namespace, or of a catalog of the lake."""
-    alter = partial(_tree(call).alter_namespace, body.name, body.set, unset=body.unset)
+    alter = partial(call.guard.alter_namespace, body.name, body.set, unset=body.unset)
     return SchemaProperties(await call.threads.run(_mount(body.name), alter))
 
 
 @endpoint("POST", "/schemas/drop", NamedSchema)
 async def drop_schema(call: Call, body: NamedSchema) -> NamedSchema:
     """Drop an empty namespace."""
-    await call.threads.run(_mount(body.name), _tree(call).drop_schema, body.name)
+    await call.threads.run(_mount(body.name), call.guard.drop_schema, body.name)
     return body
 
 

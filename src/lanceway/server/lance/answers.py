@@ -15,7 +15,8 @@ from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
 from starlette.types import Send
 
-from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep
+from lanceway.access.guard import Guard
+from lanceway.catalogs.federated.catalog import ListingStep
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.errors import InternalError
 from lanceway.server.http.page_tokens import PageTokenSeal
@@ -131,22 +132,22 @@ def _is_harmless(key: str, value: object) -> bool:
 class SafeCatalog(Forwarder):
     """The catalog that dialects use: its answers are safe to send, without secrets, and with sealed page tokens."""
 
-    def __init__(self, tree: FederatedCatalog, seal: PageTokenSeal) -> None:
-        self._tree, self._seal = tree, seal
+    def __init__(self, guard: Guard, seal: PageTokenSeal) -> None:
+        self._guard, self._seal = guard, seal
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         token = getattr(request, _PAGE_TOKEN, None)
         if token:
             opened = self._seal.open(operation, getattr(request, "id", None) or (), token)
             request = request.model_copy(update={_PAGE_TOKEN: opened})
-        return self._sealed(operation, request, without_secrets(carry_out(self._tree, operation, request, *data)))
+        return self._sealed(operation, request, without_secrets(carry_out(self._guard, operation, request, *data)))
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer if it needs no waiting, else None."""
         token = fields.get(_PAGE_TOKEN)
         if token and isinstance(token, str):
             fields = {**fields, _PAGE_TOKEN: self._seal.open(operation, names or (), token)}
-        response = self._tree.try_fast(operation, names, fields)
+        response = self._guard.try_fast(operation, names, fields)
         # Such an answer is flat, and `encode_answer` looks at all of it again.
         if response is not None and response.get(_OPTIONS):
             response[_OPTIONS] = safe_options(response[_OPTIONS])
@@ -159,13 +160,13 @@ class SafeCatalog(Forwarder):
         if request.page_token:
             opened = self._seal.open(_LIST_ALL, (), request.page_token)
             request = request.model_copy(update={_PAGE_TOKEN: opened})
-        response = yield from self._tree.listing(request)
+        response = yield from self._guard.listing(request)
         if response.page_token:
             response.page_token = self._seal.close(_LIST_ALL, (), response.page_token)
         return response
 
     def namespace_id(self) -> str:
-        return self._tree.namespace_id()
+        return self._guard.namespace_id()
 
     def _sealed(self, operation: str, request: BaseModel, response: Any) -> Any:
         """Return an answer whose page token, if it has one, is sealed."""

@@ -10,11 +10,11 @@ from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableReq
 from starlette.types import Receive, Scope, Send
 
 from lanceway.access.audit import AuditTrail
+from lanceway.access.guard import Guards
 from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
-from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
-from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import PermissionDeniedError
 from lanceway.server.http import downloads, log, uploads
 from lanceway.server.http.audit import Auditor, objects_of
@@ -30,8 +30,6 @@ from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire import lance
 from lanceway.wire.lance import Body, LanceRoute, Match
 
-# Views of the tree are cheap; this many are cached.
-_VIEWS = 1024
 _LIST_ALL = "list_all_tables"
 # Operations that the event loop tries first, without a thread (docs/decisions/019).
 _FAST = frozenset({"describe_table", "table_exists", "list_tables"})
@@ -44,20 +42,18 @@ class LanceDialect:
 
     def __init__(
         self,
-        tree: FederatedCatalog,
+        guards: Guards,
         threads: CatalogThreads,
         bodies: BodyLimits,
         streams: StreamLimits,
-        allowed: AllowedLocations,
         seal: PageTokenSeal,
         forwarded: Iterable[str] = (),
         audit: AuditTrail | None = None,
     ) -> None:
         self._audit = Auditor(audit, "Lance REST")
         self._forwarded = fields.forwarded_headers(forwarded)
-        self._tree, self._threads, self._allowed = tree, threads, allowed
+        self._guards, self._threads = guards, threads
         self._bodies, self._streams, self._seal = bodies, streams, seal
-        self._views: dict[tuple[str, bool], SafeCatalog] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _find_route(scope)
@@ -154,15 +150,7 @@ class LanceDialect:
             stream.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
     def _view(self, principal: Principal) -> SafeCatalog:
-        who = principal.name, principal.admin
-        view = self._views.get(who)
-        if view is None:
-            if len(self._views) >= _VIEWS:
-                self._views.clear()
-            tree = self._tree.acting_as(principal.name)
-            view = SafeCatalog(tree if principal.admin else tree.confined_to(self._allowed), self._seal)
-            self._views[who] = view
-        return view
+        return SafeCatalog(self._guards.of(principal), self._seal)
 
 
 def _find_route(scope: Scope) -> tuple[LanceRoute, Match]:

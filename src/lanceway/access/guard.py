@@ -1,0 +1,392 @@
+"""The guard: a tree of catalogs as one caller has it.
+
+It stands between every way in and the tree. Before an operation it asks for the rights that `operations` names, and
+raises PermissionDeniedError with the reason; lists show what the caller may see (`lists`). An administrator passes:
+whether a caller is one was read with its credentials, for this request.
+"""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import lance_namespace as ln
+from pydantic import BaseModel
+from sqlalchemy import Connection
+
+from lanceway.access.decisions import judge
+from lanceway.access.lists import VisibleTree, shows_all_tables
+from lanceway.access.operations import (
+    CATALOG,
+    EACH,
+    METALAKE,
+    NEW_PARENT,
+    OPERATIONS,
+    PARENT,
+    SOURCES,
+    TARGET,
+    Demand,
+)
+from lanceway.access.principal import Principal
+from lanceway.access.rules import BY_NAME, Rule
+from lanceway.catalogs.contract import limits
+from lanceway.catalogs.contract.capabilities import KeepsDefinitions
+from lanceway.catalogs.contract.hooks import stream_twin
+from lanceway.catalogs.contract.requests import mode
+from lanceway.catalogs.contract.schemas import Path, PathNaming, first
+from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep, canonical
+from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    PermissionDeniedError,
+    TableNotFoundError,
+)
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.access import facts, securables
+from lanceway.lake.access.facts import AccessFacts, Caller
+from lanceway.lake.access.securables import Securable
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.tables.schema import views
+
+_LOG = logging.getLogger(__name__)
+_TWIN = stream_twin("")
+
+# What a rule about schemas means for what is above them: a catalog is a namespace of the root.
+_ABOVE: Mapping[tuple[str, str], str] = {
+    ("load schema", securables.CATALOG): "use catalog",
+    ("load schema", securables.METALAKE): "see metalake",
+    ("own schema", securables.CATALOG): "own catalog",
+    ("own schema", securables.METALAKE): "administer",
+    ("create schema", securables.METALAKE): "create catalog",
+}
+_ON_TABLES = frozenset({"load table", "read table", "modify table", "own table"})
+# Operations that can put something new in the place of what is there, by their modes, and what that needs.
+_REPLACING: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "create_namespace": (NAMESPACE, {"exist_ok": "load schema", "overwrite": "own schema"}),
+    "create_table": (TABLE, {"exist_ok": "load table", "overwrite": "modify table"}),
+    "register_table": (TABLE, {"overwrite": "own table"}),
+}
+_STEPS: Mapping[str, str] = {
+    "declare_table": "declare_table",
+    "create_table_version": "create_table_version",
+    "delete_table_versions": "batch_delete_table_versions",
+    "deregister_table": "deregister_table",
+}
+_MAKING_TABLES = frozenset(
+    {"create_table", "create_empty_table", "declare_table", "register_table", "create_materialized_view"}
+)
+_MOST_GUARDS = 1024
+_FAST = frozenset({"describe_table", "table_exists"})
+
+Question = tuple[Rule, Securable]
+
+
+class Guard(Forwarder):
+    """A tree for one caller. It costs next to nothing to make."""
+
+    def __init__(self, tree: FederatedCatalog, store: LakeStore, metalake: str, principal: Principal) -> None:
+        self._store, self._metalake, self._principal = store, metalake, principal
+        self._caller = Caller(principal.name, principal.groups)
+        self._mounted = tree.mounts()
+        tree = tree.acting_as(principal.name)
+        self._tree = (
+            tree
+            if principal.admin
+            else tree.showing(VisibleTree(store, metalake, self._caller, frozenset(self._mounted)))
+        )
+
+    # -- the operations of the contract ----------------------------------------------------------
+
+    def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
+        name = operation.removesuffix(_TWIN)
+        if not self._principal.admin:
+            request = self._checked(name, request)
+        response = carry_out(self._tree, operation, request, *data)
+        self._note(name, request)
+        return response
+
+    def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return a response that needs no waiting, if the caller may have it; None means that it must be asked."""
+        if not self._principal.admin and not self._may_fast(operation, names):
+            return None
+        return self._tree.try_fast(operation, names, fields)
+
+    def listing(self, request: ln.ListTablesRequest) -> Generator[ListingStep, Any, ln.ListTablesResponse]:
+        """List all tables that are visible, step by step, as the tree does."""
+        return self._tree.listing(request)
+
+    def namespace_id(self) -> str:
+        return self._tree.namespace_id()
+
+    # -- namespaces by logical path --------------------------------------------------------------
+
+    def naming(self, names: Sequence[str] = ()) -> PathNaming | None:
+        """Return how names are written in the catalog that an identifier begins with."""
+        if names:
+            self._require("load schema", [names[0]])
+        return self._tree.naming(names)
+
+    def list_schemas(self, parent: Path | None = None) -> list[str]:
+        """Return the namespaces directly inside one that are visible, as `lake.team:sales`."""
+        if parent:
+            self._require("load schema", [first(parent)[0]])
+        return self._tree.list_schemas(parent)
+
+    def create_namespaces(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
+    ) -> Identifier:
+        """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
+        self._require("create schema", self._names(path)[:-1])
+        return self._tree.create_namespaces(path, properties, comment=comment)
+
+    def alter_namespace(
+        self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
+    ) -> dict[str, str]:
+        """Set and take away properties of a namespace, or of a catalog of the lake, and return all it has then."""
+        self._require("own schema", self._names(path))
+        return self._tree.alter_namespace(path, properties, unset=unset)
+
+    def drop_schema(self, path: Path) -> None:
+        """Drop an empty namespace, or an empty catalog of the lake."""
+        self._require("own schema", self._names(path))
+        self._tree.drop_schema(path)
+
+    def _names(self, path: Path) -> list[str]:
+        """Return the names of a logical path, the catalog's first."""
+        catalog, inside = first(path)
+        if not isinstance(inside, str):
+            return [catalog, *inside]
+        naming = None if self._principal.admin or not inside else self._tree.naming([catalog])
+        if naming is None or not naming.nested:
+            return [catalog, inside] if inside else [catalog]
+        return [catalog, *HierarchicalName.parse(inside, naming.separator)]
+
+    # -- other rights ----------------------------------------------------------------------------
+
+    def require(self, rule: str) -> None:
+        """Raise PermissionDeniedError unless the caller may do what a rule about the metalake says."""
+        self._require(rule, [])
+
+    def _require(self, rule: str, names: Sequence[str]) -> None:
+        if not self._principal.admin:
+            self._ask([self._question(rule, names)])
+
+    # -- questions -------------------------------------------------------------------------------
+
+    def _checked(self, operation: str, request: Any) -> Any:
+        """Ask for all that an operation needs, and return the request as it may be carried out."""
+        names = list(getattr(request, "id", None) or ())
+        if operation not in OPERATIONS:
+            raise PermissionDeniedError(f"{operation} is for administrators alone. Ask one.")
+        if operation == "list_namespaces" and not names:
+            return request  # the tree shows the catalogs that are visible
+        questions = list(self._questions(operation, request))
+        if operation == "list_all_tables" and names:
+            questions.append(self._question("load schema", names))
+        replaced = self._replaced(operation, request)
+        if replaced is not None:
+            rule, place = replaced
+            if self._exists(place):
+                questions.append((rule, place))
+            else:
+                # What appears in the meantime is another's: it is not replaced, but a conflict.
+                request = request.model_copy(update={"mode": "create"})
+        self._ask(questions)
+        return request
+
+    def _questions(self, operation: str, request: Any) -> Iterator[Question]:
+        if operation == "batch_commit_tables":
+            for step in request.operations:
+                for field, name in _STEPS.items():
+                    inner = getattr(step, field)
+                    if inner is not None:
+                        yield from self._questions(name, inner)
+            return
+        for demand in OPERATIONS[operation].demands:
+            yield from self._asked(operation, request, demand)
+
+    def _asked(self, operation: str, request: Any, demand: Demand) -> Iterator[Question]:
+        names = list(getattr(request, "id", None) or ())
+        rule = demand.rule.name
+        if demand.of == METALAKE:
+            yield self._question(rule, [])
+        elif demand.of == CATALOG:
+            yield self._question(rule, names[:1])
+        elif demand.of == TARGET:
+            if names or rule not in _ON_TABLES:  # without a name, the tree says what is wrong
+                yield self._question(rule, names)
+        elif demand.of == PARENT:
+            if names:
+                yield self._question(rule, names[:-1])
+        elif demand.of == NEW_PARENT:
+            new_parent = names[:-1] if request.new_namespace_id is None else request.new_namespace_id
+            yield self._question(rule, new_parent)
+        elif demand.of == EACH:
+            for entry in request.entries:
+                yield self._question(rule, entry.id or ())
+        elif demand.of == SOURCES:
+            yield from self._sources(operation, request, names, rule)
+
+    def _sources(self, operation: str, request: Any, names: list[str], rule: str) -> Iterator[Question]:
+        """Ask for what a view reads. What SQL reads is known when it runs: the owner of the catalog may read it all."""
+        if operation == "create_materialized_view":
+            view: views.View | None = views.read_view_request(request)
+        else:
+            view = self._view_definition(names)
+        if view is None:
+            return
+        if view.sql is not None:
+            yield self._question("own schema", names[:1])
+        else:
+            source = view.source if operation == "create_materialized_view" else (*names[:1], *view.source)
+            yield self._question(rule, source)
+
+    def _view_definition(self, names: list[str]) -> views.View | None:
+        """Return the definition of a view of the lake; of others the worker trusts administrators alone."""
+        if len(names) < 2 or canonical(names[0]) in self._mounted:
+            return None
+        try:
+            catalog = self._tree.mount(names[0]).catalog
+            return catalog.view_definition(names[1:]) if isinstance(catalog, KeepsDefinitions) else None
+        except (InvalidTableStateError, NamespaceNotFoundError, TableNotFoundError):
+            return None  # the tree says so, to who may know it
+
+    def _question(self, rule: str, names: Sequence[str]) -> Question:
+        place = self._place(names, TABLE if rule in _ON_TABLES else NAMESPACE)
+        return BY_NAME[_ABOVE.get((rule, place.level), rule)], place
+
+    def _place(self, names: Sequence[str], kind: str = NAMESPACE) -> Securable:
+        if not names:
+            return Securable(self._metalake)
+        catalog = canonical(names[0])
+        path = Identifier(names[1:])
+        mounted = catalog in self._mounted
+        if mounted:
+            path = self._as_service(catalog, path)
+        if path.is_root:
+            return Securable(self._metalake, catalog, mounted=mounted)
+        return Securable(self._metalake, catalog, path, kind, mounted=mounted)
+
+    def _as_service(self, catalog: str, path: Identifier) -> Identifier:
+        """Return a path as its service has it, so that an object has one name here, however a request spells it."""
+        for name in path:
+            if unicodedata.normalize("NFC", name) != name:
+                raise InvalidInputError(
+                    f"The name {name!r} is not in the normal form NFC, which names of mounted catalogs must have here."
+                )
+        if not path or not limits.identifier_limits(self._mounted[catalog].catalog).folds_case:
+            return path
+        return Identifier(name.lower() for name in path)
+
+    def _replaced(self, operation: str, request: Any) -> Question | None:
+        """Return what replacing or returning an object that is there already needs; None if it is refused anyway."""
+        kind, rules = _REPLACING.get(operation, ("", {}))
+        if not rules or not getattr(request, "id", None):
+            return None
+        chosen = mode(f"The mode of {operation}", request.mode, "create", *rules)
+        if chosen == "create":
+            return None
+        place = self._place(request.id, kind)
+        return BY_NAME[_ABOVE.get((rules[chosen], place.level), rules[chosen])], place
+
+    def _exists(self, place: Securable) -> bool:
+        if place.mounted and place.path:
+            names = [str(place.catalog), *place.path]
+            try:
+                if place.kind == NAMESPACE:
+                    self._tree.namespace_exists(ln.NamespaceExistsRequest(id=names))
+                else:
+                    self._tree.table_exists(ln.TableExistsRequest(id=names))
+            except (NamespaceNotFoundError, TableNotFoundError):
+                return False
+            return True
+        return self._store.read(facts.load, self._caller, place).found
+
+    def _ask(self, questions: Sequence[Question]) -> None:
+        if questions:
+            self._store.read(require_all, self._caller, questions)
+
+    def _may_fast(self, operation: str, names: list[str] | None) -> bool:
+        """Return whether an answer may be given at once. A refusal, which has reasons, is given in the usual way."""
+        reads = self._store.fast_reads
+        if reads is None or not names or not all(isinstance(name, str) for name in names):
+            return False
+        if canonical(names[0]) in self._mounted:
+            return False
+        if operation in _FAST:
+            if len(names) < 2:
+                return False
+            found = facts.load_fast(reads, self._caller, self._place(names, TABLE))
+            return found is not None and bool(judge(found, BY_NAME["load table"]))
+        if operation == "list_tables":
+            found = facts.load_fast(reads, self._caller, self._place(names))
+            return found is not None and shows_all_tables(found)
+        return False
+
+    # -- objects of mounted catalogs -------------------------------------------------------------
+
+    def _note(self, operation: str, request: Any) -> None:
+        """Keep the rows of mounted objects in step with what was just done to them."""
+        names = list(getattr(request, "id", None) or ())
+        if len(names) < 2 or canonical(names[0]) not in self._mounted:
+            return
+        try:
+            self._store.transact(self._noted, operation, request, names)
+        except LanceNamespaceError as error:
+            # It is done. Who made it can be given it by an administrator, to whom it belongs until then.
+            _LOG.warning("The owner of a mounted object could not be recorded: %s", error)
+
+    def _noted(self, connection: Connection, operation: str, request: Any, names: list[str]) -> None:
+        user = self._principal.name
+        if operation in _MAKING_TABLES or operation == "create_namespace":
+            place = self._place(names, NAMESPACE if operation == "create_namespace" else TABLE)
+            if (getattr(request, "mode", None) or "create").lower() == "create":
+                securables.lapse(connection, place)  # of an earlier object, which was dropped behind us
+                if not self._principal.admin:
+                    securables.ensure(connection, place, by=user, owner=user)
+        elif operation in ("drop_table", "deregister_table"):
+            securables.lapse(connection, self._place(names, TABLE))
+        elif operation == "drop_namespace":
+            securables.lapse_all(connection, self._place(names))
+        elif operation == "rename_table":
+            parent = names[:-1] if request.new_namespace_id is None else request.new_namespace_id
+            new = self._place([*parent, request.new_table_name], TABLE)
+            securables.rename(connection, self._place(names, TABLE), new.path)
+
+
+class Guards:
+    """The guards of a server, by caller: those who are no administrators may have tables in allowed locations alone."""
+
+    def __init__(
+        self, tree: FederatedCatalog, store: LakeStore, allowed: AllowedLocations, metalake: str = "lanceway"
+    ) -> None:
+        self._tree, self._confined = tree, tree.confined_to(allowed)
+        self._store, self._metalake = store, metalake
+        self._made: dict[tuple[str, tuple[str, ...], bool], Guard] = {}
+
+    def of(self, principal: Principal) -> Guard:
+        """Return the guard for a caller."""
+        key = principal.name, principal.groups, principal.admin
+        guard = self._made.get(key)
+        if guard is None:
+            if len(self._made) >= _MOST_GUARDS:
+                self._made.clear()
+            tree = self._tree if principal.admin else self._confined
+            guard = self._made[key] = Guard(tree, self._store, self._metalake, principal)
+        return guard
+
+
+def require_all(connection: Connection, caller: Caller, questions: Sequence[Question]) -> None:
+    """Raise PermissionDeniedError unless every answer is yes. Each place is looked at once."""
+    known: dict[Securable, AccessFacts] = {}
+    for rule, place in questions:
+        if place not in known:
+            known[place] = facts.load(connection, caller, place)
+        judge(known[place], rule).require()
