@@ -6,8 +6,9 @@ all inside, which no denial takes away. What one need not own, and what is not t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from sqlalchemy import Connection
 
@@ -31,6 +32,10 @@ OFF, ADMINISTRATOR, GRANTED, OWNED, DISABLED, DENIED, LACKING = (
     "denied",
     "lacking",
 )
+
+
+class AccessDeniedError(PermissionDeniedError):
+    """A right is missing or denied. The text says which, and where it could be granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,12 @@ class Verdict:
             return f"{what}: {' and '.join(map(_denial, denials))}."
         if self.allowed:
             return f"{what}: {' and '.join(_source(each) for each in self.evidence) or 'everybody may'}."
-        return f"{what}: {' and '.join(_lack(each) for each in self.evidence if not each.holds)}."
+        return f"{what}: {' and '.join(_lacks([each for each in self.evidence if not each.holds]))}."
 
     def require(self) -> None:
-        """Raise PermissionDeniedError unless it is allowed."""
+        """Raise AccessDeniedError unless it is allowed."""
         if not self.allowed:
-            raise PermissionDeniedError(self.explain())
+            raise AccessDeniedError(self.explain())
 
 
 def decide(connection: Connection, caller: Caller, rule: str | Rule, place: Securable) -> Verdict:
@@ -201,10 +206,21 @@ def _denial(grant: HeldGrant) -> str:
     return f"{grant.privilege} is denied on {_where(grant)} to {_via(grant)}"
 
 
+def _lacks(missing: Sequence[Evidence]) -> Iterator[str]:
+    """Say what is missing; privileges that can be granted in the same places together."""
+    for places, group in groupby(missing, lambda each: each.grantable_on):
+        lacking = list(group)
+        if not places:
+            yield from map(_lack, lacking)
+            continue
+        *others, last = (each.need.name for each in lacking)
+        names = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+        yield f"{names} missing; {'they' if others else 'it'} can be granted on {' or '.join(places)}"
+
+
 def _lack(evidence: Evidence) -> str:
     if evidence.need.kind == OWNER:
         return f"only the owner of the {evidence.need.name} may"
     if evidence.need.kind == MISSING:
         return f"it exists, and {CREATE_SCHEMA} is missing there"
-    places = " or ".join(evidence.grantable_on)
-    return f"{evidence.need.name} is missing" + (f"; it can be granted on {places}" if places else "")
+    return f"{evidence.need.name} is missing"

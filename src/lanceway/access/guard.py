@@ -95,7 +95,7 @@ class Guard(Forwarder):
         self._store, self._metalake, self._principal = store, metalake, principal
         self._caller = Caller(principal.name, principal.groups)
         self._mounted = tree.mounts()
-        tree = tree.acting_as(principal.name)
+        tree = tree.acting_as(principal.name, principal.groups)
         self._tree = (
             tree
             if principal.admin

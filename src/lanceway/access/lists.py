@@ -10,11 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from lanceway.access.decisions import Rights, judge
+from lanceway.access.decisions import AccessDeniedError, Rights, judge
 from lanceway.access.mounted_lists import MountedLists
 from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
 from lanceway.access.rules import BY_NAME, VISIBLE
-from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.access import facts, mounted, securables, visible
 from lanceway.lake.access.facts import AccessFacts, Caller
@@ -103,7 +102,7 @@ class VisibleTree:
     def tables(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         """Return a page of tables; none where the caller may not enter, as on the way to what it may see."""
         place = Securable(self.metalake, catalog, parent)
-        with suppress(PermissionDeniedError):
+        with suppress(AccessDeniedError):
             return self.store.read(child_leaves, self.caller, place, after=after, limit=limit)
         return []
 

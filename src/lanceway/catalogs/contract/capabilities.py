@@ -33,7 +33,7 @@ class Closable(Protocol):
 class ActsAsUser(Protocol):
     """A catalog that keeps track of who acts."""
 
-    def acting_as(self, user: str) -> LanceNamespace: ...
+    def acting_as(self, user: str, groups: tuple[str, ...] | None = None) -> LanceNamespace: ...
 
 
 @runtime_checkable
@@ -92,9 +92,12 @@ def close(catalog: object) -> None:
         catalog.close()
 
 
-def acting_as(catalog: LanceNamespace, user: str) -> LanceNamespace:
-    """Return the catalog as another user has it, where it keeps track of who acts; else the catalog itself."""
-    return catalog.acting_as(user) if isinstance(catalog, ActsAsUser) else catalog
+def acting_as(catalog: LanceNamespace, user: str, groups: tuple[str, ...] | None = None) -> LanceNamespace:
+    """Return the catalog as another user has it, where it keeps track of who acts; else the catalog itself.
+
+    A server names the groups of the user, and jobs that are asked for then run with the user's rights.
+    """
+    return catalog.acting_as(user, groups) if isinstance(catalog, ActsAsUser) else catalog
 
 
 def with_job_queue(catalog: LanceNamespace, queue: JobQueue | LazyJobQueue) -> LanceNamespace:

@@ -103,7 +103,7 @@ class JobQueue:
     """The jobs of one catalog, or of all that a tree mounts (`catalog` is None).
 
     `user` requests jobs. `above` are the names above the catalog's root where it is mounted. With `own`, only the
-    user's own jobs are shown.
+    user's own jobs are shown. A server names the `groups` of a user, whose rights its jobs then have.
     """
 
     store: LakeStore
@@ -112,6 +112,7 @@ class JobQueue:
     user: str
     above: tuple[str, ...] = ()
     own: bool = False
+    groups: tuple[str, ...] | None = None
 
     def opened(self) -> JobQueue:
         """Return the queue itself: its store is open."""
@@ -131,7 +132,9 @@ class JobQueue:
         assert self.catalog is not None, "a job belongs to a catalog"
         path, catalog = list(table)[len(self.above) :], self.catalog
         options = {key: value for key, value in request.items() if value is not None}
-        row = self.store.transact(jobs.record, kind, self.metalake, catalog, path, options, by=self.user)
+        row = self.store.transact(
+            jobs.record, kind, self.metalake, catalog, path, options, by=self.user, groups=self.groups
+        )
         return self._job(row)
 
     def find(self, job_id: str) -> Job:

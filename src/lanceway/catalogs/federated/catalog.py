@@ -120,6 +120,7 @@ class FederatedCatalog(JobMethods, Forwarder):
             self._configured[mount.name] = mount
         self._lake = lake
         self._user: str | None = None
+        self._groups: tuple[str, ...] | None = None
         self._allowed: AllowedLocations | None = None
         self._visible: VisibleObjects | None = None
 
@@ -178,10 +179,10 @@ class FederatedCatalog(JobMethods, Forwarder):
             raise namespace_not_found(f"There is no catalog {name!r}. Those that are mounted: {mounted}.")
         return self._lake
 
-    def acting_as(self, user: str) -> Self:
+    def acting_as(self, user: str, groups: tuple[str, ...] | None = None) -> Self:
         """Return the tree for another user, whom the lake's catalogs name as owner and in their history."""
         view = self._copy()
-        view._user = user
+        view._user, view._groups = user, groups
         return view
 
     def confined_to(self, allowed: AllowedLocations) -> Self:
@@ -280,7 +281,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         return carry_out(self._catalog_for(mount, operation), operation, request)
 
     def _catalog_for(self, mount: Mount, operation: str) -> ln.LanceNamespace:
-        catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user)
+        catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user, self._groups)
         if self._visible is not None and not mount.configured and isinstance(catalog, ShowsVisible):
             catalog = catalog.showing(self._visible)
         # The jobs of the lake's own catalogs are recorded in the same database anyway.
@@ -540,7 +541,8 @@ class FederatedCatalog(JobMethods, Forwarder):
         """Return the queue for the jobs of a catalog, or with None for those of all."""
         if self._lake is None:
             return None
-        return JobQueue(self._lake.store, self._lake.metalake, catalog, self._user or self._lake.user)
+        user = self._user or self._lake.user
+        return JobQueue(self._lake.store, self._lake.metalake, catalog, user, groups=self._groups)
 
     def _require_queue(self, operation: str) -> JobQueue:
         queue = self._queue_of(None)

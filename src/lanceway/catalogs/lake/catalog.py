@@ -131,9 +131,10 @@ class LakeCatalog(Catalog):
         catalog._use(store, row)
         return catalog
 
-    def acting_as(self, user: str) -> Self:
+    def acting_as(self, user: str, groups: tuple[str, ...] | None = None) -> Self:
         """Return this catalog for another user. It costs next to nothing: the connections are shared."""
         view = self._copy()
+        view._groups = groups
         view._settings = MappingProxyType({**self._settings, "user": user})
         return view
 
@@ -155,6 +156,7 @@ class LakeCatalog(Catalog):
         self._options: Mapping[str, str] | None = self._settings["storage"] or None
         self._shared_with: LakeCatalog | None = None
         self._visible: VisibleObjects | None = None
+        self._groups: tuple[str, ...] | None = None
 
     def _use(self, store: LakeStore, row: CatalogRow) -> None:
         self._lake = store
@@ -178,7 +180,8 @@ class LakeCatalog(Catalog):
 
     def _desk(self) -> JobQueue:
         catalog, user = self._catalog.name, self._user
-        return super()._desk() or JobQueue(self._lake, str(self._settings["metalake"]), catalog, user)
+        metalake = str(self._settings["metalake"])
+        return super()._desk() or JobQueue(self._lake, metalake, catalog, user, groups=self._groups)
 
     @property
     def _user(self) -> str:

@@ -122,9 +122,9 @@ class Subtree(Wrapper):
     def namespace_id(self) -> str:
         return f"{self._inner.namespace_id()}-at-{json.dumps(self._at)}"
 
-    def acting_as(self, user: str) -> Subtree:
+    def acting_as(self, user: str, groups: tuple[str, ...] | None = None) -> Subtree:
         """Return the subtree for another user, where the catalog inside keeps track of who acts."""
-        return Subtree(capabilities.acting_as(self._inner, user), self._at)
+        return Subtree(capabilities.acting_as(self._inner, user, groups), self._at)
 
     def with_job_queue(self, queue: JobQueue | LazyJobQueue) -> Subtree:
         """Return the subtree with its background jobs recorded in another queue."""

@@ -7,15 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from lanceway.access.guard import require_all
+from lanceway.access.rules import BY_NAME
 from lanceway.catalogs.federated.catalog import canonical
 from lanceway.catalogs.federated.locations import AllowedBasePaths
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
 from lanceway.lake import users
+from lanceway.lake.access.facts import Caller
+from lanceway.lake.access.securables import Securable
 from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.schema import NAMESPACE, TABLE
 from lanceway.tables import bases
+from lanceway.tables.schema.views import View
 from lanceway.writes.table_ref import TableRef
 
 # The metalake of a server.
@@ -54,6 +60,28 @@ class Places:
                 f"it, and in the catalog {job.catalog!r} ({mount.type}) definitions are metadata that any writer of a "
                 "table can set. Let an administrator of the server ask for it, or keep the table in a lake."
             )
+
+    def require_rights(self, job: JobRow, view: View | None = None) -> None:
+        """Refuse a job that the user who asked for it may not do, or not any more: change the table, read its sources.
+
+        Who queued it with the database's own credentials is an administrator.
+        """
+        if job.requested_groups is None:
+            return
+        questions = [(BY_NAME["modify table"], self._securable(job, job.path))]
+        if view is not None and view.sql is not None:
+            questions.append((BY_NAME["own catalog"], self._securable(job, ())))
+        elif view is not None:
+            questions.append((BY_NAME["read table"], self._securable(job, view.source)))
+        self.store.read(require_all, Caller(job.requested_by, tuple(job.requested_groups)), questions)
+
+    def _securable(self, job: JobRow, path: Sequence[str]) -> Securable:
+        mount = self.mounted.get(job.catalog)
+        above = Identifier.of(mount.at) if mount is not None and mount.at else Identifier()
+        names = Identifier(path)
+        inside = Identifier(names[above.depth :]) if above and names.startswith(above) else names
+        kind = TABLE if inside else NAMESPACE
+        return Securable(self.metalake, job.catalog, inside, kind, mounted=mount is not None)
 
     def table(self, job: JobRow) -> TableRef:
         """Return the table of a job, for the user who asked for it."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from lanceway.access.decisions import AccessDeniedError
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.config import login
@@ -92,6 +93,8 @@ def _function(
 _log = logging.getLogger("lanceway.worker")
 # What may pass if it is tried again.
 _PASSING = (ConcurrentModificationError, ServiceUnavailableError, ThrottlingError)
+# What stays as it is until someone changes it.
+_FINAL = (TableNotFoundError, NamespaceNotFoundError, UntrustedRequesterError, AccessDeniedError)
 _FIRST_PAUSE = 5_000  # milliseconds
 _REMEMBERED = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
 _POLL = 1.0  # seconds
@@ -172,6 +175,7 @@ class Worker:
 
     def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
         self.places.require_trusted(job)
+        self.places.require_rights(job)
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
             return run_backfill(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
@@ -210,7 +214,7 @@ class Worker:
 
     def _fail(self, job: JobRow, error: LanceNamespaceError) -> None:
         reason = " ".join(str(error).split())
-        is_final = isinstance(error, TableNotFoundError | NamespaceNotFoundError | UntrustedRequesterError)
+        is_final = isinstance(error, _FINAL)
         if job.kind == AUTO_REFRESH and not is_final:
             self._write(jobs.release, job, pause=int(self.refresh_every * 1000), error=reason)
         elif isinstance(error, _PASSING) and job.attempts < MOST_ATTEMPTS:

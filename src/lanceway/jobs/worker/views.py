@@ -193,6 +193,7 @@ def run(
     catalog = table.place.ref.catalog()
     kept = catalog.view_definition(table.place.ref.id) if isinstance(catalog, KeepsDefinitions) else None
     view = kept or View.of(table.handle(), table.open().schema)
+    places.require_rights(job, view)
     if view.sql is not None:
         return run_sql_view(places, job, table, view, sql)
     if view.function is not None:

@@ -110,6 +110,7 @@ class JobRow:
     result: Mapping[str, Any] | None
     error: str | None
     requested_by: str
+    requested_groups: Sequence[str] | None
     held_by: str | None
     created_at: int
     began_at: int | None
@@ -138,10 +139,12 @@ def record(
     request: Mapping[str, Any],
     *,
     by: str,
+    groups: Sequence[str] | None = None,
     pause: int = 0,
 ) -> JobRow:
     """Record a job to begin `pause` milliseconds from now, unless the same one is queued already; return the job.
 
+    With `groups`, even if there are none, a server asks for a user, with whose rights the job runs.
     Raises ThrottlingError where the user has `MOST_OF_ONE_USER` jobs that have not ended.
     """
     place, digest = _hash(metalake, catalog, list(path)), _hash(kind, metalake, catalog, list(path), request)
@@ -157,6 +160,7 @@ def record(
         "state": QUEUED,
         "attempts": 0,
         "requested_by": checked_text("The user", by),
+        "requested_groups": None if groups is None else list(groups),
         "pause": pause,
     }
     same = connection.execute(_SAME, {"same": digest}).one_or_none()

@@ -19,6 +19,7 @@ SETTINGS = sa.table("settings", sa.column("key", NAME), sa.column("value", sa.Te
 
 
 def upgrade() -> None:
+    op.add_column("jobs", sa.Column("requested_groups", sa.JSON()))
     _owners()
     _principals()
     _grants()
