@@ -90,11 +90,11 @@ class PlaceReview:
 def review_place(connection: Connection, place: Securable, *, limit: int = 1000) -> PlaceReview:
     """Return who can do what at a place, at most `limit` grants on each place on the way, with who has the roles."""
     way = _way(place)
-    found = [grant for each in way for grant in _on(connection, each, limit)]
+    found = [grant for each in way for grant in grants_on(connection, each, limit=limit)]
     names = sorted({grant.role for grant in found})
     found_roles = [roles.load(connection, place.metalake, name) for name in names]
     holders = [holder for role in found_roles for holder in roles.holders(connection, role)]
-    owned = tuple((each, owners.find(connection, each)) for each in way if _exists(connection, each))
+    owned = tuple((each, owners.find(connection, each)) for each in way if is_recorded(connection, each))
     return PlaceReview(place, owned, tuple(found), tuple(holders))
 
 
@@ -160,11 +160,11 @@ def _way(place: Securable) -> list[Securable]:
     return list(reversed(way))
 
 
-def _exists(connection: Connection, place: Securable) -> bool:
-    return not place.mounted or any(
-        way.level == place.level for way in facts.load(connection, Caller(""), place).places
-    )
+def is_recorded(connection: Connection, place: Securable) -> bool:
+    """Return whether a place has a row: of a mounted catalog, only what was granted or owned has one."""
+    return not place.mounted or facts.load(connection, Caller(""), place).found
 
 
-def _on(connection: Connection, place: Securable, limit: int) -> Sequence[Grant]:
-    return grants.on_place(connection, place, limit=limit) if _exists(connection, place) else ()
+def grants_on(connection: Connection, place: Securable, *, after: int = 0, limit: int | None = None) -> Sequence[Grant]:
+    """Return the first `limit` grants and denials on a place itself after an id; none if it has no row."""
+    return grants.on_place(connection, place, after=after, limit=limit) if is_recorded(connection, place) else ()

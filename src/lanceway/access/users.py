@@ -1,26 +1,31 @@
 """Users of a server: make, list, disable, promote, rename and delete them.
 
-Each change is one transaction, and every server on the lake goes by it from the next request on.
+Each change is one transaction, and every server on the lake goes by it from the next request on. Where an `actor` is
+given, it must be able to manage users, in the same transaction, and admins are changed by admins alone.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection
 
-from lanceway.access.principal import ANONYMOUS
+from lanceway.access.principal import ADMIN, ANONYMOUS
+from lanceway.access.rights.actor import Actor
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
-from lanceway.errors import InvalidInputError, LanceNamespaceError, ServiceUnavailableError
+from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, ServiceUnavailableError
 from lanceway.lake import issuers, users
+from lanceway.lake.access.near import hint
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.errors import RetryError
+from lanceway.lake.store.schema import users as user_rows
 from lanceway.lake.users import User
 
 _LOG = logging.getLogger(__name__)
+_MANAGE = "manage users"
 
 
 class UserNotFoundError(InvalidInputError):
@@ -41,11 +46,14 @@ class StillVouchedForError(InvalidInputError):
     status = 409
 
 
-def create(store: LakeStore, name: str, *, by: str, admin: bool = False) -> User:
+def create(store: LakeStore, name: str, *, by: str, admin: bool = False, actor: Actor | None = None) -> User:
     """Make a user, who has no token yet. Raises UserExistsError if there is one of that name."""
     _refuse_anonymous(name)
 
     def work(connection: Connection) -> User:
+        _permit(connection, actor)
+        if actor is not None and (admin or name == ADMIN):
+            actor.require_admin(connection, "make an admin")
         user = users.create(connection, name, by=by, admin=admin)
         if user is None:
             raise UserExistsError(f"There is a user {name!r} already. Show it: lanceway users show {name}")
@@ -54,22 +62,37 @@ def create(store: LakeStore, name: str, *, by: str, admin: bool = False) -> User
     return store.transact(work)
 
 
-def find(store: LakeStore, name: str) -> User:
+def find(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
     """Return a user. Raises UserNotFoundError."""
-    return store.read(_find, name)
+
+    def work(connection: Connection) -> User:
+        _permit(connection, actor)
+        return _find(connection, name)
+
+    return store.read(work)
 
 
-def disable(store: LakeStore, name: str, *, by: str) -> User:
+def disable(store: LakeStore, name: str, *, by: str, actor: Actor | None = None) -> User:
     """Refuse a user, with all of its credentials, from now on: one of the lake or one of an issuer that it knows.
 
     Raises UserNotFoundError, LastAdminError.
     """
-    return store.transact(lambda connection: users.disable(connection, _ensure(connection, name, by=by), by=by))
+
+    def work(connection: Connection) -> User:
+        _permit(connection, actor)
+        return users.disable(connection, _permitted(connection, actor, _ensure(connection, name, by=by)), by=by)
+
+    return store.transact(work)
 
 
-def enable(store: LakeStore, name: str) -> User:
+def enable(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
     """Let a user in again. Raises UserNotFoundError."""
-    return store.transact(lambda connection: users.enable(connection, _find(connection, name)))
+
+    def work(connection: Connection) -> User:
+        _permit(connection, actor)
+        return users.enable(connection, _permitted(connection, actor, _find(connection, name)))
+
+    return store.transact(work)
 
 
 def promote(store: LakeStore, name: str, *, by: str) -> User:
@@ -82,7 +105,7 @@ def demote(store: LakeStore, name: str) -> User:
     return store.transact(lambda connection: users.demote(connection, _find(connection, name)))
 
 
-def delete(store: LakeStore, name: str) -> User:
+def delete(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
     """Delete a user with its tokens, and return what it was.
 
     Raises UserNotFoundError, LastAdminError, and StillVouchedForError for a disabled user of an issuer: without its
@@ -90,7 +113,8 @@ def delete(store: LakeStore, name: str) -> User:
     """
 
     def work(connection: Connection) -> User:
-        user = _find(connection, name)
+        _permit(connection, actor)
+        user = _permitted(connection, actor, _find(connection, name))
         if user.issuer is not None and user.is_disabled:
             raise StillVouchedForError(
                 f"The user {user.name!r} is disabled, and its issuer still vouches for it: deleted, it would be let in "
@@ -157,13 +181,14 @@ def not_found(connection: Connection, name: str) -> UserNotFoundError:
     own, alias = issuers.split_name(name)
     known = issuers.known(connection)
     if alias is not None and alias not in known:
-        hint = f"What stands behind the {issuers.MARK} must be the alias of an issuer. {issuers.shown(known)}"
+        advice = f"What stands behind the {issuers.MARK} must be the alias of an issuer. {issuers.shown(known)}"
     elif alias is None and known:
         examples = " or ".join(f"{own}{issuers.MARK}{alias}" for alias in known)
-        hint = f"One who signs in with an issuer is called {examples}."
+        advice = f"One who signs in with an issuer is called {examples}."
     else:
-        hint = "Those there are: lanceway users list"
-    return UserNotFoundError(f"There is no user {name!r}. {hint}")
+        near = hint(connection, name, user_rows.c.name).strip()
+        advice = near or "Those there are: lanceway users list"
+    return UserNotFoundError(f"There is no user {name!r}. {advice}")
 
 
 def described(user: User) -> dict[str, Any]:
@@ -182,13 +207,23 @@ def described(user: User) -> dict[str, Any]:
 
 
 def described_page(
-    store: LakeStore, *, disabled: bool | None, limit: int | None, page_token: str | None
+    store: LakeStore,
+    *,
+    disabled: bool | None,
+    limit: int | None,
+    page_token: str | None,
+    actor: Actor | None = None,
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return a page of users, in order of their names, and the token of the page that follows, if one does."""
     list_ = f"users\0{disabled}"
     after = page_start(list_, page_token)
     limit = page_limit(limit)
-    rows = store.read(users.page, disabled=disabled, after=after, limit=limit and limit + 1)
+
+    def work(connection: Connection) -> Sequence[User]:
+        _permit(connection, actor)
+        return users.page(connection, disabled=disabled, after=after, limit=limit and limit + 1)
+
+    rows = store.read(work)
     items, token = page_of(rows, limit, list_, lambda user: user.name)
     return [described(user) for user in items], token
 
@@ -221,6 +256,19 @@ def _ensure(connection: Connection, name: str, *, by: str) -> User:
     user = users.create(connection, name, by=by)
     if user is None:
         raise RetryError(f"Another client is making the user {name!r}. Try again.")
+    return user
+
+
+def _permit(connection: Connection, actor: Actor | None) -> None:
+    """Refuse others before anything is looked up, so that they do not learn which users there are."""
+    if actor is not None:
+        actor.require(connection, _MANAGE)
+
+
+def _permitted(connection: Connection, actor: Actor | None, user: User) -> User:
+    """Return a user that the actor may change: only an admin changes an admin."""
+    if actor is not None and user.admin and not actor.is_admin(connection):
+        raise PermissionDeniedError(f"The user {user.name!r} is an admin, whom only an admin may change. Ask one.")
     return user
 
 

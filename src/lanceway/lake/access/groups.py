@@ -29,6 +29,12 @@ _JOIN = Insert(members, granted_at=now())
 _LEAVE = delete(members).where(members.c.user_id == bindparam("user"), members.c.group_id == bindparam("group"))
 
 
+class GroupNotFoundError(InvalidInputError):
+    """There is no such group."""
+
+    status = 404
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     id: int
@@ -53,10 +59,10 @@ def find(connection: Connection, name: str) -> Group | None:
 
 
 def load(connection: Connection, name: str) -> Group:
-    """Return a group. Raises InvalidInputError, with the nearest name that there is."""
+    """Return a group. Raises GroupNotFoundError, with the nearest name that there is."""
     group = find(connection, name)
     if group is None:
-        raise InvalidInputError(f"There is no group {name!r}.{hint(connection, name, groups.c.name)} Create it first.")
+        raise GroupNotFoundError(f"There is no group {name!r}.{hint(connection, name, groups.c.name)} Create it first.")
     return group
 
 

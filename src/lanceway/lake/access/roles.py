@@ -38,6 +38,12 @@ _TAKE = {
 }
 
 
+class RoleNotFoundError(InvalidInputError):
+    """There is no such role."""
+
+    status = 404
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     id: int
@@ -78,12 +84,12 @@ def find(connection: Connection, metalake: str, name: str) -> Role | None:
 
 
 def load(connection: Connection, metalake: str, name: str) -> Role:
-    """Return a role. Raises InvalidInputError, with the nearest name that there is."""
+    """Return a role. Raises RoleNotFoundError, with the nearest name that there is."""
     role = find(connection, metalake, name)
     if role is None:
         parent = metalake_tree.load(connection, metalake)
         near = hint(connection, name, roles.c.name, roles.c.metalake_id == parent.id)
-        raise InvalidInputError(f"There is no role {name!r} in the metalake {metalake!r}.{near} Create it first.")
+        raise RoleNotFoundError(f"There is no role {name!r} in the metalake {metalake!r}.{near} Create it first.")
     return role
 
 

@@ -1,0 +1,1 @@
+"""Administration of rights, for the API and the command line: groups, roles, grants, owners, and questions on them."""

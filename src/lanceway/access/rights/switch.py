@@ -1,0 +1,136 @@
+"""Access control on and off, and who would lose what when it is switched on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, exists, func, or_, select
+
+from lanceway.access.rights.actor import Actor
+from lanceway.access.rights.questions import is_enabled
+from lanceway.errors import InvalidInputError
+from lanceway.lake import users
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import (
+    ALLOW,
+    USER,
+    catalogs,
+    foreign_objects,
+    grants,
+    group_roles,
+    groups,
+    members,
+    metalakes,
+    objects,
+    user_roles,
+)
+from lanceway.lake.store.schema import users as user_rows
+from lanceway.lake.tree import settings
+from lanceway.lake.tree.settings import ACCESS_CONTROL, OFF, ON
+
+MOST_SHOWN = 100
+SEES_NOTHING = "would see nothing"
+KEEPS_CATALOGS = "keeps the catalogs that it owns"
+NEEDS_CATALOG = "owns objects, and needs USE_CATALOG to reach them"
+
+
+class NoAdminError(InvalidInputError):
+    """No admin is enabled, so that no one could grant anything."""
+
+    status = 409
+
+
+def status(store: LakeStore) -> dict[str, Any]:
+    """Return whether access control is on."""
+    return {"enabled": store.read(is_enabled)}
+
+
+def enable(store: LakeStore, actor: Actor, *, confirm: bool) -> dict[str, Any]:
+    """Switch access control on, as an admin; without `confirm`, only tell who would lose what. Raises NoAdminError."""
+
+    def work(connection: Connection) -> dict[str, Any]:
+        actor.require_admin(connection, "switch access control on")
+        if not users.has_admin(connection):
+            raise NoAdminError(
+                "Access control cannot be switched on: no admin is enabled, and no one could grant anything. Make one: "
+                "lanceway users create NAME --admin, or lanceway users promote NAME"
+            )
+        answer = {"was_enabled": is_enabled(connection), **losses(connection)}
+        if confirm:
+            settings.store(connection, {ACCESS_CONTROL: ON})
+        return {"enabled": confirm or answer["was_enabled"], **answer}
+
+    return store.transact(work)
+
+
+def disable(store: LakeStore, actor: Actor) -> dict[str, Any]:
+    """Switch access control off, as an admin: all who are signed in may do everything then."""
+
+    def work(connection: Connection) -> dict[str, Any]:
+        actor.require_admin(connection, "switch access control off")
+        before = is_enabled(connection)
+        settings.store(connection, {ACCESS_CONTROL: OFF})
+        return {"enabled": False, "was_enabled": before}
+
+    return store.transact(work)
+
+
+def _owned(table: Any) -> Any:
+    """Count the rows of a table that a user owns, itself or by a group of the lake."""
+    mine = (
+        select(groups.c.name)
+        .join_from(groups, members, members.c.group_id == groups.c.id)
+        .where(members.c.user_id == user_rows.c.id)
+        .correlate(user_rows)
+    )
+    by_user = (table.c.owner == user_rows.c.name) & (table.c.owner_kind == USER)
+    by_group = (table.c.owner_kind != USER) & table.c.owner.in_(mine)
+    counted = select(func.count()).select_from(table).where(or_(by_user, by_group))
+    if table is objects:
+        counted = counted.where(objects.c.parent_id.is_not(None))  # a root is counted as its catalog
+    return counted.correlate(user_rows).scalar_subquery()
+
+
+_GRANTED = or_(
+    exists()
+    .where(user_roles.c.user_id == user_rows.c.id, grants.c.role_id == user_roles.c.role_id, grants.c.effect == ALLOW)
+    .correlate(user_rows),
+    exists()
+    .where(
+        members.c.user_id == user_rows.c.id,
+        group_roles.c.group_id == members.c.group_id,
+        grants.c.role_id == group_roles.c.role_id,
+        grants.c.effect == ALLOW,
+    )
+    .correlate(user_rows),
+)
+_CONCERNED = (user_rows.c.admin.is_(False), user_rows.c.disabled_at.is_(None), ~_GRANTED)
+_LOSERS = (
+    select(
+        user_rows.c.name,
+        (_owned(metalakes) + _owned(catalogs)).label("catalogs"),
+        (_owned(objects) + _owned(foreign_objects)).label("objects"),
+    )
+    .where(*_CONCERNED)
+    .order_by(user_rows.c.name)
+    .limit(MOST_SHOWN)
+)
+
+
+def losses(connection: Connection) -> dict[str, Any]:
+    """Return the users that are granted nothing, at most the first hundred, with what each owns, and their number.
+
+    Users of an issuer who have no row here are not known, and not among them.
+    """
+    found = [
+        {"user": row.name, "catalogs": row.catalogs, "objects": row.objects, "effect": _effect(row)}
+        for row in connection.execute(_LOSERS)
+    ]
+    count = connection.execute(select(func.count()).select_from(user_rows).where(*_CONCERNED)).scalar_one()
+    return {"losses": found, "losses_count": count}
+
+
+def _effect(row: Any) -> str:
+    if row.catalogs:
+        return KEEPS_CATALOGS
+    return NEEDS_CATALOG if row.objects else SEES_NOTHING
