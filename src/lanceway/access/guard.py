@@ -371,6 +371,11 @@ class Guards:
         self._store, self._metalake = store, metalake
         self._made: dict[tuple[str, tuple[str, ...], bool], Guard] = {}
 
+    @property
+    def mounted_names(self) -> frozenset[str]:
+        """The catalogs whose objects are those of other services."""
+        return frozenset(self._tree.mounts())
+
     def of(self, principal: Principal) -> Guard:
         """Return the guard for a caller."""
         key = principal.name, principal.groups, principal.admin

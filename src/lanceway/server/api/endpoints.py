@@ -26,8 +26,12 @@ from starlette.routing import Route
 
 from lanceway.access.guard import Guard, Guards
 from lanceway.access.principal import ANONYMOUS, Principal
+from lanceway.access.rights.actor import Actor
+from lanceway.access.rights.places import Places
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
+from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
+from lanceway.server.home import METALAKE
 from lanceway.server.http import log, uploads
 from lanceway.server.http.audit import Auditor
 from lanceway.server.http.middleware import principal_of
@@ -87,6 +91,16 @@ class Call:
         return await self.threads.run(None, function, *arguments)
 
 
+def actor_of(call: Call) -> Actor:
+    """Return the caller as one who administers rights."""
+    return Actor(Caller(call.principal.name, call.principal.groups), METALAKE)
+
+
+def places_of(call: Call) -> Places:
+    """Return the objects that the server knows, with the catalogs that it mounts."""
+    return Places(METALAKE, call.guards.mounted_names)
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What the operations of one server share."""
@@ -140,7 +154,7 @@ class Endpoint:
             if content:
                 uploads.check_type(request.scope["headers"], uploads.JSON_TYPES)
             arguments["body"] = _read_body(content, types["body"])
-        operation, objects = self.handler.__name__, [_object(request, arguments.get("body"))]
+        operation, objects = self.handler.__name__, _objects(request, arguments.get("body"))
         try:
             if self.audited:
                 async with services.auditor.change(request.scope, operation, objects):
@@ -181,11 +195,15 @@ def endpoint(
     return decorate
 
 
-def _object(request: Request, body: object) -> str:
-    """Return what a request is about, for the audit: its path, and the user that its body names."""
-    user = getattr(body, "user", None)
+def _objects(request: Request, body: object) -> list[str]:
+    """Return what a request is about, for the audit: its path, and what its body names.
+
+    A body says so itself by `audited`: a list of dictionaries, one for each object. Otherwise its `user` is named.
+    """
+    named: list[dict[str, object]] = getattr(body, "audited", None) or [{"user": getattr(body, "user", None)}]
     path = request.url.path.removeprefix(BASE)
-    return f"{path}?{urlencode({'user': user})}" if user else path
+    given = [{key: value for key, value in each.items() if value is not None} for each in named]
+    return [f"{path}?{urlencode(each)}" if each else path for each in given]
 
 
 def _read_query(request: Request, type_: type[Result]) -> Result:

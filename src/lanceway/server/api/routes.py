@@ -10,7 +10,19 @@ from starlette.routing import Match, Router
 from starlette.types import Receive, Scope, Send
 
 from lanceway import __version__
-from lanceway.server.api import audit, jobs, runs, schemas, tokens, users
+from lanceway.server.api import (
+    access,
+    audit,
+    grants,
+    groups,
+    jobs,
+    owners,
+    roles,
+    runs,
+    schemas,
+    tokens,
+    users,
+)
 from lanceway.server.api.endpoints import Endpoint, Services
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.lance import openapi
@@ -20,6 +32,11 @@ from lanceway.wire.lance import JSON
 ENDPOINTS: tuple[Endpoint, ...] = (
     *tokens.ENDPOINTS,
     *users.ENDPOINTS,
+    *groups.ENDPOINTS,
+    *roles.ENDPOINTS,
+    *grants.ENDPOINTS,
+    *owners.ENDPOINTS,
+    *access.ENDPOINTS,
     *audit.ENDPOINTS,
     *schemas.ENDPOINTS,
     *jobs.RECORD_ENDPOINTS,

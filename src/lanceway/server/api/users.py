@@ -1,4 +1,5 @@
-"""`/lanceway/v1/users`: who may use a server. One sees oneself; an admin sees and changes all.
+"""`/lanceway/v1/users`: who may use a server. One sees oneself; an admin sees and changes all, and who may manage users
+sees all, and makes, disables, enables and deletes those that are no admins.
 
     GET    /lanceway/v1/users                     in order of their names
     POST   /lanceway/v1/users                     {name, admin}
@@ -25,7 +26,7 @@ from msgspec import Meta, Struct
 from lanceway.access import users
 from lanceway.errors import PermissionDeniedError
 from lanceway.lake.users import User
-from lanceway.server.api.endpoints import Call, PageQuery, PathPart, derive, endpoint, page_type
+from lanceway.server.api.endpoints import Call, PageQuery, PathPart, actor_of, derive, endpoint, page_type
 
 UserAnswer = derive(
     "User",
@@ -65,41 +66,37 @@ class Renamed(Struct):
 
 @endpoint("GET", "/users", page_type("Users", "users", UserAnswer), anonymous=False)
 async def list_users(call: Call, query: UserQuery) -> object:
-    """List the users, as an admin."""
-    _require_admin(call)
-    list_page = partial(
-        users.described_page, call.store, disabled=query.disabled, limit=query.size, page_token=query.page_token
-    )
-    items, token = await call.run(list_page)
+    """List the users, as one who may manage them."""
+    list_page = partial(users.described_page, call.store, disabled=query.disabled, actor=actor_of(call))
+    items, token = await call.run(partial(list_page, limit=query.size, page_token=query.page_token))
     return {"users": items, "page_token": token}
 
 
 @endpoint("POST", "/users", UserAnswer, status=201, anonymous=False)
 async def create_user(call: Call, body: UserRequest) -> object:
     """Make a user, who has no token yet."""
-    _require_admin(call)
     create = partial(users.create, call.store, body.name, by=call.principal.name, admin=body.admin)
-    return users.described(await call.run(create))
+    return users.described(await call.run(partial(create, actor=actor_of(call))))
 
 
 @endpoint("GET", "/users/{name:path}", UserAnswer, anonymous=False)
 async def get_user(call: Call, name: PathPart) -> object:
-    """Return a user: oneself, or any as an admin."""
-    if name != call.principal.name:
-        _require_admin(call)
-    return users.described(await call.run(users.find, call.store, name))
+    """Return a user: oneself, or any as one who may manage users."""
+    actor = None if name == call.principal.name else actor_of(call)
+    return users.described(await call.run(partial(users.find, call.store, name, actor=actor)))
 
 
 @endpoint("POST", "/users/{name:path}/disable", UserAnswer, anonymous=False)
 async def disable_user(call: Call, name: PathPart) -> object:
     """Refuse a user and all of its credentials."""
-    return await _change(call, partial(users.disable, call.store, name, by=call.principal.name))
+    disable = partial(users.disable, call.store, name, by=call.principal.name, actor=actor_of(call))
+    return users.described(await call.run(disable))
 
 
 @endpoint("POST", "/users/{name:path}/enable", UserAnswer, anonymous=False)
 async def enable_user(call: Call, name: PathPart) -> object:
     """Let a user in again."""
-    return await _change(call, partial(users.enable, call.store, name))
+    return users.described(await call.run(partial(users.enable, call.store, name, actor=actor_of(call))))
 
 
 @endpoint("POST", "/users/{name:path}/promote", UserAnswer, anonymous=False)
@@ -124,7 +121,7 @@ async def rename_user(call: Call, name: PathPart, body: RenameRequest) -> Rename
 @endpoint("DELETE", "/users/{name:path}", UserAnswer, anonymous=False)
 async def delete_user(call: Call, name: PathPart) -> object:
     """Delete a user with its tokens."""
-    return await _change(call, partial(users.delete, call.store, name))
+    return users.described(await call.run(partial(users.delete, call.store, name, actor=actor_of(call))))
 
 
 async def _change(call: Call, change: Callable[[], User]) -> dict[str, object]:
@@ -135,7 +132,7 @@ async def _change(call: Call, change: Callable[[], User]) -> dict[str, object]:
 def _require_admin(call: Call) -> None:
     """Refuse others before anything is looked up, so that they do not learn which users there are."""
     if not call.principal.admin:
-        raise PermissionDeniedError("Only an admin may see and change other users. Ask one.")
+        raise PermissionDeniedError("Only an admin may make admins, and give users other names. Ask one.")
 
 
 ENDPOINTS = (
