@@ -12,7 +12,7 @@ from lanceway.cli import namespaces, pipeline, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import lake
-from lanceway.cli.server import audit, doctor, tokens, up, users
+from lanceway.cli.server import access, audit, doctor, grants, groups, owners, roles, tokens, up, users
 from lanceway.cli.session import Session, pairs
 from lanceway.cli.tables import columns, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
@@ -46,6 +46,11 @@ app.add_typer(between.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(users.app, name="users")
+app.add_typer(groups.app, name="groups")
+app.add_typer(roles.app, name="roles")
+app.add_typer(grants.app, name="grants")
+app.add_typer(owners.app, name="owners")
+app.add_typer(access.app, name="access")
 app.add_typer(audit.app, name="audit")
 app.add_typer(up.app)
 app.add_typer(doctor.check_app)

@@ -1,0 +1,73 @@
+"""`lanceway access …`: access control on and off. They work on the server's database, as `users` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lanceway.cli.command import command, group
+from lanceway.cli.lake.options import Uri
+from lanceway.cli.server.rights import opened
+from lanceway.cli.server.tokens import Home
+from lanceway.cli.session import Session, Yes, agreed
+
+app = group("Access control: on in new databases, off in those that were made by a version without it.")
+
+_COLUMNS = {"user": "user", "catalogs": "catalogs", "objects": "objects", "effect": "effect"}
+
+
+@command(app, "status")
+def status(session: Session, home: Home = None, uri: Uri = None) -> None:
+    """Show whether access control is on, and which users are granted nothing."""
+    with opened(session, home, uri) as desk:
+        from lanceway.access.rights import switch
+
+        found = {**switch.status(desk.store), **desk.store.read(switch.losses)}
+    if session.json:
+        session.output.record(found)
+        return
+    session.output.text("text", f"Access control is {'on' if found['enabled'] else 'off'}.")
+    _show(session, found, "is" if found["enabled"] else "would be")
+
+
+@command(app, "enable")
+def enable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = None) -> None:
+    """Switch access control on. It shows first who is granted nothing, and asks.
+
+    Servers that are running go by it from their next request on. It is refused if no admin is enabled.
+    """
+    with opened(session, home, uri) as desk:
+        from lanceway.access.rights import switch
+
+        found = switch.enable(desk.store, desk.actor, confirm=False)
+        if not found["was_enabled"]:
+            if not session.json:
+                _show(session, found, "will be")
+            agreed("Switch access control on?", yes)
+            found = switch.enable(desk.store, desk.actor, confirm=True)
+    before = ", as before" if found["was_enabled"] else ""
+    session.output.done(f"Access control is on{before}.", found)
+
+
+@command(app, "disable")
+def disable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = None) -> None:
+    """Switch access control off: all who are signed in may do everything then. Grants and owners stay as they are."""
+    agreed("Switch access control off, so that all who are signed in may do everything?", yes)
+    with opened(session, home, uri) as desk:
+        from lanceway.access.rights import switch
+
+        found = switch.disable(desk.store, desk.actor)
+    before = "" if found["was_enabled"] else ", as before"
+    session.output.done(f"Access control is off{before}.", found)
+
+
+def _show(session: Session, found: dict[str, Any], will_be: str) -> None:
+    """Show people who is concerned."""
+    count = found["losses_count"]
+    if not count:
+        session.output.text("text", "Every user who is no admin is granted something.")
+        return
+    text = f"Users who are no admins and are granted nothing: {count:,}. What they do not own {will_be} closed to them."
+    session.output.text("text", text)
+    session.output.records(_COLUMNS, found["losses"])
+    if count > len(found["losses"]):
+        session.output.text("text", f"These are the first {len(found['losses'])}.")
