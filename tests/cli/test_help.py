@@ -80,6 +80,11 @@ def test_the_verbs_are_all_there() -> None:
         "lake separator": {"show", "set", "mend"},
         "tokens": {"create", "list", "revoke"},
         "audit": {"list", "purge"},
+        "groups": {"list", "create", "show", "delete", "add", "remove"},
+        "roles": {"list", "create", "show", "delete", "give", "take"},
+        "grants": {"list", "add", "deny", "revoke", "what-if", "why", "who", "user", "privileges"},
+        "owners": {"show", "set"},
+        "access": {"status", "enable", "disable"},
         "users": {
             "create",
             "delete",

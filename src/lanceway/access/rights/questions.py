@@ -164,19 +164,23 @@ def who(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) -
     def work(connection: Connection) -> dict[str, Any]:
         place = places.find(connection, actor, written)
         actor.require(connection, grant_rule(place), place)
-        review = reviews.review_place(connection, place)
-        delimiter = written.delimiter
-        return {
-            **places.write(place, delimiter),
-            "owners": [
-                {**places.write(each, delimiter), "owner": owner.name, "owner_kind": owner.kind}
-                for each, owner in review.owners
-            ],
-            "grants": [grants.described(grant, places, delimiter) for grant in review.grants],
-            "holders": [asdict(holder) for holder in review.holders],
-        }
+        return review_of(connection, places, place, written.delimiter)
 
     return store.read(work)
+
+
+def review_of(connection: Connection, places: Places, place: Securable, delimiter: str = "$") -> dict[str, Any]:
+    """Return who can do what to an object, without asking who wants to know."""
+    review = reviews.review_place(connection, place)
+    return {
+        **places.write(place, delimiter),
+        "owners": [
+            {**places.write(each, delimiter), "owner": owner.name, "owner_kind": owner.kind}
+            for each, owner in review.owners
+        ],
+        "grants": [grants.described(grant, places, delimiter) for grant in review.grants],
+        "holders": [asdict(holder) for holder in review.holders],
+    }
 
 
 def user(
