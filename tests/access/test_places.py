@@ -8,7 +8,7 @@ from lanceway.access.privileges import MANAGE_GRANTS, SELECT_TABLE, USE_CATALOG,
 from lanceway.access.rights import actions, grants, questions
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.grants import GrantList, WantedChange
-from lanceway.access.rights.places import PlaceNotFoundError, Places, WrittenPlace
+from lanceway.access.rights.places import PlaceFinder, PlaceNotFoundError, WrittenPlace
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.lake import users
 from lanceway.lake.access import securables
@@ -19,7 +19,7 @@ from lanceway.lake.store.schema import NAMESPACE, TABLE
 from lanceway.lake.tree import settings
 from tests.access.rights_helpers import ME, World, make_world
 
-PLACES = Places("m", frozenset({"glue"}))
+PLACES = PlaceFinder("m", frozenset({"glue"}))
 TRUSTED = Actor(Caller("root"), "m", trusted=True)
 MYSELF = Actor(ME, "m")
 

@@ -12,7 +12,7 @@ from lanceway.access import privileges, reviews
 from lanceway.access.reviews import grant_rule
 from lanceway.access.rights import roles
 from lanceway.access.rights.actor import Actor
-from lanceway.access.rights.places import Places, WrittenPlace
+from lanceway.access.rights.places import PlaceFinder, WrittenPlace
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access import grants
@@ -34,7 +34,7 @@ class WantedChange:
     expected: bool | None = None
 
 
-def apply(store: LakeStore, actor: Actor, places: Places, wanted: Sequence[WantedChange]) -> list[bool]:
+def apply(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: Sequence[WantedChange]) -> list[bool]:
     """Make all changes or none; return which of them changed something.
 
     Raises PermissionDeniedError, PlaceNotFoundError, RoleNotFoundError, InvalidInputError for a privilege that is not
@@ -54,7 +54,7 @@ def apply(store: LakeStore, actor: Actor, places: Places, wanted: Sequence[Wante
     return store.transact(work)
 
 
-def what_if(store: LakeStore, actor: Actor, places: Places, wanted: WantedChange) -> list[dict[str, Any]]:
+def what_if(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: WantedChange) -> list[dict[str, Any]]:
     """Return for whom a change would add and take a privilege, and on how many objects, without making it."""
 
     def work(connection: Connection) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def what_if(store: LakeStore, actor: Actor, places: Places, wanted: WantedChange
     return store.read(work)
 
 
-def grantable(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) -> list[dict[str, Any]]:
+def grantable(store: LakeStore, actor: Actor, places: PlaceFinder, written: WrittenPlace) -> list[dict[str, Any]]:
     """Return the privileges that the actor may grant on an object, with what each allows there."""
 
     def work(connection: Connection) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def described_privilege(privilege: privileges.Privilege) -> dict[str, Any]:
     }
 
 
-def described(grant: Grant, places: Places, delimiter: str) -> dict[str, Any]:
+def described(grant: Grant, places: PlaceFinder, delimiter: str) -> dict[str, Any]:
     """Describe a grant or a denial. Times are milliseconds since 1970."""
     return {
         "role": grant.role,
@@ -128,7 +128,7 @@ class GrantList:
 def described_page(
     store: LakeStore,
     actor: Actor,
-    places: Places,
+    places: PlaceFinder,
     wanted: GrantList,
     *,
     delimiter: str,
@@ -147,7 +147,7 @@ def described_page(
 
 
 def _rows(
-    connection: Connection, actor: Actor, places: Places, wanted: GrantList, after: int, limit: int | None
+    connection: Connection, actor: Actor, places: PlaceFinder, wanted: GrantList, after: int, limit: int | None
 ) -> Sequence[Grant]:
     if wanted.object is not None:
         place = places.find(connection, actor, wanted.object)
@@ -161,7 +161,7 @@ def _rows(
     return grants.of_role(connection, actor.metalake, wanted.role, after=after, limit=limit)
 
 
-def _change(connection: Connection, actor: Actor, places: Places, wanted: WantedChange) -> GrantChange:
+def _change(connection: Connection, actor: Actor, places: PlaceFinder, wanted: WantedChange) -> GrantChange:
     place = places.find(connection, actor, wanted.object)
     privilege = privileges.check_binding(wanted.privilege, place.level).name
     return GrantChange(wanted.role, place, privilege, wanted.deny, wanted.revoke, wanted.expected)

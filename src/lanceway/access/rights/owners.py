@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from lanceway.access import reviews
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.people import check_holder
-from lanceway.access.rights.places import Places, WrittenPlace
+from lanceway.access.rights.places import PlaceFinder, WrittenPlace
 from lanceway.lake.access import owners
 from lanceway.lake.access.facts import ADMIN
 from lanceway.lake.access.owners import Owner
@@ -18,7 +18,7 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import USER
 
 
-def show(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) -> dict[str, Any]:
+def show(store: LakeStore, actor: Actor, places: PlaceFinder, written: WrittenPlace) -> dict[str, Any]:
     """Return the owner of an object that the actor may know of."""
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def show(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) 
     return store.read(work)
 
 
-def change(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace, owner: Owner) -> dict[str, Any]:
+def change(store: LakeStore, actor: Actor, places: PlaceFinder, written: WrittenPlace, owner: Owner) -> dict[str, Any]:
     """Give an object to a known user or group. All that is inside keeps its own owner."""
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -50,5 +50,5 @@ def owner_of(connection: Connection, place: Securable) -> Owner:
     return owners.find(connection, place) if reviews.is_recorded(connection, place) else Owner(ADMIN, USER)
 
 
-def _described(places: Places, place: Securable, owner: Owner, delimiter: str) -> dict[str, Any]:
+def _described(places: PlaceFinder, place: Securable, owner: Owner, delimiter: str) -> dict[str, Any]:
     return {**places.write(place, delimiter), "owner": owner.name, "owner_kind": owner.kind}

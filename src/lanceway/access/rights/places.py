@@ -60,7 +60,7 @@ class WrittenPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PlaceFinder:
     """The objects of a metalake: those in the lake's own catalogs, and those of catalogs that a server mounts."""
 
     metalake: str

@@ -15,7 +15,7 @@ from lanceway.access.rights import actions, grants
 from lanceway.access.rights.actions import Action
 from lanceway.access.rights.actor import REVIEW, Actor
 from lanceway.access.rights.people import check_user
-from lanceway.access.rights.places import PlaceNotFoundError, Places, WrittenPlace
+from lanceway.access.rights.places import PlaceFinder, PlaceNotFoundError, WrittenPlace
 from lanceway.access.rules import BY_NAME
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import Caller
@@ -42,7 +42,7 @@ def is_enabled(connection: Connection) -> bool:
 
 
 def why(
-    store: LakeStore, actor: Actor, places: Places, action: str, written: WrittenPlace, user: str | None = None
+    store: LakeStore, actor: Actor, places: PlaceFinder, action: str, written: WrittenPlace, user: str | None = None
 ) -> dict[str, Any]:
     """Return whether a user may do something to an object, and the reason; without `user`, the actor itself.
 
@@ -52,7 +52,7 @@ def why(
 
 
 def _why(
-    connection: Connection, actor: Actor, places: Places, action: Action, written: WrittenPlace, user: str | None
+    connection: Connection, actor: Actor, places: PlaceFinder, action: Action, written: WrittenPlace, user: str | None
 ) -> dict[str, Any]:
     caller = _subject(connection, actor, user)
     head = {"user": caller.user, "action": action.name, "object": written.text, "enabled": is_enabled(connection)}
@@ -92,7 +92,7 @@ class _Targets:
     """The objects that an action asks its rules of, seen from the one that is written."""
 
     def __init__(
-        self, connection: Connection, actor: Actor, places: Places, action: Action, written: WrittenPlace
+        self, connection: Connection, actor: Actor, places: PlaceFinder, action: Action, written: WrittenPlace
     ) -> None:
         self._places, self._action, self._written = places, action, written
         # What is to be made need not be there, and what a rule about its parent says can be asked of it.
@@ -142,7 +142,7 @@ def _summary(caller: Caller, action: Action, verdicts: list[Verdict]) -> dict[st
     return {"allowed": told.allowed, "reason": told.reason, "text": text}
 
 
-def _described(verdict: Verdict, places: Places, delimiter: str) -> dict[str, Any]:
+def _described(verdict: Verdict, places: PlaceFinder, delimiter: str) -> dict[str, Any]:
     return {
         "rule": verdict.rule.name,
         **places.write(verdict.place, delimiter),
@@ -155,7 +155,7 @@ def _described(verdict: Verdict, places: Places, delimiter: str) -> dict[str, An
 # -- who and what --------------------------------------------------------------------------------
 
 
-def who(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) -> dict[str, Any]:
+def who(store: LakeStore, actor: Actor, places: PlaceFinder, written: WrittenPlace) -> dict[str, Any]:
     """Return who can do what to an object: owners, grants and denials on it and above, and who has their roles.
 
     It is answered to those who may change the grants on the object.
@@ -169,7 +169,7 @@ def who(store: LakeStore, actor: Actor, places: Places, written: WrittenPlace) -
     return store.read(work)
 
 
-def review_of(connection: Connection, places: Places, place: Securable, delimiter: str = "$") -> dict[str, Any]:
+def review_of(connection: Connection, places: PlaceFinder, place: Securable, delimiter: str = "$") -> dict[str, Any]:
     """Return who can do what to an object, without asking who wants to know."""
     review = reviews.review_place(connection, place)
     return {
@@ -184,7 +184,7 @@ def review_of(connection: Connection, places: Places, place: Securable, delimite
 
 
 def user(
-    store: LakeStore, actor: Actor, places: Places, name: str | None = None, *, delimiter: str = "$"
+    store: LakeStore, actor: Actor, places: PlaceFinder, name: str | None = None, *, delimiter: str = "$"
 ) -> dict[str, Any]:
     """Return what a user has: groups, roles, and all that these are granted and denied. Without a name, the actor.
 

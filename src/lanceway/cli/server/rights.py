@@ -15,7 +15,7 @@ from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
     from lanceway.access.rights.actor import Actor
-    from lanceway.access.rights.places import Places, WrittenPlace
+    from lanceway.access.rights.places import PlaceFinder, WrittenPlace
     from lanceway.lake.store.database import LakeStore
 
 Object = Annotated[
@@ -42,7 +42,7 @@ Role = Annotated[str, typer.Argument(metavar="ROLE", help="The role's name.")]
 class Desk:
     """An opened database of a server, with the one who works on it, and its objects."""
 
-    def __init__(self, store: LakeStore, actor: Actor, places: Places) -> None:
+    def __init__(self, store: LakeStore, actor: Actor, places: PlaceFinder) -> None:
         self.store, self.actor, self.places = store, actor, places
 
 
@@ -52,13 +52,13 @@ def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Des
     where = server_place(session, home, uri)
     from lanceway import config
     from lanceway.access.rights.actor import Actor
-    from lanceway.access.rights.places import Places
+    from lanceway.access.rights.places import PlaceFinder
     from lanceway.catalogs.federated.mounts import canonical
     from lanceway.lake.access.facts import Caller
 
     mounts = frozenset(canonical(name) for name in config.server(session.config, {"home": home}).catalogs)
     with where.opened() as store:
-        yield Desk(store, Actor(Caller(where.user), where.metalake, trusted=True), Places(where.metalake, mounts))
+        yield Desk(store, Actor(Caller(where.user), where.metalake, trusted=True), PlaceFinder(where.metalake, mounts))
 
 
 def written(session: Session, text: str, kind: str | None) -> WrittenPlace:

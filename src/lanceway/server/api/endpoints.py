@@ -27,7 +27,7 @@ from starlette.routing import Route
 from lanceway.access.guard import Guard, Guards
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.access.rights.actor import Actor
-from lanceway.access.rights.places import Places
+from lanceway.access.rights.places import PlaceFinder
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
@@ -96,9 +96,9 @@ def actor_of(call: Call) -> Actor:
     return Actor(Caller(call.principal.name, call.principal.groups), METALAKE)
 
 
-def places_of(call: Call) -> Places:
+def places_of(call: Call) -> PlaceFinder:
     """Return the objects that the server knows, with the catalogs that it mounts."""
-    return Places(METALAKE, call.guards.mounted_names)
+    return PlaceFinder(METALAKE, call.guards.mounted_names)
 
 
 @dataclass(frozen=True, slots=True)
