@@ -197,10 +197,7 @@ def test_a_token_comes_from_a_file_or_the_environment_and_is_never_shown(
 
 def test_a_pipeline_is_whose_ran_it_first(server: Lanceway) -> None:
     name = f"p-{uuid.uuid4().hex}"
-    with server.client() as client:
-        ada, bob = (
-            client.post("/lanceway/v1/tokens", json={"user": f"{who}-{name}"}).json()["token"] for who in ("ada", "bob")
-        )
+    ada, bob = (server.token_for(f"{who}-{name}", "RUN_JOB") for who in ("ada", "bob"))
     with states.open_run_store(Server(server.address, token=ada)) as run_store, states.hold(run_store, name) as lease:
         run = begin(lease)
         assert run.started_by == f"ada-{name}"

@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from lanceway.access.privileges import PRIVILEGES
 from lanceway.wire import lance
 from tests.servers.run import Run, free_ports, wait_until
 
@@ -58,6 +59,18 @@ class Lanceway:
             options["headers"] = {"Content-Type": content_type(operation, path), **(options.get("headers") or {})}
         with self.client() as client:
             return client.request(operation, f"/lance/v1/{path}", json=body, **options)
+
+    def token_for(self, user: str, *privileges: str) -> str:
+        """A token for a user who may do everything, or who has these privileges, all over the metalake."""
+        role = f"role-of-{user}"
+        chosen = privileges or [privilege.name for privilege in PRIVILEGES if "metalake" in privilege.levels]
+        changes = [{"role": role, "object": "metalake", "privilege": privilege} for privilege in chosen]
+        with self.client(base_url=f"{self.address}/lanceway/v1") as client:
+            token: str = client.post("/tokens", json={"user": user}).raise_for_status().json()["token"]
+            client.post("/roles", json={"name": role}).raise_for_status()
+            client.post("/grants", json={"changes": changes}).raise_for_status()
+            client.post(f"/roles/{role}/give", json={"user": user}).raise_for_status()
+        return token
 
     def lines(self) -> str:
         """What the server has printed and logged so far, in whole lines."""

@@ -138,7 +138,7 @@ def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CORSMiddleware(
         app,
         allow_origins=origins,
-        allow_methods=("GET", "POST", "DELETE"),
+        allow_methods=("GET", "POST", "PUT", "DELETE"),
         allow_headers=("accept", "authorization", "content-type", "x-api-key", REQUEST_ID),
         expose_headers=(REQUEST_ID,),
     )

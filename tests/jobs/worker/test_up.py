@@ -98,7 +98,7 @@ def _runs(pid: str) -> bool:
 
 def test_who_may_see_a_job(server: Lanceway) -> None:
     with server.client() as admin:
-        token = admin.post("/lanceway/v1/tokens", json={"user": "bob"}).json()["token"]
+        token = server.token_for("bob")
         catalog: Any = lanceway.connect("rest", uri=server.uri, token=token, at="lake")
         whole: Any = lanceway.connect("rest", uri=server.uri, token=token)
         bench = Remote(catalog, catalog)

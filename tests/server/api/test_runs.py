@@ -72,8 +72,7 @@ def admin(server: Lanceway) -> Runner:
 
 
 def user(admin: Runner) -> Runner:
-    made = admin.ask("POST", "/tokens", json={"user": f"user-{uuid.uuid4().hex[:8]}"}).json()
-    return Runner(admin.server, made["token"])
+    return Runner(admin.server, admin.server.token_for(f"user-{uuid.uuid4().hex[:8]}", "RUN_JOB"))
 
 
 @pytest.fixture

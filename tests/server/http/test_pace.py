@@ -80,8 +80,7 @@ def test_a_body_that_comes_too_slowly_is_408(impatient: Lanceway, where: str) ->
 
 def test_uploads_of_one_user_leave_threads_for_others(narrow: Lanceway) -> None:
     id_ = created(narrow, 1)
-    with narrow.client() as client:
-        other = client.post("/lanceway/v1/tokens", json={"user": f"u{uuid.uuid4().hex}"}).json()["token"]
+    other = narrow.token_for(f"u{uuid.uuid4().hex}")
     with ExitStack() as opened:
         for _ in range(THREADS * 2):
             connection = opened.enter_context(connect(narrow))

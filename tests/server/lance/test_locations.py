@@ -36,10 +36,8 @@ def _served(run: Run, folder: Path, **options: Any) -> Served:
         (folder / name).mkdir()
     mounted = f'[catalogs.archive]\ntype = "dir"\npath = "{folder / "mounted"}"\nlayout = "manifest"\n'
     admin = lanceway.start(run, settings=mounted, **options)
-    with admin.client() as client:
-        made = client.post("/lanceway/v1/tokens", json={"user": "somebody"})
-        assert made.status_code == 201, made.text
-    return Served(admin, replace(admin, token=made.json()["token"]), folder / "allowed", folder / "elsewhere")
+    user = replace(admin, token=admin.token_for("somebody"))
+    return Served(admin, user, folder / "allowed", folder / "elsewhere")
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +120,7 @@ def test_a_link_is_where_it_leads(served: Served) -> None:
 
 
 def test_an_admin_may_go_elsewhere_and_deletes_nothing_that_was_there(served: Served) -> None:
-    inside, filled = space(served.admin), victim(served.elsewhere)
+    inside, filled = space(served.user), victim(served.elsewhere)
     answer = ask(served.admin, "table", [*inside, "t"], "declare", {"location": str(filled)})
     assert refused(answer) == (400, 13)
     free = served.elsewhere / uuid.uuid4().hex
