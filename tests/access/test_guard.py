@@ -355,3 +355,28 @@ def test_names_of_mounted_catalogs_have_one_spelling(site: Site, me: Any) -> Non
     site.grant(site.place("archive"), *USE)
     with pytest.raises(InvalidInputError, match="NFC"):
         me.describe_table({"id": ["archive", "A", "e\u0301"]})
+
+
+# -- ways round ----------------------------------------------------------------------------------
+
+
+def test_the_data_of_others_cannot_be_had_under_another_name(site: Site, me: Any) -> None:
+    site.grant(site.place("lake"), USE_CATALOG, CREATE_SCHEMA)
+    me.create_namespace({"id": ["lake", "mine"]})
+    admin = site.guard("admin", admin=True)
+    location = admin.describe_table({"id": ["lake", "A", "t1"]}).location
+    for ask in (me.register_table, me.declare_table):
+        for place in (location, f"{location}/", f"file://{location}", f"{location}/data"):
+            with pytest.raises((InvalidInputError, TableAlreadyExistsError, PermissionDeniedError)):
+                ask({"id": ["lake", "mine", "stolen"], "location": place})
+    assert tables(me, "lake", "mine") == []
+
+
+def test_a_logical_path_tells_nothing_of_catalogs_that_are_hidden(site: Site, me: Any) -> None:
+    for change in (me.create_namespaces, me.drop_schema, me.naming, me.list_schemas):
+        texts = []
+        for catalog in ("lake", "none"):
+            with pytest.raises(PermissionDeniedError) as denied:
+                change([catalog] if change == me.naming else f"{catalog}.A:B")
+            texts.append(str(denied.value).replace(f" {catalog}", " ?"))
+        assert texts[0] == texts[1]

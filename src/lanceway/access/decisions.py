@@ -167,7 +167,8 @@ class Rights:
 def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, int, int]:
     """How far a set is from being enough. To be granted something is nearer than to become an owner."""
     missing = [each.need for each in evidence if not each.holds]
-    unhelpful = sum(need.kind in (OWNER, MISSING) for need in missing)
+    # Whether the place is missing does not matter, or the reason would tell it.
+    unhelpful = sum(need.kind == OWNER for need in missing) + sum(each.need.kind == MISSING for each in evidence)
     # A right of the caller's that counts towards a set speaks for it.
     return unhelpful, len(missing), -sum(each.holds for each in evidence)
 

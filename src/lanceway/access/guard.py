@@ -53,6 +53,7 @@ from lanceway.lake.access.facts import AccessFacts, Caller
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.tree import settings
 from lanceway.tables.schema import views
 
 _LOG = logging.getLogger(__name__)
@@ -158,15 +159,22 @@ class Guard(Forwarder):
         self._require("own schema", self._names(path))
         self._tree.drop_schema(path)
 
-    def _names(self, path: Path) -> list[str]:
-        """Return the names of a logical path, the catalog's first."""
+    def _names(self, path: Path) -> Sequence[str]:
+        """Return the names of a logical path, the catalog's first. An administrator is not asked for them."""
+        if self._principal.admin:
+            return ()
         catalog, inside = first(path)
         if not isinstance(inside, str):
             return [catalog, *inside]
-        naming = None if self._principal.admin or not inside else self._tree.naming([catalog])
-        if naming is None or not naming.nested:
-            return [catalog, inside] if inside else [catalog]
-        return [catalog, *HierarchicalName.parse(inside, naming.separator)]
+        if not inside:
+            return [catalog]
+        try:
+            naming = self._tree.naming([catalog])
+        except NamespaceNotFoundError:
+            naming = None  # it reads as a hidden one does, whose namespaces most likely nest
+        if naming is not None and not naming.nested:
+            return [catalog, inside]
+        return [catalog, *HierarchicalName.parse(inside, self._store.read(settings.separator).character)]
 
     # -- other rights ----------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, exists, func, or_, select
+from sqlalchemy import Connection, exists, func, or_, select, update
 
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.questions import is_enabled
@@ -19,6 +19,7 @@ from lanceway.lake.store.schema import (
     grants,
     group_roles,
     groups,
+    jobs,
     members,
     metalakes,
     objects,
@@ -58,6 +59,8 @@ def enable(store: LakeStore, actor: Actor, *, confirm: bool) -> dict[str, Any]:
         answer = {"was_enabled": is_enabled(connection), **losses(connection)}
         if confirm:
             settings.store(connection, {ACCESS_CONTROL: ON})
+            # Jobs from before were asked for by users, too, whose rights count from now on.
+            connection.execute(_CLAIM_JOBS)
         return {"enabled": confirm or answer["was_enabled"], **answer}
 
     return store.transact(work)
@@ -103,6 +106,9 @@ _GRANTED = or_(
         grants.c.effect == ALLOW,
     )
     .correlate(user_rows),
+)
+_CLAIM_JOBS = (
+    update(jobs).where(jobs.c.requested_groups.is_(None), jobs.c.ended_at.is_(None)).values(requested_groups=[])
 )
 _CONCERNED = (user_rows.c.admin.is_(False), user_rows.c.disabled_at.is_(None), ~_GRANTED)
 _LOSERS = (

@@ -561,7 +561,7 @@ jobs = Table(
     Column("error", Text),
     Column("requested_by", Name, nullable=False),
     # The groups that an issuer named, of a user of a server; null for who has the database's own credentials.
-    Column("requested_groups", JSON),
+    Column("requested_groups", JSON(none_as_null=True)),
     Column("created_at", BigInteger, nullable=False),
     Column("began_at", BigInteger),
     Column("ended_at", BigInteger),
