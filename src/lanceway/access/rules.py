@@ -73,7 +73,7 @@ def _owns(level: str, *names: str) -> Sufficient:
     return (*_has(*names), Need(OWNER, level))
 
 
-_TOP = (_owns(METALAKE), _owns(CATALOG))
+_TOP = (_owns(CATALOG), _owns(METALAKE))
 _IN_SCHEMA = (*_TOP, _owns(SCHEMA, USE_CATALOG))
 _USE = (USE_CATALOG, USE_SCHEMA)
 
