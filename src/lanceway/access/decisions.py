@@ -14,11 +14,12 @@ from sqlalchemy import Connection
 
 from lanceway.access import privileges
 from lanceway.access.privileges import CREATE_SCHEMA
-from lanceway.access.rules import BY_NAME, MISSING, OWNER, UNDENIED, Need, Rule
+from lanceway.access.rules import BY_NAME, MISSING, OWNER, UNDENIED, Need, Rule, Sufficient
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import AccessFacts, Caller, HeldGrant, PlaceOnWay
+from lanceway.lake.access.holdings import Holdings
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
 from lanceway.lake.store.schema import ALLOW, DENY
 
@@ -59,9 +60,21 @@ class Verdict:
     allowed: bool
     reason: str
     rule: Rule
-    place: Securable
-    caller: Caller
-    evidence: tuple[Evidence, ...] = ()
+    facts: AccessFacts
+    needs: Sufficient = ()
+
+    @property
+    def place(self) -> Securable:
+        return self.facts.place
+
+    @property
+    def caller(self) -> Caller:
+        return self.facts.caller
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Each right of the set, and where it comes from. It is looked for when it is asked for: few want to know."""
+        return Rights(self.facts).all_evidence(self.needs) if self.needs else ()
 
     def __bool__(self) -> bool:
         return self.allowed
@@ -92,29 +105,22 @@ def decide(connection: Connection, caller: Caller, rule: str | Rule, place: Secu
 
 def judge(found: AccessFacts, rule: Rule) -> Verdict:
     """Return the verdict that follows from the facts."""
-    if not found.is_enabled:
-        return Verdict(True, OFF, rule, found.place, found.caller)
-    return judge_enabled(found, rule)
+    return judge_enabled(found, rule) if found.is_enabled else Verdict(True, OFF, rule, found)
 
 
 def judge_enabled(found: AccessFacts, rule: Rule) -> Verdict:
     """Return the verdict as it is, or would be, with access control on."""
     if found.is_disabled:
-        return Verdict(False, DISABLED, rule, found.place, found.caller)
+        return Verdict(False, DISABLED, rule, found)
     if found.is_admin:
-        return Verdict(True, ADMINISTRATOR, rule, found.place, found.caller)
+        return Verdict(True, ADMINISTRATOR, rule, found)
+    needs = rule.met_by(Holdings.of(found))
+    if needs is not None:
+        return Verdict(True, OWNED if any(need.kind == OWNER for need in needs) else GRANTED, rule, found, needs)
     rights = Rights(found)
-    nearest: tuple[Evidence, ...] | None = None
-    for needs in rule.sufficient:
-        evidence = tuple(rights.evidence(need) for need in needs)
-        if all(each.holds for each in evidence):
-            reason = OWNED if any(each.owned for each in evidence) else GRANTED
-            return Verdict(True, reason, rule, found.place, found.caller, evidence)
-        if nearest is None or _distance(evidence) < _distance(nearest):
-            nearest = evidence
-    lacking = nearest or ()
-    is_denied = any(each.grant is not None and each.grant.effect == DENY for each in lacking)
-    return Verdict(False, DENIED if is_denied else LACKING, rule, found.place, found.caller, lacking)
+    nearest = min(map(rights.all_evidence, rule.sufficient), key=_distance)
+    is_denied = any(each.grant is not None and each.grant.effect == DENY for each in nearest)
+    return Verdict(False, DENIED if is_denied else LACKING, rule, found, tuple(each.need for each in nearest))
 
 
 class Rights:
@@ -131,12 +137,12 @@ class Rights:
         """Return whether a privilege is granted on the way, and denied nowhere on it."""
         return privilege in self._allows and privilege not in self._denials
 
-    def is_denied(self, privilege: str) -> bool:
-        return privilege in self._denials
-
     def owner_of(self, level: str) -> PlaceOnWay | None:
         """Return the highest place of a level that the caller owns, None if it owns none."""
         return next((way for way in self.facts.places if way.level == level and self.facts.owns(way)), None)
+
+    def all_evidence(self, needs: Sufficient) -> tuple[Evidence, ...]:
+        return tuple(map(self.evidence, needs))
 
     def evidence(self, need: Need) -> Evidence:
         if need.kind == OWNER:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.access.decisions import judge
-from lanceway.access.lists import VisibleTree, shows_all_tables
+from lanceway.access.lists import VisibleTree, shows_all
 from lanceway.access.operations import (
     CATALOG,
     EACH,
@@ -50,6 +50,7 @@ from lanceway.errors import (
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.access import facts, securables
 from lanceway.lake.access.facts import AccessFacts, Caller
+from lanceway.lake.access.fast_holdings import load_fast
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE
@@ -85,6 +86,7 @@ _MAKING_TABLES = frozenset(
 )
 _MOST_GUARDS = 1024
 _FAST = frozenset({"describe_table", "table_exists"})
+_LOAD_TABLE = BY_NAME["load table"]
 
 Question = tuple[Rule, Securable]
 
@@ -328,15 +330,14 @@ class Guard(Forwarder):
             return False
         if canonical(names[0]) in self._mounted:
             return False
-        if operation in _FAST:
-            if len(names) < 2:
-                return False
-            found = facts.load_fast(reads, self._caller, self._place(names, TABLE))
-            return found is not None and bool(judge(found, BY_NAME["load table"]))
-        if operation == "list_tables":
-            found = facts.load_fast(reads, self._caller, self._place(names))
-            return found is not None and shows_all_tables(found)
-        return False
+        is_table = operation in _FAST
+        if operation != "list_tables" and not (is_table and len(names) > 1):
+            return False
+        held = load_fast(reads, self._caller, self._place(names, TABLE if is_table else NAMESPACE))
+        if held is None:
+            return False
+        # Where nothing is found, the tree has no answer at once either.
+        return _LOAD_TABLE.allows(held) if is_table else shows_all(held)
 
     # -- objects of mounted catalogs -------------------------------------------------------------
 

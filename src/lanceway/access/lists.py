@@ -10,13 +10,14 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from lanceway.access.decisions import AccessDeniedError, Rights, judge
+from lanceway.access.decisions import AccessDeniedError, judge
 from lanceway.access.mounted_lists import MountedLists
 from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
 from lanceway.access.rules import BY_NAME, VISIBLE
 from lanceway.identifiers import HierarchicalName, Identifier
-from lanceway.lake.access import facts, mounted, securables, visible
+from lanceway.lake.access import facts, holdings, mounted, securables, visible
 from lanceway.lake.access.facts import AccessFacts, Caller
+from lanceway.lake.access.holdings import Holdings
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, TABLE
@@ -38,7 +39,7 @@ def child_namespaces(
     if not found.found:
         return _missing(connection, caller, place)
     path = names.known(place.path)
-    if _shows_all(found):
+    if shows_all(Holdings.of(found)):
         catalog = catalogs.load(connection, place.metalake, str(place.catalog))
         return namespaces.children(connection, catalog.id, path, after=after, limit=limit)
     return _page(connection, found, path, NAMESPACE, (USE_SCHEMA,), after, limit)
@@ -63,10 +64,10 @@ def child_leaves(
     if not found.found:
         raise securables.missing(place)
     path = names.known(place.path)
-    if _shows_all(found):
+    if shows_all(Holdings.of(found)):
         catalog = catalogs.load(connection, place.metalake, str(place.catalog))
         return lookups.children(connection, catalog.id, path, kind=kind, after=after, limit=limit)
-    if not Rights(found).has(USE_SCHEMA):
+    if not Holdings.of(found).has(USE_SCHEMA):
         return []
     privileges = VISIBLE[TABLE if kind == ICEBERG_TABLE else kind]
     return _page(connection, found, path, kind, privileges, after, limit)
@@ -76,11 +77,10 @@ def visible_catalogs(
     connection: Connection, caller: Caller, metalake: str, names: Sequence[str], mounted_names: Collection[str]
 ) -> list[str]:
     """Return those of some catalogs that the caller may use, in order."""
-    # Catalogs are few, and each is a statement of a bounded number of look-ups.
-    places = [Securable(metalake, name, mounted=name in mounted_names) for name in names]
-    return [
-        str(place.catalog) for place in places if judge(facts.load(connection, caller, place), BY_NAME["use catalog"])
-    ]
+    lake = [name for name in names if name not in mounted_names]
+    mine = [name for name in names if name in mounted_names]
+    held = holdings.load_catalogs(connection, caller, metalake, lake, mine)
+    return [name for name in names if BY_NAME["use catalog"].allows(held[name])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,19 +113,11 @@ class VisibleTree:
         return MountedLists(known, ask).answer(operation, request)
 
 
-def shows_all_tables(found: AccessFacts) -> bool:
-    """Return whether no table of the namespace that facts are about is hidden from the caller."""
-    return found.found and _shows_all(found)
-
-
-def _shows_all(found: AccessFacts) -> bool:
-    """Whether the caller administers or owns what the list is of, so that nothing in it is hidden."""
-    if not found.is_enabled or found.is_admin:
+def shows_all(held: Holdings) -> bool:
+    """Return whether the caller administers or owns what a list is of, so that nothing in it is hidden."""
+    if held.passes or METALAKE in held.owned or CATALOG in held.owned:
         return True
-    rights = Rights(found)
-    if rights.owner_of(METALAKE) or rights.owner_of(CATALOG):
-        return True
-    return rights.owner_of(SCHEMA) is not None and rights.has(USE_CATALOG)
+    return SCHEMA in held.owned and held.has(USE_CATALOG)
 
 
 def _page(
@@ -137,17 +129,16 @@ def _page(
     after: str | None,
     limit: int | None,
 ) -> Sequence[str]:
-    rights = Rights(found)
-    parameters = found.place.parameters
+    held = Holdings.of(found)
     return visible.page(
         connection,
         found.caller,
-        parameters["metalake"],
-        parameters["catalog"],
+        found.place.metalake_key,
+        found.place.catalog_key,
         path,
         kind=kind,
-        reaching=[privilege for privilege in privileges if rights.has(privilege)],
-        open_=[privilege for privilege in privileges if not rights.is_denied(privilege)],
+        reaching=[privilege for privilege in privileges if held.has(privilege)],
+        open_=[privilege for privilege in privileges if privilege not in held.denied],
         after=after,
         limit=limit,
     )
@@ -157,12 +148,7 @@ def _missing(connection: Connection, caller: Caller, place: Securable) -> Sequen
     """Return an empty page, or raise NamespaceNotFoundError where the caller sees all that is around the namespace."""
     if place.level != SCHEMA:
         raise securables.missing(place)
-    around = facts.load(connection, caller, place.parent)
-    shows_children = not around.is_enabled or around.is_admin or _sees_inside(around)
-    if shows_children:
+    around = Holdings.of(facts.load(connection, caller, place.parent))
+    if shows_all(around) or around.has(USE_SCHEMA):
         raise securables.missing(place)
     return []
-
-
-def _sees_inside(around: AccessFacts) -> bool:
-    return _shows_all(around) or Rights(around).has(USE_SCHEMA)

@@ -7,8 +7,9 @@ inside too, but must be able to use the catalog; who owns a table must also be a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from lanceway.access.privileges import (
     BOOTSTRAP_SCHEMA,
@@ -27,6 +28,7 @@ from lanceway.access.privileges import (
     USE_CATALOG,
     USE_SCHEMA,
 )
+from lanceway.lake.access.holdings import Holdings
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA
 from lanceway.lake.store.schema import TABLE, VIEW
 
@@ -51,6 +53,24 @@ PRIVILEGE, OWNER, UNDENIED, MISSING = "privilege", "owner", "undenied", "missing
 Sufficient = tuple[Need, ...]
 
 
+class _Check(NamedTuple):
+    """A set of needs, sorted by what they are about."""
+
+    needs: Sufficient
+    privileges: frozenset[str]
+    owned: frozenset[str]
+    undenied: frozenset[str]
+    is_missing: bool
+
+    @classmethod
+    def of(cls, needs: Sufficient) -> _Check:
+        def named(kind: str) -> frozenset[str]:
+            return frozenset(need.name for need in needs if need.kind == kind)
+
+        is_missing = any(need.kind == MISSING for need in needs)
+        return cls(needs, named(PRIVILEGE), named(OWNER), named(UNDENIED), is_missing)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What one must be able to do to a place. Any of the sets is enough; administrators need none."""
@@ -58,6 +78,29 @@ class Rule:
     name: str
     title: str
     sufficient: tuple[Sufficient, ...]
+    _checks: tuple[_Check, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_checks", tuple(map(_Check.of, self.sufficient)))
+
+    def met_by(self, held: Holdings) -> Sufficient | None:
+        """Return the first of the sets that a caller has, None if it has none."""
+        privileges = held.allowed - held.denied
+        for needs, granted, owned, undenied, is_missing in self._checks:
+            if (
+                owned <= held.owned
+                and granted <= privileges
+                and not (undenied and undenied & held.denied)
+                and not (is_missing and held.found)
+            ):
+                return needs
+        return None
+
+    def allows(self, held: Holdings) -> bool:
+        """Return whether a caller may do it, without the reason."""
+        if held.passes:
+            return True
+        return not held.is_disabled and self.met_by(held) is not None
 
     @property
     def privileges(self) -> frozenset[str]:

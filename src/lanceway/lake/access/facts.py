@@ -28,7 +28,6 @@ from sqlalchemy import (
     union,
     union_all,
 )
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -36,7 +35,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
-from lanceway.lake.store.fast_reads import FastReads
 from lanceway.lake.store.rows import CompiledStatement
 from lanceway.lake.store.schema import (
     NAMESPACE,
@@ -315,7 +313,6 @@ _STATEMENTS = {
     True: _statement(_foreign_way(), grants.c.foreign_id),
 }
 _COMPILED: dict[tuple[str, bool], CompiledStatement] = {}
-_SQLITE = sqlite.dialect()
 
 
 def load(connection: Connection, caller: Caller, place: Securable) -> AccessFacts:
@@ -323,15 +320,6 @@ def load(connection: Connection, caller: Caller, place: Securable) -> AccessFact
     statement = _compiled(connection.dialect, place)
     rows = connection.exec_driver_sql(statement.text, statement.bind(_values(caller, place))).all()
     return _facts(rows, caller, place)
-
-
-def load_fast(reads: FastReads, caller: Caller, place: Securable) -> AccessFacts | None:
-    """Return the same without waiting, so that an event loop may ask; None if that cannot be."""
-    statement = _compiled(_SQLITE, place)
-    values = statement.bind(_values(caller, place))
-    assert isinstance(values, tuple), "SQLite takes values by position"
-    rows = reads.rows(statement.text, values)
-    return None if rows is None else _facts(rows, caller, place)
 
 
 def _compiled(dialect: Dialect, place: Securable) -> CompiledStatement:
@@ -369,7 +357,7 @@ def _facts(rows: Sequence[Any], caller: Caller, place: Securable) -> AccessFacts
         else:
             is_enabled, is_disabled, is_admin = name == ON, at is not None, bool(flag)
     ways.sort(key=_depth)
-    held.sort(key=lambda grant: (_depth(grant), grant.privilege, grant.role))
+    held.sort(key=lambda grant: (_depth(grant), grant.privilege, grant.role, grant.group or ""))
     groups_ = frozenset(named)
     return AccessFacts(place, caller, is_enabled, is_admin, is_disabled, groups_, tuple(ways), tuple(held))
 

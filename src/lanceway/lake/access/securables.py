@@ -89,6 +89,16 @@ class Securable:
         return Securable(self.metalake)
 
     @property
+    def metalake_key(self) -> str:
+        """The name that the metalake is stored by."""
+        return _stored("metalake", self.metalake)
+
+    @property
+    def catalog_key(self) -> str:
+        """The name that the catalog is stored by; empty where there is none."""
+        return "" if self.catalog is None else _stored("catalog", self.catalog)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What the statements about places bind.
 
@@ -101,8 +111,8 @@ class Securable:
         if is_leaf:
             paths.pop()
         return {
-            "metalake": _stored("metalake", self.metalake),
-            "catalog": "" if self.catalog is None else _stored("catalog", self.catalog),
+            "metalake": self.metalake_key,
+            "catalog": self.catalog_key,
             "paths": paths,
             "parent": paths[-1] if is_leaf and paths else "",
             "leaf": path.name if is_leaf else "",
