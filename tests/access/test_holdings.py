@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from sqlite3 import Connection as DriverConnection
 
 import pytest
 from sqlalchemy import Connection, event
@@ -15,11 +18,12 @@ from lanceway.lake import users
 from lanceway.lake.access import facts, groups, roles
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.fast_holdings import load_fast
+from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.holdings import Holdings
 from lanceway.lake.access.owners import Owner
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.schema import TABLE, VIEW
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import catalogs, settings, tables
 from tests.access.model import Worlds
 from tests.access.rights_helpers import make_world, name
@@ -52,10 +56,8 @@ def test_what_is_read_without_waiting_is_what_the_facts_say(sqlite: LakeStore, r
         for caller in CALLERS:
             agree(sqlite, caller, Securable(real.metalake))
             agree(sqlite, caller, Securable(real.metalake, "missing", Identifier(["a"]), TABLE))
-            for path in asked(world):
-                agree(sqlite, caller, Securable(real.metalake, "c", Identifier(path)))
-            for path in leaves(world):
-                for kind in (TABLE, VIEW):
+            for path in {*asked(world), *leaves(world)}:
+                for kind in (NAMESPACE, TABLE, VIEW) if path else (NAMESPACE,):  # what they are, and what they are not
                     agree(sqlite, caller, Securable(real.metalake, "c", Identifier(path), kind))
 
     explored(seed, 12 * rounds, same)
@@ -95,6 +97,44 @@ def test_what_is_not_answered_at_once(sqlite: LakeStore) -> None:
     assert load_fast(reads, Caller("me"), Securable("m", "lake", mounted=True)) is None
     sqlite.transact(settings.store, {settings.ACCESS_CONTROL: settings.OFF})
     assert load_fast(reads, Caller("me"), world.place("A")) == Holdings(is_enabled=False)
+
+
+def test_what_is_remembered_ends_with_the_next_commit_of_anybody(sqlite: LakeStore, tmp_path: Path) -> None:
+    world = make_world(sqlite, "m", ("A",))
+    reads, me, place = sqlite.fast_reads, Caller("me"), world.place("A")
+    assert reads is not None
+
+    def allowed() -> frozenset[str]:
+        held = load_fast(reads, me, place)
+        assert held is not None
+        assert load_fast(reads, me, place) is held, "it is remembered"
+        return held.allowed
+
+    for _ in range(3):
+        world.grant("r", "A", "USE_SCHEMA")
+        assert allowed() == {"USE_SCHEMA"}
+        world.change(GrantChange("r", place, "USE_SCHEMA", revoke=True))
+        assert allowed() == set()
+    program = "import sys, sqlite3; sqlite3.connect(sys.argv[1], isolation_level=None).execute(sys.argv[2])"
+    change = "UPDATE settings SET value = 'off' WHERE key = 'access_control'"
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "lake.db"), change], check=True)
+    assert load_fast(reads, me, place) == Holdings(is_enabled=False)
+
+
+def test_what_is_remembered_is_that_of_the_state_that_was_read(sqlite: LakeStore) -> None:
+    """A commit while the look-ups run is not seen by them, and ends what they found."""
+    make_world(sqlite, "m", ())
+    reads = sqlite.fast_reads
+    assert reads is not None
+
+    def look(connection: DriverConnection, key: str) -> list[str]:
+        sqlite.transact(settings.store, {key: f"{len(seen)}"})
+        return [row[0] for row in connection.execute("SELECT value FROM settings WHERE key = ?", (key,))]
+
+    seen: list[list[str]] = []
+    for _ in range(3):
+        seen.append(reads.remembered(look, "some") or [])
+    assert seen == [[], ["0"], ["1"]]
 
 
 # -- catalogs ------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def load_fast(reads: FastReads, caller: Caller, place: Securable) -> Holdings | 
     """
     if place.mounted or len(place.path) > _DEEPEST or len(caller.groups) > _MOST_GROUPS:
         return None
-    return reads.snapshot(_load, caller, place)
+    return reads.remembered(_load, caller, place)
 
 
 def _load(connection: sqlite3.Connection, caller: Caller, place: Securable) -> Holdings:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple
+from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, cast
 
 from sqlalchemy.engine import URL
 
@@ -31,6 +31,8 @@ _TOKEN = (
     "WHERE t.id = ? AND t.revoked_at IS NULL AND u.disabled_at IS NULL "
     "AND (t.expires_at IS NULL OR t.expires_at > CAST(ROUND((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER))"
 )
+_VERSION = "PRAGMA data_version"
+_MOST_ANSWERS = 10_000
 _USER = "SELECT admin, issuer, disabled_at IS NOT NULL FROM users WHERE name = ?"
 
 
@@ -48,6 +50,19 @@ class FastUserRow(NamedTuple):
     admin: bool
     issuer: str | None
     disabled: bool
+
+
+class _Memory:
+    """What one connection has read of one state of the database. Versions of other connections are other numbers."""
+
+    def __init__(self) -> None:
+        self.version: int | None = None
+        self.answers: dict[Any, Any] = {}
+
+    def begin(self, version: int) -> None:
+        """Make room for an answer that is true of a state."""
+        if version != self.version or len(self.answers) >= _MOST_ANSWERS:
+            self.version, self.answers = version, {}
 
 
 class FastReads:
@@ -103,13 +118,23 @@ class FastReads:
         except sqlite3.Error:
             return None
 
-    def snapshot(self, work: Callable[[sqlite3.Connection, *Values], Answer], /, *args: *Values) -> Answer | None:
-        """Return what `work(connection, …)` returns from a few such queries, which all see one state; None likewise."""
+    def remembered(self, work: Callable[[sqlite3.Connection, *Values], Answer], /, *args: *Values) -> Answer | None:
+        """Return what `work(connection, …)` returns from a few such queries, which all see one state; None likewise.
+
+        It is remembered until something is committed to the database, by whatever process, which SQLite tells each
+        connection: so it is never older than what a query would find now. `args` must have hashes.
+        """
         try:
             connection = self._connection()
+            memory = self._own.memory
+            # Whatever is committed in between, the version that is read in the snapshot is that of what is read there.
+            if connection.execute(_VERSION).fetchone()[0] == memory.version and (work, args) in memory.answers:
+                return cast(Answer, memory.answers[work, args])
             connection.execute("BEGIN")
             try:
-                return work(connection, *args)
+                memory.begin(connection.execute(_VERSION).fetchone()[0])
+                answer = memory.answers[work, args] = work(connection, *args)
+                return answer
             finally:
                 connection.execute("COMMIT")
         except sqlite3.Error:
@@ -122,6 +147,7 @@ class FastReads:
                 self._parents.append(connection)  # neither used in a child nor closed there
             connection = _opened(self._path)
             self._own.opened = connection, os.getpid()
+            self._own.memory = _Memory()
         return connection
 
     def __reduce__(self) -> tuple[Any, ...]:
