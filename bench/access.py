@@ -4,7 +4,9 @@ A lake with 100,000 and 1,000,000 tables in one namespace, eight deep, on SQLite
 roles and 1,000,000 grants: each role may use the catalog and the highest namespace, and read tables at random. The
 caller has five roles, of which one may read one table in a thousand. What is shown is the median and the 99th
 percentile in milliseconds: of a describe, of a decision about the same table, and of pages of 100 tables, unfiltered
-and filtered.
+and filtered. Then a server is asked to describe such tables, with access control and without, see `access_http.py`.
+
+On a small machine: `bench/access.py 10000 --grants 100000 --roles 1000`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +32,21 @@ from sqlalchemy import Connection, select
 from tests.servers import postgres
 from tests.servers.run import Run
 
+from access_http import measure_http
+from access_http import table_of as http_table
 from lake import folder
 from lake_filling import PART, audit, insert_rows
 from lake_work import ask
 from lanceway.access import decisions, lists
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake import users
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.schema import NAMESPACE, TABLE, grants, objects, roles, user_roles, users
+from lanceway.lake.store.schema import NAMESPACE, TABLE, grants, objects, roles, user_roles
 from lanceway.lake.tree import lookups, namespaces
+from server_load import require_wrk
 
 SIZES, ROLES, GRANTS = (100_000, 1_000_000), 10_000, 1_000_000
 DEPTH, PAGE, VISIBLE = 8, 100, 1000  # one table in so many is visible
@@ -50,14 +58,23 @@ SPACE = Identifier([f"space_{number}" for number in range(DEPTH)])
 # -- filling -------------------------------------------------------------------------------------
 
 
-def fill(store: LakeStore, root: str, tables: int, count: int, held: int) -> None:
+@dataclass(frozen=True)
+class Size:
+    """How much there is in a lake."""
+
+    tables: int
+    roles: int = ROLES
+    grants: int = GRANTS
+
+
+def fill(store: LakeStore, root: str, size: Size) -> None:
     """Make the namespaces, the tables, the roles and what they are granted."""
-    store.transact(_fill, root, tables, count, held)
+    store.transact(_fill, root, size)
     if store.read(lambda connection: connection.dialect.name) == "postgresql":
         store.read(lambda connection: connection.exec_driver_sql("ANALYZE"))
 
 
-def _fill(connection: Connection, root: str, tables: int, count: int, held: int) -> None:
+def _fill(connection: Connection, root: str, size: Size) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(
             "SET LOCAL session_replication_role = replica"
@@ -72,45 +89,44 @@ def _fill(connection: Connection, root: str, tables: int, count: int, held: int)
     insert_rows(connection, objects, [{**common, **row, "kind": NAMESPACE, "managed": False} for row in spaces])
     parent = spaces[-1]["id"]
     first = parent + 1
-    for start in range(0, tables, PART):
-        part = range(start, min(tables, start + PART))
+    for start in range(0, size.tables, PART):
+        part = range(start, min(size.tables, start + PART))
         place = {**common, "parent_id": parent, "kind": TABLE, "managed": False}
         rows = [{**place, "id": first + n, "name": _name(n), "location": f"{root}/{n:07}"} for n in part]
         insert_rows(connection, objects, rows)
-    _principals(connection, held)
-    _grants(connection, top.id, spaces[0], parent, first, tables, count)
+    _principals(connection, size.roles)
+    _grants(connection, top.id, spaces[0], parent, first, size)
 
 
-def _principals(connection: Connection, held: int) -> None:
+def _principals(connection: Connection, count: int) -> None:
     made = {"created_by": "bench", "created_at": 0}
     metalake = connection.exec_driver_sql("SELECT id FROM metalakes").scalar_one()
-    names = [(number, f"role_{number:05}") for number in range(1, ROLES + 2)]
+    names = [(number, f"role_{number:05}") for number in range(1, count + 2)]
     insert_rows(connection, roles, [{"id": id_, "metalake_id": metalake, "name": name, **made} for id_, name in names])
-    insert_rows(connection, users, [{"id": 1, "name": ME.user, "admin": False, **made}])
+    me = users.create(connection, ME.user, by="bench")
+    assert me is not None, "the lake is new"
     # The last role is the one that shows some tables.
-    mine = [*range(1, held), ROLES + 1]
-    given = {"user_id": 1, "granted_by": "bench", "granted_at": 0}
+    mine = [*range(1, HELD), count + 1]
+    given = {"user_id": me.id, "granted_by": "bench", "granted_at": 0}
     insert_rows(connection, user_roles, [{**given, "role_id": id_} for id_ in mine])
 
 
-def _grants(
-    connection: Connection, root: int, space: dict[str, Any], parent: int, first: int, tables: int, count: int
-) -> None:
+def _grants(connection: Connection, root: int, space: dict[str, Any], parent: int, first: int, size: Size) -> None:
     made = {"effect": "allow", "granted_by": "bench", "granted_at": 0}
     top = {"object_id": root, "parent_id": None, "kind": NAMESPACE, "name": "", "privilege": "USE_CATALOG"}
     high = {"object_id": space["id"], "parent_id": root, "kind": NAMESPACE, "name": space["name"]}
     everywhere = [top, {**high, "privilege": "USE_SCHEMA"}]
     for place in everywhere:
-        insert_rows(connection, grants, [{**made, **place, "role_id": id_} for id_ in range(1, ROLES + 2)])
+        insert_rows(connection, grants, [{**made, **place, "role_id": id_} for id_ in range(1, size.roles + 2)])
     leaf = {**made, "parent_id": parent, "kind": TABLE, "privilege": "SELECT_TABLE"}
-    mine = range(0, tables, VISIBLE)
-    insert_rows(connection, grants, [{**leaf, "role_id": ROLES + 1, **_table(first, n)} for n in mine])
+    mine = range(0, size.tables, VISIBLE)
+    insert_rows(connection, grants, [{**leaf, "role_id": size.roles + 1, **_table(first, n)} for n in mine])
     chance = random.Random(5)
-    remaining = count - 2 * (ROLES + 1) - len(mine)
-    each = remaining // (ROLES - HELD)
+    remaining = size.grants - 2 * (size.roles + 1) - len(mine)
+    each = remaining // (size.roles - HELD)
     rows: list[dict[str, Any]] = []
-    for role in range(HELD, ROLES):
-        rows += [{**leaf, "role_id": role, **_table(first, n)} for n in chance.sample(range(tables), each)]
+    for role in range(HELD, size.roles):
+        rows += [{**leaf, "role_id": role, **_table(first, n)} for n in chance.sample(range(size.tables), each)]
         if len(rows) >= PART:
             insert_rows(connection, grants, rows)
             rows = []
@@ -139,10 +155,7 @@ def measure(work: Callable[[], object], seconds: float) -> list[float]:
     return taken
 
 
-def measure_lake(uri: str, root: str, tables: int, count: int, seconds: float) -> dict[str, list[float]]:
-    catalog = LakeCatalog(uri=uri, root=root, user="bench")
-    store = open_store(uri)
-    fill(store, root, tables, count, HELD)
+def measure_lake(catalog: LakeCatalog, store: LakeStore, tables: int, seconds: float) -> dict[str, list[float]]:
     chance, metalake, row = random.Random(7), "lanceway", catalog._catalog
 
     def table() -> Identifier:
@@ -176,8 +189,6 @@ def measure_lake(uri: str, root: str, tables: int, count: int, seconds: float) -
         "page of namespaces, all": measure(lambda: store.read(namespaces.children, row.id, SPACE.parent), seconds),
     }
     assert len(visible(None)()) == min(PAGE, tables // VISIBLE), "the page is full"  # type: ignore[arg-type]
-    store.close()
-    catalog.close()
     return found
 
 
@@ -206,27 +217,46 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=list(SIZES), help="How many tables, such as 100000.")
     parser.add_argument("--grants", type=int, default=GRANTS, help="How many grants there are.")
+    parser.add_argument("--roles", type=int, default=ROLES, help="How many roles there are.")
     parser.add_argument("--databases", nargs="*", default=["sqlite", "postgresql"], help="Which databases.")
     parser.add_argument("--seconds", type=float, default=3.0, help="How long each operation is repeated.")
+    parser.add_argument("--turns", type=int, default=5, help="How often the server is measured on and off; 0 for not.")
     options = parser.parse_args()
+    if options.turns:
+        require_wrk()
     console, run = Console(width=120), Run.begin()
+    console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
     try:
         server = postgres.start(run, settings=()) if "postgresql" in options.databases else None
         for name in options.databases:
-            report = {}
-            for size in options.sizes:
+            report, over_http = {}, {}
+            for tables in options.sizes:
                 began = time.perf_counter()
+                size = Size(tables, options.roles, options.grants)
                 with folder() as place:
-                    uri = (
-                        f"sqlite:///{place}/lake.db"
-                        if name == "sqlite" or server is None
-                        else server.uri(server.schema())
-                    )
-                    report[size] = measure_lake(uri, str(place / "w"), size, options.grants, options.seconds)
-                print(f"  {name}, {size:,} tables: {time.perf_counter() - began:.0f} s", file=sys.stderr)
+                    uri = f"sqlite:///{place}/lake.db"
+                    if name == "postgresql" and server is not None:
+                        uri = server.uri(server.schema())
+                    with filled(uri, str(place / "w"), size) as (catalog, store):
+                        report[tables] = measure_lake(catalog, store, tables, options.seconds)
+                        if options.turns:
+                            asked = [SPACE.child(_name(number)) for number in range(0, tables, VISIBLE)]
+                            over_http[tables] = measure_http(
+                                run, store, place / "home", ME.user, asked, options.turns, options.seconds
+                            )
+                print(f"  {name}, {tables:,} tables: {time.perf_counter() - began:.0f} s", file=sys.stderr)
             console.print(table_of(name, report))
+            if over_http:
+                console.print(http_table(name, over_http))
     finally:
         run.end()
+
+
+@contextmanager
+def filled(uri: str, root: str, size: Size) -> Iterator[tuple[LakeCatalog, LakeStore]]:
+    with closing(LakeCatalog(uri=uri, root=root, user="bench")) as catalog, closing(open_store(uri)) as store:
+        fill(store, root, size)
+        yield catalog, store
 
 
 if __name__ == "__main__":
