@@ -84,6 +84,7 @@ _STEPS: Mapping[str, str] = {
 _MAKING_TABLES = frozenset(
     {"create_table", "create_empty_table", "declare_table", "register_table", "create_materialized_view"}
 )
+_OF_TRANSACTIONS = frozenset({"describe_transaction", "alter_transaction"})
 _MOST_GUARDS = 1024
 _FAST = frozenset({"describe_table", "table_exists"})
 _LOAD_TABLE = BY_NAME["load table"]
@@ -224,6 +225,8 @@ class Guard(Forwarder):
 
     def _asked(self, operation: str, request: Any, demand: Demand) -> Iterator[Question]:
         names = list(getattr(request, "id", None) or ())
+        if operation in _OF_TRANSACTIONS:
+            names = names[:-1]  # a transaction is named after its table, and is the table's
         rule = demand.rule.name
         if demand.of == METALAKE:
             yield self._question(rule, [])
