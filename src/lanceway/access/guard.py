@@ -86,6 +86,7 @@ _MAKING_TABLES = frozenset(
 )
 _OF_TRANSACTIONS = frozenset({"describe_transaction", "alter_transaction"})
 _MOST_GUARDS = 1024
+_PAGE = 1000  # names that a service is asked for at once
 _FAST = frozenset({"describe_table", "table_exists"})
 _LOAD_TABLE = BY_NAME["load table"]
 
@@ -141,14 +142,40 @@ class Guard(Forwarder):
         """Return the namespaces directly inside one that are visible, as `lake.team:sales`."""
         if parent:
             self._require("load schema", [first(parent)[0]])
+        naming = self._tree.naming([first(parent)[0]]) if parent and not self._principal.admin else None
+        if parent and naming is not None and canonical(first(parent)[0]) in self._mounted:
+            return self._mounted_schemas(self._names(parent), naming)
         return self._tree.list_schemas(parent)
+
+    def _mounted_schemas(self, names: list[str], naming: PathNaming) -> list[str]:
+        """Return the namespaces of a mounted catalog: of those that the service has, the visible ones."""
+        catalog, inside, found = canonical(names[0]), Identifier(names[1:]), list[str]()
+        token: str | None = None
+        while True:
+            page = self._tree.list_namespaces(ln.ListNamespacesRequest(id=names, limit=_PAGE, page_token=token))
+            found += (HierarchicalName(inside.child(name)).format(naming.separator) for name in page.namespaces)
+            token = page.page_token
+            if not token:
+                return [f"{catalog}.{name}" for name in found]
 
     def create_namespaces(
         self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
     ) -> Identifier:
         """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
-        self._require("create schema", self._names(path)[:-1])
-        return self._tree.create_namespaces(path, properties, comment=comment)
+        names = self._names(path)
+        self._require("create schema", names[:-1])
+        new = [ln.CreateNamespaceRequest(id=each) for each in self._missing_in_mount(names)]
+        made = self._tree.create_namespaces(path, properties, comment=comment)
+        for request in new:
+            self._note("create_namespace", request)
+        return made
+
+    def _missing_in_mount(self, names: list[str]) -> list[list[str]]:
+        """Return a namespace of a mounted catalog and those above it, as far as they are missing."""
+        if canonical(names[0]) not in self._mounted:
+            return []
+        way = [names[:length] for length in range(2, len(names) + 1)]
+        return [each for each in way if not self._exists(self._place(each))]
 
     def alter_namespace(
         self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
@@ -159,13 +186,13 @@ class Guard(Forwarder):
 
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace, or an empty catalog of the lake."""
-        self._require("own schema", self._names(path))
+        names = self._names(path)
+        self._require("own schema", names)
         self._tree.drop_schema(path)
+        self._note("drop_namespace", ln.DropNamespaceRequest(id=names))
 
-    def _names(self, path: Path) -> Sequence[str]:
-        """Return the names of a logical path, the catalog's first. An administrator is not asked for them."""
-        if self._principal.admin:
-            return ()
+    def _names(self, path: Path) -> list[str]:
+        """Return the names of a logical path, the catalog's first."""
         catalog, inside = first(path)
         if not isinstance(inside, str):
             return [catalog, *inside]
@@ -173,11 +200,11 @@ class Guard(Forwarder):
             return [catalog]
         try:
             naming = self._tree.naming([catalog])
-        except NamespaceNotFoundError:
-            naming = None  # it reads as a hidden one does, whose namespaces most likely nest
-        if naming is not None and not naming.nested:
+        except NamespaceNotFoundError:  # which only those are told who may know it: a lake's catalogs nest mostly
+            return [catalog, *HierarchicalName.parse(inside, self._store.read(settings.separator).character)]
+        if naming is None or not naming.nested:
             return [catalog, inside]
-        return [catalog, *HierarchicalName.parse(inside, self._store.read(settings.separator).character)]
+        return [catalog, *HierarchicalName.parse(inside, naming.separator)]
 
     # -- other rights ----------------------------------------------------------------------------
 
@@ -214,11 +241,8 @@ class Guard(Forwarder):
 
     def _questions(self, operation: str, request: Any) -> Iterator[Question]:
         if operation == "batch_commit_tables":
-            for step in request.operations:
-                for field, name in _STEPS.items():
-                    inner = getattr(step, field)
-                    if inner is not None:
-                        yield from self._questions(name, inner)
+            for name, inner in _steps(request):
+                yield from self._questions(name, inner)
             return
         for demand in OPERATIONS[operation].demands:
             yield from self._asked(operation, request, demand)
@@ -346,6 +370,10 @@ class Guard(Forwarder):
 
     def _note(self, operation: str, request: Any) -> None:
         """Keep the rows of mounted objects in step with what was just done to them."""
+        if operation == "batch_commit_tables":
+            for name, inner in _steps(request):
+                self._note(name, inner)
+            return
         names = list(getattr(request, "id", None) or ())
         if len(names) < 2 or canonical(names[0]) not in self._mounted:
             return
@@ -371,6 +399,15 @@ class Guard(Forwarder):
             parent = names[:-1] if request.new_namespace_id is None else request.new_namespace_id
             new = self._place([*parent, request.new_table_name], TABLE)
             securables.rename(connection, self._place(names, TABLE), new.path)
+
+
+def _steps(request: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a batch consists of: operations, and their requests."""
+    for step in request.operations:
+        for field, name in _STEPS.items():
+            inner = getattr(step, field)
+            if inner is not None:
+                yield name, inner
 
 
 class Guards:

@@ -25,7 +25,7 @@ from lanceway.lake.store.schema import users as user_rows
 from lanceway.lake.users import User
 
 _LOG = logging.getLogger(__name__)
-_MANAGE = "manage users"
+_MANAGE, _GIVE = "manage users", "manage roles"
 
 
 class UserNotFoundError(InvalidInputError):
@@ -115,6 +115,8 @@ def delete(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
     def work(connection: Connection) -> User:
         _permit(connection, actor)
         user = _permitted(connection, actor, _find(connection, name))
+        if actor is not None and user.issuer is not None and users.has_roles(connection, user):
+            actor.require(connection, _GIVE)  # it is let in again, without what its roles and groups are denied
         if user.issuer is not None and user.is_disabled:
             raise StillVouchedForError(
                 f"The user {user.name!r} is disabled, and its issuer still vouches for it: deleted, it would be let in "

@@ -20,7 +20,16 @@ from lanceway.lake.access.facts import ADMIN
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import branches, definitions, jobs, runs, tags, users
+from lanceway.lake.store.schema import (
+    branches,
+    definitions,
+    jobs,
+    members,
+    runs,
+    tags,
+    user_roles,
+    users,
+)
 from lanceway.lake.tree.names import checked_name, checked_text, new_name
 from lanceway.lake.tree.pages import at_most
 
@@ -38,6 +47,8 @@ _ANY_ADMIN = select(users.c.id).where(_IS_WORKING_ADMIN).limit(1)
 _LOCKED_ADMINS = select(users.c.id).where(_IS_WORKING_ADMIN).order_by(users.c.id).with_for_update()
 # What belongs to a user by name. Columns that say who did something, such as created_by, are history and stay.
 _BELONGINGS = (tags.c.owner, branches.c.owner, definitions.c.owner, jobs.c.requested_by, runs.c.started_by)
+_ANY_ROLE = select(user_roles.c.role_id).where(user_roles.c.user_id == bindparam("row")).limit(1)
+_ANY_GROUP = select(members.c.group_id).where(members.c.user_id == bindparam("row")).limit(1)
 
 
 class LastAdminError(InvalidInputError):
@@ -110,6 +121,11 @@ def page(
 def has_admin(connection: Connection) -> bool:
     """Return whether there is an admin who is enabled."""
     return connection.execute(_ANY_ADMIN).one_or_none() is not None
+
+
+def has_roles(connection: Connection, user: User) -> bool:
+    """Return whether a user has a role, itself or by a group of the lake."""
+    return any(connection.execute(each, {"row": user.id}).one_or_none() is not None for each in (_ANY_ROLE, _ANY_GROUP))
 
 
 def promote(connection: Connection, user: User) -> User:

@@ -1,4 +1,4 @@
-"""What each operation needs, over HTTP: every set of rights that the rules call sufficient is enough, and no less is."""
+"""What each operation needs, over HTTP: every set of rights that a rule calls sufficient is enough, and no less is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Groups as an actor sees and changes them: who may manage groups all of them, others those that they are in."""
+"""Groups as an actor sees and changes them: who may manage groups all of them, others those that they are in.
+
+To be in a group that has roles, or owns something, is to have its rights, and to leave one may be to lose a denial. So
+who changes such a group must be able to give these rights: it must be able to manage roles, too.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,9 @@ from lanceway.lake.access import groups
 from lanceway.lake.access.groups import Group
 from lanceway.lake.store.database import LakeStore
 
-MANAGE = "manage groups"
+MANAGE, GIVE = "manage groups", "manage roles"
 # Who gives roles must be able to name groups, too.
-_SEE = (MANAGE, "manage roles")
+_SEE = (MANAGE, GIVE)
 
 Page = tuple[list[dict[str, Any]], str | None]
 
@@ -82,8 +86,7 @@ def delete(store: LakeStore, actor: Actor, name: str) -> dict[str, Any]:
     """Delete a group with its roles; what it owns is the administrator's from then on."""
 
     def work(connection: Connection) -> Group:
-        actor.require(connection, MANAGE)
-        return groups.remove(connection, name)
+        return groups.remove(connection, _changeable(connection, actor, name).name)
 
     return described(store.transact(work))
 
@@ -92,8 +95,7 @@ def add(store: LakeStore, actor: Actor, name: str, users: Sequence[str]) -> dict
     """Put known users into a group, all or none; return which of them were not in it before."""
 
     def work(connection: Connection) -> dict[str, bool]:
-        actor.require(connection, MANAGE)
-        group = groups.load(connection, name).name
+        group = _changeable(connection, actor, name).name
         known = {user: check_user(connection, user) for user in users}
         return {user: groups.add(connection, group, found, by=actor.name) for user, found in known.items()}
 
@@ -104,9 +106,17 @@ def remove(store: LakeStore, actor: Actor, name: str, users: Sequence[str]) -> d
     """Take users out of a group, all or none; return which of them were in it."""
 
     def work(connection: Connection) -> dict[str, bool]:
-        actor.require(connection, MANAGE)
-        group = groups.load(connection, name).name
+        group = _changeable(connection, actor, name).name
         known = {user: check_user(connection, user) for user in users}
         return {user: groups.discard(connection, group, found) for user, found in known.items()}
 
     return store.transact(work)
+
+
+def _changeable(connection: Connection, actor: Actor, name: str) -> Group:
+    """Return a group that the actor may change."""
+    actor.require(connection, MANAGE)
+    group = groups.load(connection, name)
+    if groups.has_rights(connection, group):
+        actor.require(connection, GIVE)
+    return group

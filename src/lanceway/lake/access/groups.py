@@ -16,7 +16,7 @@ from lanceway.lake.access.near import hint
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import GROUP, groups, members
+from lanceway.lake.store.schema import GROUP, group_roles, groups, members
 from lanceway.lake.store.schema import users as user_rows
 from lanceway.lake.tree.names import checked_name, checked_text, new_name
 from lanceway.lake.tree.pages import at_most
@@ -26,6 +26,7 @@ _INSERT = Insert(groups, created_at=now())
 _BY_NAME = select(groups).where(groups.c.name == bindparam("group"))
 _DELETE = delete(groups).where(groups.c.id == bindparam("row"))
 _JOIN = Insert(members, granted_at=now())
+_ANY_ROLE = select(group_roles.c.role_id).where(group_roles.c.group_id == bindparam("row")).limit(1)
 _LEAVE = delete(members).where(members.c.user_id == bindparam("user"), members.c.group_id == bindparam("group"))
 
 
@@ -89,6 +90,12 @@ def remove(connection: Connection, name: str) -> Group:
     owners.hand_over(connection, group.name, ADMIN, GROUP)
     connection.execute(_DELETE, {"row": group.id})
     return group
+
+
+def has_rights(connection: Connection, group: Group) -> bool:
+    """Return whether those who are in a group may do something by it, or may not: it has roles, or owns something."""
+    has_role = connection.execute(_ANY_ROLE, {"row": group.id}).one_or_none() is not None
+    return has_role or owners.owns_any(connection, group.name, GROUP)
 
 
 def add(connection: Connection, group: str, user: str, *, by: str) -> bool:

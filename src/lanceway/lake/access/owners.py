@@ -74,6 +74,14 @@ def hand_over(connection: Connection, name: str, new_owner: str, kind: str = USE
     return sum(connection.execute(statement).rowcount for statement in owned)
 
 
+def owns_any(connection: Connection, name: str, kind: str = USER) -> bool:
+    """Return whether something belongs to a user or a group of this name, whether it has a row or not."""
+    owned = (
+        select(table.c.id).where(table.c.owner == name, table.c.owner_kind == kind).limit(1) for table in _OWNED
+    )
+    return any(connection.execute(statement).one_or_none() is not None for statement in owned)
+
+
 def _row(connection: Connection, row: SecurableRow) -> tuple[Table, int]:
     """Return the table and the id of the row that has a place's owner: the catalog's own, not that of its root."""
     if row.metalake_id is not None:
