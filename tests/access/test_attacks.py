@@ -153,7 +153,12 @@ class Attack:
         for group in ("staff", "landlords", "blocked", "empty", "claimed"):
             group_rows.create(connection, group, by="admin")
         me = self.caller.user
-        holders = [("power", "staff", GROUP), ("power", "bob", USER), ("denied", "blocked", GROUP), ("denied", me, USER)]
+        holders = [
+            ("power", "staff", GROUP),
+            ("power", "bob", USER),
+            ("denied", "blocked", GROUP),
+            ("denied", me, USER),
+        ]
         holders.append(("r", "claimed", GROUP) if self.caller.groups else ("r", me, USER))
         for role, holder, kind in holders:
             role_rows.give(connection, METALAKE, role, holder, kind, by="admin")
@@ -480,7 +485,9 @@ def test_a_group_that_is_deleted_and_made_again_has_nothing_of_before(site: Site
             ada.count_table_rows({"id": names})
 
 
-@pytest.mark.parametrize("name", ["SELECT_TABLE", "admin", "manage roles", "metalake", "lanceway", "*", "%", "r$r", "r.r"])
+@pytest.mark.parametrize(
+    "name", ["SELECT_TABLE", "admin", "manage roles", "metalake", "lanceway", "*", "%", "r$r", "r.r"]
+)
 def test_the_name_of_a_role_or_a_group_means_nothing(site: Site, name: str) -> None:
     site.grant(site.place(), CREATE_ROLE, MANAGE_GROUPS)
     roles.create(site.store, actor(), name)
@@ -514,17 +521,20 @@ SPELLINGS = (
 )
 
 
-@pytest.mark.parametrize("names", SPELLINGS, ids=ascii)
 @pytest.mark.parametrize("catalog", ["lake", "archive"])
-def test_no_spelling_goes_round_a_denial(site: Site, catalog: str, names: list[str]) -> None:
+def test_no_spelling_goes_round_a_denial(site: Site, catalog: str) -> None:
     """Everything is granted but `A`: whatever another spelling names, it is nothing in `A`."""
     site.grant(site.place(), USE_CATALOG, USE_SCHEMA, SELECT_TABLE, MODIFY_TABLE)
     site.grant(site.place(catalog, "A"), USE_SCHEMA, deny=True)
-    for operation in ("count_table_rows", "describe_table", "list_table_versions", "table_exists"):
-        with pytest.raises((PermissionDeniedError, NamespaceNotFoundError, TableNotFoundError, InvalidInputError)):
-            getattr(site.guard(), operation)({"id": [catalog, *names]})
+    refusals = (PermissionDeniedError, NamespaceNotFoundError, TableNotFoundError, InvalidInputError)
     me = site.guard()
-    assert me.try_fast("describe_table", [catalog, *names], {"id": [catalog, *names]}) is None
+    for names in (["A", "t1"], *SPELLINGS):
+        id_ = [catalog, *names]
+        for operation in ("count_table_rows", "describe_table", "list_table_versions", "table_exists"):
+            with pytest.raises(refusals):
+                getattr(me, operation)({"id": id_})
+        assert me.try_fast("describe_table", id_, {"id": id_}) is None
+    assert me.count_table_rows({"id": [catalog, "X", "t"]}).count == 2
 
 
 def test_both_forms_of_a_letter_are_one_name_in_the_lake(site: Site) -> None:
@@ -660,7 +670,7 @@ def test_a_restored_backup_has_the_rights_of_its_moment_and_no_others(site: Site
     backups.backup(site.store, tmp_path / "backup")
     site.revoke(site.place("lake", "X"), SELECT_TABLE, deny=True)
     users.create(site.store, "later", by="admin", admin=True)
-    restored = open_store(f"sqlite:///{tmp_path / 'restored.db'}", create=False)
+    restored = LakeStore(f"sqlite:///{tmp_path / 'restored.db'}")
     try:
         backups.restore(restored, tmp_path / "backup")
         for rule, names in (("read table", ("lake", "A", "t1")), ("read table", ("lake", "X", "t"))):
@@ -710,7 +720,6 @@ def test_schemas_of_a_mounted_lake_are_listed_like_its_namespaces(far: Site) -> 
 
 def test_schemas_that_are_made_in_a_mounted_lake_have_their_owner_and_leave_no_grants(far: Site) -> None:
     far.grant(in_far(), USE_CATALOG, CREATE_SCHEMA)
-    far.grant(in_far("M", "N"), USE_SCHEMA, role="r")
     far.guard().create_namespaces("far.M:N")
     for names in (("M",), ("M", "N")):
         assert far.store.read(owner_rows.find, in_far(*names)) == Owner("me")

@@ -13,7 +13,6 @@ from itertools import groupby
 from sqlalchemy import Connection
 
 from lanceway.access import privileges
-from lanceway.access.privileges import CREATE_SCHEMA
 from lanceway.access.rules import BY_NAME, MISSING, OWNER, UNDENIED, Need, Rule, Sufficient
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import HierarchicalName
@@ -118,7 +117,9 @@ def judge_enabled(found: AccessFacts, rule: Rule) -> Verdict:
     if needs is not None:
         return Verdict(True, OWNED if any(need.kind == OWNER for need in needs) else GRANTED, rule, found, needs)
     rights = Rights(found)
-    nearest = min(map(rights.all_evidence, rule.sufficient), key=_distance)
+    # Not those for what is missing: the reason must not tell whether the object is there.
+    candidates = (needs for needs in rule.sufficient if all(need.kind != MISSING for need in needs))
+    nearest = min(map(rights.all_evidence, candidates), key=_distance)
     is_denied = any(each.grant is not None and each.grant.effect == DENY for each in nearest)
     return Verdict(False, DENIED if is_denied else LACKING, rule, found, tuple(each.need for each in nearest))
 
@@ -173,8 +174,7 @@ class Rights:
 def _distance(evidence: tuple[Evidence, ...]) -> tuple[int, int, int]:
     """How far a set is from being enough. To be granted something is nearer than to become an owner."""
     missing = [each.need for each in evidence if not each.holds]
-    # Whether the place is missing does not matter, or the reason would tell it.
-    unhelpful = sum(need.kind == OWNER for need in missing) + sum(each.need.kind == MISSING for each in evidence)
+    unhelpful = sum(need.kind == OWNER for need in missing)
     # A right of the caller's that counts towards a set speaks for it.
     return unhelpful, len(missing), -sum(each.holds for each in evidence)
 
@@ -228,6 +228,4 @@ def _lacks(missing: Sequence[Evidence]) -> Iterator[str]:
 def _lack(evidence: Evidence) -> str:
     if evidence.need.kind == OWNER:
         return f"only the owner of the {evidence.need.name} may"
-    if evidence.need.kind == MISSING:
-        return f"it exists, and {CREATE_SCHEMA} is missing there"
     return f"{evidence.need.name} is missing"

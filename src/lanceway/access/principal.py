@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 
 ADMIN = "admin"
@@ -23,6 +24,12 @@ class Principal:
     expires_at: int | None = field(default=None, compare=False)
     token_seconds: int | None = field(default=None, compare=False)
     issuer: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        # As the lake has names: an issuer may write them otherwise, and what is denied to them must hold all the same.
+        if not (self.name.isascii() and all(map(str.isascii, self.groups))):
+            object.__setattr__(self, "name", unicodedata.normalize("NFC", self.name))
+            object.__setattr__(self, "groups", tuple(unicodedata.normalize("NFC", group) for group in self.groups))
 
 
 ANONYMOUS = Principal("anonymous")

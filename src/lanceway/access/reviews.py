@@ -162,7 +162,7 @@ def _way(place: Securable) -> list[Securable]:
 
 def is_recorded(connection: Connection, place: Securable) -> bool:
     """Return whether a place has a row: of a mounted catalog, only what was granted or owned has one."""
-    return not place.mounted or facts.load(connection, Caller(""), place).found
+    return not place.mounted or securables.has_row(connection, place)
 
 
 def grants_on(connection: Connection, place: Securable, *, after: int = 0, limit: int | None = None) -> Sequence[Grant]:

@@ -76,9 +76,7 @@ def hand_over(connection: Connection, name: str, new_owner: str, kind: str = USE
 
 def owns_any(connection: Connection, name: str, kind: str = USER) -> bool:
     """Return whether something belongs to a user or a group of this name, whether it has a row or not."""
-    owned = (
-        select(table.c.id).where(table.c.owner == name, table.c.owner_kind == kind).limit(1) for table in _OWNED
-    )
+    owned = (select(table.c.id).where(table.c.owner == name, table.c.owner_kind == kind).limit(1) for table in _OWNED)
     return any(connection.execute(statement).one_or_none() is not None for statement in owned)
 
 

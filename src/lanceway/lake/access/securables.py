@@ -205,6 +205,11 @@ def find(connection: Connection, place: Securable) -> SecurableRow:
     return row
 
 
+def has_row(connection: Connection, place: Securable) -> bool:
+    """Return whether a place has a row."""
+    return _found(connection, place) is not None
+
+
 def ensure(connection: Connection, place: Securable, *, by: str, owner: str = "admin") -> SecurableRow:
     """Return the row of a place, which is made for an object of a mounted catalog that has none, with this owner.
 

@@ -88,6 +88,7 @@ async def list_pipelines(call: Call, query: PageQuery) -> object:
 @endpoint("GET", "/pipelines/{name:path}", PipelineHolder)
 async def get_pipeline(call: Call, name: PathPart) -> PipelineHolder:
     """Return who holds a pipeline."""
+    await call.run(call.guard.require, "run job")
 
     def find(connection: Connection) -> PipelineHolder:
         row = leases.find(connection, name)
