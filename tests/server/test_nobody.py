@@ -1,0 +1,327 @@
+"""Every route of the server, asked by a user who may do nothing: it is told nothing of what is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote_plus
+
+import httpx
+import pytest
+from sqlalchemy import Connection
+
+from lanceway.access import tokens
+from lanceway.access.privileges import SELECT_TABLE, USE_CATALOG
+from lanceway.identifiers import Identifier
+from lanceway.lake import users
+from lanceway.lake.access import grants, groups, owners, roles
+from lanceway.lake.access.grants import GrantChange
+from lanceway.lake.access.owners import Owner
+from lanceway.lake.access.securables import Securable
+from lanceway.lake.store.database import open_store
+from lanceway.lake.store.schema import GROUP
+from lanceway.server.api.endpoints import BASE
+from lanceway.server.api.routes import ENDPOINTS
+from lanceway.server.home import METALAKE
+from lanceway.wire.lance import ARROW_STREAM, BY_OPERATION, ROUTES, Body, path
+from tests.server.api.test_runs import Runner
+from tests.server.lance.test_rights import REQUESTS, Asked
+from tests.server.server_helpers import stream, table
+from tests.servers import lanceway as lanceway_server
+from tests.servers.run import Run
+
+MOUNT, CATALOG, SPACE, INNER, TABLE = "sesame_mount", "sesame_catalog", "sesame_space", "sesame_inner", "sesame_table"
+ROLE, GROUP_NAME, USER, PIPELINE, TAG = "sesame-role", "sesame-group", "sesame-user", "sesame-pipeline", "sesame-tag"
+VALUE, COLUMN, HOLDER, HELD = "sesame-value", "sesame_column", "sesame-holder", "sesame-held"
+SECRETS = (
+    *(MOUNT, CATALOG, SPACE, INNER, TABLE, ROLE, GROUP_NAME, USER, PIPELINE, TAG, VALUE, COLUMN, HOLDER, HELD),
+    *("warehouse", "lake.db"),  # where things are
+)
+
+
+@dataclass(frozen=True)
+class Asker:
+    """The user who may do nothing, on a server that has some of everything."""
+
+    client: httpx.Client
+    run: str
+    job: str
+    token: str  # the prefix of another's
+
+    def ask(self, method: str, url: str, **options: Any) -> httpx.Response:
+        """Send a request, and look for names in its answer that the request did not have."""
+        answer = self.client.request(method, url, **options)
+        sent = unquote_plus(str(answer.request.url)) + answer.request.content.decode(errors="replace")
+        told = answer.text + json.dumps(dict(answer.headers), ensure_ascii=False)
+        leaked = [secret for secret in SECRETS if secret in told and secret not in sent]
+        assert not leaked, f"{method} {url} tells {leaked}: {answer.status_code} {answer.text}"
+        return answer
+
+
+@pytest.fixture(scope="module")
+def nobody(whole_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    folder = tmp_path_factory.mktemp("mounted")
+    server = lanceway_server.start(
+        whole_run,
+        name="nobody",
+        settings=f'[catalogs.{MOUNT}]\ntype = "dir"\npath = "{folder}"\nlayout = "manifest"\n',
+    )
+    store = open_store(f"sqlite:///{server.home}/lake.db", upgrade=False)
+    with server.client() as admin:
+
+        def made(operation: str, *id_: str, **options: Any) -> Any:
+            route = BY_OPERATION[operation]
+            answer = admin.request(route.method, f"/lance{path(route, id_)}", **options)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        made("create_namespace", CATALOG, json={"properties": {"note": VALUE}})
+        content = stream(table(1).append_column(COLUMN, [[VALUE]]))
+        for catalog in (CATALOG, MOUNT):
+            for space in ([SPACE], [SPACE, INNER]):
+                made("create_namespace", catalog, *space, json={"properties": {"note": VALUE}})
+            for inside in ([SPACE], [SPACE, INNER]):
+                options: Any = {"content": content, "headers": {"content-type": ARROW_STREAM}}
+                made("create_table", catalog, *inside, TABLE, **options)
+        made("create_table_tag", CATALOG, SPACE, TABLE, json={"tag": TAG, "version": 1})
+        created = {"new_columns": [{"name": "sesame_more", "virtual_column": None, "expression": "id"}]}
+        made("alter_table_add_columns", CATALOG, SPACE, TABLE, json=created)
+    pipeline = Runner(server, server.token, PIPELINE)
+    key = pipeline.run(table=TABLE)
+    assert Runner(server, server.token, HELD).hold(by=HOLDER).is_success
+    store.transact(_give_rights)
+    prefix = server.token.rpartition("_")[0]
+    secret = tokens.create(store, "nobody", by="admin").secret
+    with server.client(headers={"x-api-key": secret}) as client:
+        yield Asker(client, key, "1", prefix)
+    store.close()
+    server.stop()
+
+
+def _give_rights(connection: Connection) -> None:
+    space = Securable(METALAKE, CATALOG, Identifier([SPACE]))
+    users.create(connection, USER, by="admin")
+    groups.create(connection, GROUP_NAME, by="admin")
+    groups.add(connection, GROUP_NAME, USER, by="admin")
+    roles.create(connection, METALAKE, ROLE, by="admin", comment=VALUE)
+    roles.give(connection, METALAKE, ROLE, USER, by="admin")
+    roles.give(connection, METALAKE, ROLE, GROUP_NAME, GROUP, by="admin")
+    owners.change_owner(connection, space, Owner(USER), by="admin")
+    owners.change_owner(connection, Securable(METALAKE, CATALOG), Owner(GROUP_NAME, GROUP), by="admin")
+    changes = [GrantChange(ROLE, space, SELECT_TABLE), GrantChange(ROLE, Securable(METALAKE, CATALOG), USE_CATALOG)]
+    grants.apply(connection, METALAKE, changes, by="admin")
+
+
+# -- Lance REST ----------------------------------------------------------------------------------
+
+NAMES = {"lake": "", "a": SPACE, "b": INNER, "t": TABLE, "source": TABLE, "view": TABLE}
+
+
+def moved(value: Any, catalog: str) -> Any:
+    """A request of the tests of rights, about objects that are there in this catalog."""
+    if isinstance(value, dict):
+        return {key: moved(each, catalog) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        if value and value[0] == "lake":
+            return [catalog if name == "lake" else NAMES.get(name, name) for name in value]
+        return [moved(each, catalog) for each in value]
+    return value
+
+
+@pytest.mark.parametrize("catalog", [CATALOG, MOUNT])
+def test_lance_rest(nobody: Asker, catalog: str) -> None:
+    shown = {"list_all_tables": ("tables", Asked(None))}
+    assert {route.operation for route in ROUTES} == {*REQUESTS, *shown}, "a route is not asked for here"
+    for route in ROUTES:
+        asked = shown[route.operation][1] if route.operation in shown else REQUESTS[route.operation]
+        id_ = moved(asked.id, catalog) if asked.id is not None else None
+        options: dict[str, Any] = {"params": dict(asked.query)}
+        if route.body is Body.ARROW:
+            options |= {"content": stream(table(1)), "headers": {"content-type": ARROW_STREAM}}
+        elif route.body is not Body.NONE:
+            options["json"] = moved(asked.body, catalog)
+            if "source_query" in options["json"]:
+                options["json"]["source_query"] = json.dumps({"source": [catalog, SPACE, TABLE]})
+        answer = nobody.ask(route.method, f"/lance{path(route, id_, index_name='none')}", **options)
+        if route.operation in shown:
+            assert answer.json()[shown[route.operation][0]] == []
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (403, 15), f"{route.operation}: {answer.text}"
+
+
+def test_the_root(nobody: Asker) -> None:
+    assert nobody.ask("GET", "/lance/v1/namespace/$/list").json()["namespaces"] == []
+    assert nobody.ask("GET", "/lance/v1/namespace/$/table/list").json()["tables"] == []
+    for verb in ("describe", "exists"):
+        assert nobody.ask("POST", f"/lance/v1/namespace/$/{verb}", json={}).status_code in (200, 403)
+    for verb in ("create", "drop"):
+        answer = nobody.ask("POST", f"/lance/v1/namespace/$/{verb}", json={"mode": "overwrite"})
+        assert answer.status_code in (400, 403, 409)
+
+
+def test_what_is_there_and_what_is_not_read_alike(nobody: Asker) -> None:
+    for verb in ("describe", "count_rows", "drop", "version/list", "stats"):
+        answers = []
+        for id_ in ([CATALOG, SPACE, TABLE], ["absent0", "absent1", "absent2"], [MOUNT, SPACE, TABLE]):
+            answer = nobody.ask("POST", f"/lance/v1/table/{quote('$'.join(id_))}/{verb}", json={})
+            text = answer.json()["error"]
+            for number, name in enumerate(id_):
+                text = text.replace(name, f"<{number}>")
+            answers.append((answer.status_code, text))
+        assert len(set(answers)) == 1, answers
+
+
+# -- /lanceway/v1 --------------------------------------------------------------------------------
+
+DENIED, MISSING = (403,), (404,)
+LEASE = {"pipeline": HELD, "key": "k" * 40, "seconds": 60}
+CHANGE = {"role": ROLE, "object": f"{CATALOG}${SPACE}", "privilege": SELECT_TABLE}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A request of an operation, by its parts, and the answers that tell nothing: statuses, or a whole body."""
+
+    answer: tuple[int, ...] | Mapping[str, Any]
+    parts: Mapping[str, str] | None = None
+    query: Mapping[str, str] | None = None
+    body: Any = None
+
+
+def _page(items: str) -> dict[str, Any]:
+    return {items: [], "page_token": None}
+
+
+OBJECT = {"object": f"{CATALOG}${SPACE}"}
+TOLD: Mapping[str, tuple[Told, ...]] = {
+    "who_am_i": (Told({"name": "nobody", "groups": [], "admin": False, "anonymous": False}),),
+    "list_tokens": (Told((200,)), Told(DENIED, query={"user": USER})),
+    "create_token": (Told((201,), body={}), Told(DENIED, body={"user": USER})),
+    "revoke_token": (Told(MISSING, {"prefix": "another's"}),),
+    "list_users": (Told(DENIED),),
+    "create_user": (Told(DENIED, body={"name": USER}), Told(DENIED, body={"name": "new", "admin": True})),
+    "get_user": (Told(DENIED, {"name": USER}), Told(DENIED, {"name": "none"})),
+    **{
+        f"{verb}_user": (Told(DENIED, {"name": USER}), Told(DENIED, {"name": "none"}))
+        for verb in ("disable", "enable", "promote", "demote", "delete")
+    },
+    "rename_user": (Told(DENIED, {"name": USER}, body={"name": "new"}),),
+    "list_groups": (Told(_page("groups")),),
+    "create_group": (Told(DENIED, body={"name": GROUP_NAME}),),
+    "get_group": (Told(DENIED, {"name": GROUP_NAME}),),
+    "add_member": (Told(DENIED, {"name": GROUP_NAME}, body={"user": "nobody"}),),
+    "remove_member": (Told(DENIED, {"name": GROUP_NAME}, body={"user": USER}),),
+    "delete_group": (Told(DENIED, {"name": GROUP_NAME}), Told(DENIED, {"name": "none"})),
+    "list_roles": (Told(_page("roles")),),
+    "create_role": (Told(DENIED, body={"name": ROLE}),),
+    "get_role": (Told(DENIED, {"name": ROLE}), Told(DENIED, {"name": "none"})),
+    "give_role": (Told(DENIED, {"name": ROLE}, body={"user": "nobody"}),),
+    "take_role": (Told(DENIED, {"name": ROLE}, body={"user": USER}),),
+    "delete_role": (Told(DENIED, {"name": ROLE}),),
+    "list_grants": (
+        Told(DENIED, query={"role": ROLE}),
+        Told(MISSING, query=OBJECT),
+        Told(DENIED, query={"object": "metalake"}),
+        Told(DENIED, query={"dangling": "true"}),
+    ),
+    "change_grants": (
+        Told(MISSING, body={"changes": [CHANGE]}),
+        Told(DENIED, body={"changes": [{**CHANGE, "object": "metalake"}]}),
+    ),
+    "list_grantable": (Told(MISSING, query=OBJECT), Told({"privileges": []}, query={"object": "metalake"})),
+    "try_grant": (Told(MISSING, body=CHANGE), Told(DENIED, body={**CHANGE, "object": "metalake"})),
+    "get_owner": (Told(MISSING, query=OBJECT),),
+    "change_owner": (
+        Told(MISSING, body={**OBJECT, "user": "nobody"}),
+        Told(DENIED, body={"object": "metalake", "user": "nobody"}),
+    ),
+    "get_access": (Told({"enabled": True}),),
+    "get_own_rights": (
+        Told({"user": "nobody", "is_admin": False, "enabled": True, "groups": [], "roles": [], "grants": []}),
+    ),
+    "explain_access": (
+        Told((200,), query={**OBJECT, "action": "load schema"}),
+        Told(DENIED, query={**OBJECT, "action": "load schema", "user": USER}),
+    ),
+    "get_place_rights": (Told(MISSING, query=OBJECT), Told(DENIED, query={"object": "metalake"})),
+    "get_user_rights": (Told(DENIED, query={"name": USER}), Told(DENIED, query={"name": "none"})),
+    "list_privileges": (Told((200,)),),
+    "list_actions": (Told((200,)),),
+    "enable_access": (Told(DENIED, body={"confirm": True}), Told(DENIED, body={})),
+    "disable_access": (Told(DENIED),),
+    "list_audit": (Told(DENIED, query={"user": "admin"}),),  # one's own are looked at below
+    "describe_naming": (Told(DENIED, {"catalog": CATALOG}), Told(DENIED, {"catalog": MOUNT})),
+    "list_schemas": (
+        Told({"schemas": []}),
+        Told(DENIED, query={"parent": CATALOG}),
+        Told(DENIED, query={"parent": f"{MOUNT}.{SPACE}"}),
+        Told(DENIED, query={"parent": "none"}),
+    ),
+    **{
+        f"{verb}_schema": tuple(
+            Told(DENIED, body={"name": f"{catalog}.{SPACE}:new"}) for catalog in (CATALOG, MOUNT, "none")
+        )
+        for verb in ("create", "alter", "drop")
+    },
+    "take_lease": (Told(DENIED, body=LEASE),),
+    "renew_lease": (Told({"held": False}, body=LEASE),),
+    "release_lease": (Told({"held": False}, body=LEASE),),
+    "record_run": (
+        Told(
+            DENIED,
+            {"key": "a run"},
+            body={"pipeline": PIPELINE, "lease": "k" * 40, "record": {"record": "end", "state": "done"}},
+        ),
+    ),
+    "list_pipelines": (Told(_page("pipelines")),),
+    "get_pipeline": tuple(Told(DENIED, {"name": name}) for name in (PIPELINE, HELD, "none")),
+    "list_runs": (Told(_page("runs")), Told(_page("runs"), query={"pipeline": PIPELINE})),
+    **{
+        name: (Told(MISSING, {"key": "a run"}, query={"source": "in"}),)
+        for name in ("get_run", "get_had", "get_last_steps", "get_files", "get_changed")
+    },
+    "get_lineage": (
+        Told({"locations": [], "upstream": [], "downstream": []}, query={"table": f"{PIPELINE}.{TABLE}"}),
+        Told((200,), query={"location": f"/{PIPELINE}.{TABLE}"}),
+    ),
+    "list_jobs": (Told(_page("jobs")), Told(DENIED, query={"all": "true"})),
+    "describe_job": (Told(MISSING, {"id": "a job"}),),
+    "cancel_job": (Told(MISSING, {"id": "a job"}),),
+}
+
+
+def test_every_operation_has_an_entry() -> None:
+    assert {endpoint.handler.__name__ for endpoint in ENDPOINTS} == set(TOLD)
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: str(endpoint.handler.__name__))
+def test_lanceway_rest(nobody: Asker, endpoint: Any) -> None:
+    known = {"a run": nobody.run, "a job": nobody.job, "another's": nobody.token}
+    for told in TOLD[endpoint.handler.__name__]:
+        url = endpoint.path.replace(":path}", "}")
+        for name, value in (told.parts or {}).items():
+            url = url.replace(f"{{{name}}}", quote(known.get(value, value), safe=""))
+        answer = nobody.ask(endpoint.method, f"{BASE}{url}", params=told.query, json=told.body)
+        if isinstance(told.answer, Mapping):
+            assert answer.is_success, answer.text
+            assert answer.json() == told.answer
+        else:
+            assert answer.status_code in told.answer, answer.text
+
+
+def test_of_the_audit_one_sees_ones_own(nobody: Asker) -> None:
+    nobody.ask("POST", f"/lance/v1/table/{CATALOG}$x$y/drop")
+    answer = nobody.client.get(f"{BASE}/audit", params={"limit": 1000})
+    assert {event["user"] for event in answer.json()["events"]} == {"nobody"}
+
+
+def test_without_a_token_nothing_is_told(nobody: Asker) -> None:
+    for method, url in (
+        *((route.method, f"/lance{path(route, [CATALOG, SPACE, TABLE], index_name='none')}") for route in ROUTES),
+        *((each.method, f"{BASE}{each.path.replace(':path}', '}')}") for each in ENDPOINTS),
+    ):
+        answer = nobody.client.request(method, url, headers={"x-api-key": ""})
+        assert answer.status_code == 401, f"{method} {url}: {answer.text}"
+        assert not any(secret in answer.text for secret in SECRETS)
