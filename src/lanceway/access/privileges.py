@@ -160,7 +160,7 @@ PRIVILEGES: tuple[Privilege, ...] = (
         MANAGE_GROUPS,
         "Manage groups",
         ADMINISTRATION,
-        "Make and remove groups, and say who is in them.",
+        "Make and remove groups, and say who is in them. Where a group has rights, MANAGE_GRANTS is needed too.",
         metalake="manage groups and who is in them",
     ),
     _privilege(
