@@ -169,6 +169,14 @@ def read_properties(body: object) -> dict[str, str]:
     return {str(name): str(value) for name, value in properties.items() if value is not None}
 
 
+def read_identity(body: object, key: str) -> tuple[str | None, int | None]:
+    """Return the id of anything, which is under a key, and when it was made."""
+    if not isinstance(body, dict):
+        raise _unreadable("an object", "a JSON object")
+    id_, made_at = body.get(key), body.get("created_at")
+    return str(id_) if id_ else None, made_at if isinstance(made_at, int) else None
+
+
 def next_page(body: object) -> str:
     """Return the token of the page that follows, empty for none. A page may be empty and have one all the same."""
     return str((body.get("next_page_token") if isinstance(body, dict) else None) or "")

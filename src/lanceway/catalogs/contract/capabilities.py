@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lanceway.tables.schema.computed import Definition
     from lanceway.tables.schema.views import View
 
+# A service's own id of an object, and when it made it, in milliseconds since 1970.
+ObjectIdentity = tuple[str | None, int | None]
+
 
 @runtime_checkable
 class Closable(Protocol):
@@ -63,6 +66,17 @@ class KeepsDefinitions(Protocol):
     def column_definitions(self, id_: Sequence[str], branch: str | None) -> Mapping[str, Definition] | None: ...
 
 
+@runtime_checkable
+class IdentifiesObjects(Protocol):
+    """A catalog that can tell an object from a later one of the same name."""
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return the service's own id of an object and when it was made, in one request; None if it says neither.
+
+        Raises NamespaceNotFoundError, TableNotFoundError.
+        """
+
+
 class VisibleObjects(Protocol):
     """What one caller is shown, in lists, of a tree of catalogs."""
 
@@ -98,6 +112,13 @@ def acting_as(catalog: LanceNamespace, user: str, groups: tuple[str, ...] | None
     A server names the groups of the user, and jobs that are asked for then run with the user's rights.
     """
     return catalog.acting_as(user, groups) if isinstance(catalog, ActsAsUser) else catalog
+
+
+def object_identity(catalog: LanceNamespace, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+    """Return what tells an object from a later one of the same name; None where the catalog does not say."""
+    if not isinstance(catalog, IdentifiesObjects):
+        return None
+    return catalog.object_identity(id_, is_namespace=is_namespace)
 
 
 def with_job_queue(catalog: LanceNamespace, queue: JobQueue | LazyJobQueue) -> LanceNamespace:

@@ -12,7 +12,7 @@ import hashlib
 import heapq
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import lance_namespace as ln
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract.capabilities import ShowsVisible, VisibleObjects, acting_as, with_job_queue
+from lanceway.catalogs.contract.capabilities import (
+    ObjectIdentity,
+    ShowsVisible,
+    VisibleObjects,
+    acting_as,
+    object_identity,
+    with_job_queue,
+)
 from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
@@ -258,13 +265,31 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def _ask(self, mount: Mount, operation: str, request: BaseModel, *data: Any) -> Any:
         try:
-            return carry_out(self._catalog_for(mount, operation), operation, request, *data)
+            with self._reaching(mount, getattr(request, "storage_options", None)):
+                return carry_out(self._catalog_for(mount, operation), operation, request, *data)
         except NamespaceNotFoundError:
             # A catalog of the lake may have been dropped, and its name given to another since it was opened.
             if mount.configured or self._lake is None or not self._lake.is_stale(mount.name):
                 raise
+        if data:  # some of it may have been read
+            raise ConcurrentModificationError(
+                f"The catalog {mount.name!r} was dropped and created again at the same time. Try again."
+            )
+        return carry_out(self._catalog_for(mount, operation), operation, request)
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return what tells an object of a mounted catalog from a later one of the same name, if its service says."""
+        mount = self.mount(id_[0])
+        with self._reaching(mount):
+            return object_identity(mount.catalog, id_[1:], is_namespace=is_namespace)
+
+    @contextmanager
+    def _reaching(self, mount: Mount, own_options: Mapping[str, str] | None = None) -> Iterator[None]:
+        """Say which catalog cannot be reached, or not with the credentials that it is mounted with."""
+        try:
+            yield
         except UnauthenticatedError as error:
-            if getattr(request, "storage_options", None):  # the caller's own
+            if own_options:  # the caller's
                 raise
             raise ServiceUnavailableError(
                 f"The catalog {mount.name!r} does not accept the credentials that it is mounted with; an administrator "
@@ -274,11 +299,6 @@ class FederatedCatalog(JobMethods, Forwarder):
             raise ServiceUnavailableError(
                 f"The catalog {mount.name!r} cannot be reached: {type(error).__name__}. Try again later."
             ) from error
-        if data:  # some of it may have been read
-            raise ConcurrentModificationError(
-                f"The catalog {mount.name!r} was dropped and created again at the same time. Try again."
-            )
-        return carry_out(self._catalog_for(mount, operation), operation, request)
 
     def _catalog_for(self, mount: Mount, operation: str) -> ln.LanceNamespace:
         catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user, self._groups)

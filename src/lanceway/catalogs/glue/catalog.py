@@ -30,6 +30,7 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.glue import columns, names
@@ -97,6 +98,13 @@ class GlueCatalog(Catalog):
                 f"There is no database {namespace} in Glue, and a namespace of one name would be made as a catalog, "
                 'which holds no tables. Set hierarchy = "databases" for this target, or make the database first.'
             )
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return when a table, a database or a catalog was made, in whole seconds: Glue gives them no ids."""
+        found = names.folded(Identifier(id_))
+        row = self._namespaces.find(found)[1] if is_namespace else self._tables.row(found)
+        made = row.get("CreateTime")
+        return None if made is None else (None, round(made.timestamp() * 1000))
 
     # -- namespaces ------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lanceway.catalogs.contract.base import TableEntry
 from lanceway.catalogs.glue import columns, names
@@ -72,18 +72,11 @@ class GlueTables:
 
     def load(self, table: Identifier) -> GlueRow:
         """Return a Lance table as Glue has it. Raises InvalidInputError for a table of another kind."""
-        if table.depth < 2 or not names.may_be_catalogs(Identifier(table[:-2])):
-            self._refuse_missing_parent(table)
-            raise table_not_found(f"There is no table {table}: in Glue, a table is in a database.")
-        place = self._place(table)
         try:
-            response = self._client.call(
-                "GetTable", f"The table {table}", missing=TableNotFoundError, Name=table.name, **place
-            )
+            row = self.row(table)
         except TableNotFoundError:
             self._refuse_missing_parent(table)
             raise
-        row: GlueRow = response["Table"]
         if not is_lance(row):
             raise InvalidInputError(
                 f"{table} is no Lance table: in Glue it is a table of another kind. A Lance table has the type "
@@ -92,6 +85,16 @@ class GlueTables:
         return row
 
     peek = load
+
+    def row(self, table: Identifier) -> GlueRow:
+        """Return a table as Glue has it, Lance or not. Raises TableNotFoundError, also if its database is missing."""
+        if table.depth < 2 or not names.may_be_catalogs(Identifier(table[:-2])):
+            raise table_not_found(f"There is no table {table}: in Glue, a table is in a database.")
+        place = self._place(table)
+        response = self._client.call(
+            "GetTable", f"The table {table}", missing=TableNotFoundError, Name=table.name, **place
+        )
+        return cast(GlueRow, response["Table"])
 
     def _refuse_missing_parent(self, table: Identifier) -> None:
         """Raise NamespaceNotFoundError if the database is missing: Glue says the same of a missing table."""

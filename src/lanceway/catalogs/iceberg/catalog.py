@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace import CreateTableRequest, CreateTableResponse, DropNamespaceRequest, DropNamespaceResponse
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.iceberg import names
@@ -61,6 +62,13 @@ class IcebergCatalog(Catalog):
 
     def check_new_table(self, table: Identifier) -> None:
         names.check_table(table)
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return the uuid of a table's metadata. Iceberg gives its namespaces nothing of the kind."""
+        if is_namespace:
+            return None
+        uuid = self._tables.peek(Identifier(id_)).uuid
+        return None if uuid is None else (uuid, None)
 
     # -- namespaces ------------------------------------------------------------------------------
 

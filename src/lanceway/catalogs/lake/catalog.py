@@ -67,7 +67,7 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
-from lanceway.catalogs.contract.capabilities import VisibleObjects
+from lanceway.catalogs.contract.capabilities import ObjectIdentity, VisibleObjects
 from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept, mode, table_id
@@ -316,6 +316,12 @@ class LakeCatalog(Catalog):
 
     def _drop_namespace(self, namespace: Identifier, cascade: bool) -> Mapping[str, str] | None:
         return self._namespaces.drop_tree(namespace) if cascade else self._namespaces.drop(namespace)
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return the id of the row of a namespace or a table, and when it was made."""
+        found = Identifier(id_)
+        row = self._namespaces.load(found) if is_namespace else self._tables.row(found)
+        return str(row.id), row.audit.created_at
 
     # -- tables ----------------------------------------------------------------------------------
 

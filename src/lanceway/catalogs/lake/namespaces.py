@@ -13,6 +13,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import namespaces, nesting, settings
 from lanceway.lake.tree.catalogs import get
+from lanceway.lake.tree.namespaces import Namespace
 
 Properties = Mapping[str, str]
 
@@ -24,7 +25,11 @@ class LakeNamespaces:
     lake: LakeConnection
 
     def properties(self, namespace: Identifier) -> Properties:
-        return self.lake.store.read(namespaces.load, self.lake.catalog.id, namespace).properties
+        return self.load(namespace).properties
+
+    def load(self, namespace: Identifier) -> Namespace:
+        """Return the row of a namespace. Raises NamespaceNotFoundError."""
+        return self.lake.store.read(namespaces.load, self.lake.catalog.id, namespace)
 
     def children(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         catalog = self.lake.catalog.id

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
+from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.metastore.tables import ExternalTables, rename_by_copy
 from lanceway.catalogs.unity import columns, names
@@ -62,6 +63,11 @@ class UnityCatalog(Catalog):
             raise InvalidInputError(
                 f"{table} cannot be a table here: the first name must be {self._name!r}, the catalog in Unity."
             )
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return the id of a schema or a table in Unity, and when it was made."""
+        found = Identifier(id_)
+        return self._namespaces.identity(found) if is_namespace else self._tables.identity(found)
 
     # -- namespaces ------------------------------------------------------------------------------
 

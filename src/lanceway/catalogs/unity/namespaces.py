@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.unity.client import UnityClient
 from lanceway.catalogs.unity.names import check, check_new
 from lanceway.errors import (
@@ -28,9 +30,16 @@ class UnityNamespaces:
 
     def properties(self, namespace: Identifier) -> Mapping[str, str]:
         """Return the properties of a namespace. Raises NamespaceNotFoundError."""
+        return unity.read_properties(self._load(namespace))
+
+    def identity(self, namespace: Identifier) -> ObjectIdentity:
+        """Return the id of a namespace and when it was made. Raises NamespaceNotFoundError."""
+        return unity.read_identity(self._load(namespace), "id" if namespace.depth == CATALOG_LEVEL else "schema_id")
+
+    def _load(self, namespace: Identifier) -> Any:
         self.check_known(namespace)
         operation = "get_catalog" if namespace.depth == CATALOG_LEVEL else "get_schema"
-        return unity.read_properties(self._client.ask(operation, f"Looking for the namespace {namespace}", namespace))
+        return self._client.ask(operation, f"Looking for the namespace {namespace}", namespace)
 
     def require_schema(self, schema: Identifier) -> None:
         """Raise NamespaceNotFoundError, with the schema's own name, if it is missing."""

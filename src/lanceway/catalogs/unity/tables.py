@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.base import TableEntry
+from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.metastore.tables import CLAIM, NewTable, find_created, require_data
 from lanceway.catalogs.unity import columns as unity_columns
 from lanceway.catalogs.unity.client import UnityClient, UnitySettings
@@ -81,12 +82,7 @@ class UnityTables:
 
     def load(self, table: Identifier) -> TableInfo:
         """Return a Lance table. Raises TableNotFoundError, NamespaceNotFoundError, InvalidInputError if not Lance."""
-        check_table(table)
-        if table[0] != self._settings.catalog:
-            raise table_not_found(
-                f"There is no table {table}: the catalog here is {self._settings.catalog!r}. Connect to another one "
-                "with the setting catalog."
-            )
+        self._check_known(table)
         try:
             info = unity.read_table(self._client.ask("get_table", f"Looking for the table {table}", table))
         except TableNotFoundError as error:
@@ -103,6 +99,21 @@ class UnityTables:
         return info
 
     peek = load
+
+    def identity(self, table: Identifier) -> ObjectIdentity:
+        """Return the id of a table, Lance or not, and when it was made. Raises TableNotFoundError."""
+        self._check_known(table)
+        response = self._client.ask("get_table", f"Looking for the table {table}", table)
+        return unity.read_identity(response, "table_id")
+
+    def _check_known(self, table: Identifier) -> None:
+        """Raise TableNotFoundError for what cannot be a table here."""
+        check_table(table)
+        if table[0] != self._settings.catalog:
+            raise table_not_found(
+                f"There is no table {table}: the catalog here is {self._settings.catalog!r}. Connect to another one "
+                "with the setting catalog."
+            )
 
     def lance_tables(self, namespace: Identifier) -> Iterator[TableInfo]:
         """Yield the Lance tables of a schema; a catalog holds schemas alone. Raises NamespaceNotFoundError."""

@@ -14,7 +14,7 @@ import lance_namespace as ln
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract import capabilities, jobs
-from lanceway.catalogs.contract.capabilities import KeepsJobs
+from lanceway.catalogs.contract.capabilities import KeepsJobs, ObjectIdentity
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
@@ -280,6 +280,10 @@ class Wrapper(Forwarder):
         return replace(job, table=self._outside(job.table)) if self._holds(job.table) else job
 
     # -- identifiers -----------------------------------------------------------------------------
+
+    def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
+        """Return what tells an object from a later one of the same name; None where the catalog inside does not say."""
+        return capabilities.object_identity(self._inner, self._inside(list(id_)), is_namespace=is_namespace)
 
     def _holds(self, names: list[str]) -> bool:
         """Whether an object of the catalog inside is visible from here."""
