@@ -7,7 +7,7 @@ all inside, which no denial takes away. What one need not own, and what is not t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sqlalchemy import Connection
@@ -19,7 +19,7 @@ from lanceway.identifiers import HierarchicalName
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import AccessFacts, Caller, HeldGrant, PlaceOnWay
 from lanceway.lake.access.holdings import Holdings
-from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, RecordedObject, Securable
 from lanceway.lake.store.schema import ALLOW, DENY
 
 # Why a decision is as it is.
@@ -122,6 +122,33 @@ def judge_enabled(found: AccessFacts, rule: Rule) -> Verdict:
     nearest = min(map(rights.all_evidence, candidates), key=_distance)
     is_denied = any(each.grant is not None and each.grant.effect == DENY for each in nearest)
     return Verdict(False, DENIED if is_denied else LACKING, rule, found, tuple(each.need for each in nearest))
+
+
+def grounds(found: AccessFacts, verdict: Verdict) -> Iterator[RecordedObject]:
+    """Yield the recorded objects of mounted catalogs without which the verdict might be another.
+
+    An allowance rests on its grants and owners, unless those above the objects are enough; a refusal on any denial, as
+    each may stand in the way of another set.
+    """
+    if verdict.allowed:
+        rights = [right for each in verdict.evidence for right in (each.grant, each.owned)]
+        recorded = [right.recorded for right in rights if right is not None and right.recorded is not None]
+        if recorded and not judge_enabled(_without_recorded(found), verdict.rule):
+            yield from recorded
+    elif verdict.reason != DISABLED:
+        wanted = {need.name for needs in verdict.rule.sufficient for need in needs}
+        for grant in found.grants:
+            if grant.effect == DENY and grant.privilege in wanted and grant.recorded is not None:
+                yield grant.recorded
+
+
+def _without_recorded(found: AccessFacts) -> AccessFacts:
+    """Return the facts without what objects of mounted catalogs allow; their denials stay."""
+    return replace(
+        found,
+        places=tuple(way for way in found.places if way.recorded is None),
+        grants=tuple(grant for grant in found.grants if grant.recorded is None or grant.effect == DENY),
+    )
 
 
 class Rights:

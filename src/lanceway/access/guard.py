@@ -16,7 +16,8 @@ import lance_namespace as ln
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from lanceway.access.decisions import judge
+from lanceway.access.decisions import Verdict, grounds, judge
+from lanceway.access.identities import MountedIdentities
 from lanceway.access.lists import VisibleTree, shows_all
 from lanceway.access.operations import (
     CATALOG,
@@ -85,19 +86,30 @@ _MAKING_TABLES = frozenset(
     {"create_table", "create_empty_table", "declare_table", "register_table", "create_materialized_view"}
 )
 _OF_TRANSACTIONS = frozenset({"describe_transaction", "alter_transaction"})
+# Operations whose overwriting makes another object, as the service sees it, in the place of the one that was there.
+_RENEWING = frozenset({"create_namespace", "register_table"})
 _MOST_GUARDS = 1024
 _PAGE = 1000  # names that a service is asked for at once
 _FAST = frozenset({"describe_table", "table_exists"})
 _LOAD_TABLE = BY_NAME["load table"]
 
 Question = tuple[Rule, Securable]
+Answer = tuple[AccessFacts, Verdict]
 
 
 class Guard(Forwarder):
     """A tree for one caller. It costs next to nothing to make."""
 
-    def __init__(self, tree: FederatedCatalog, store: LakeStore, metalake: str, principal: Principal) -> None:
+    def __init__(
+        self,
+        tree: FederatedCatalog,
+        store: LakeStore,
+        metalake: str,
+        principal: Principal,
+        identities: MountedIdentities | None = None,
+    ) -> None:
         self._store, self._metalake, self._principal = store, metalake, principal
+        self._identities = identities or MountedIdentities(store)
         self._caller = Caller(principal.name, principal.groups)
         self._mounted = tree.mounts()
         tree = tree.acting_as(principal.name, principal.groups)
@@ -347,8 +359,21 @@ class Guard(Forwarder):
         return self._store.read(facts.load, self._caller, place).found
 
     def _ask(self, questions: Sequence[Question]) -> None:
-        if questions:
-            self._store.read(require_all, self._caller, questions)
+        while questions:
+            if all(map(self._is_settled, self._store.read(answer_all, self._caller, questions))):
+                return
+
+    def _is_settled(self, answer: Answer) -> bool:
+        """Require what was asked. Return whether it rests on objects that are still there, or is to be asked anew.
+
+        What it rested on has lapsed then, so that it is not asked for ever.
+        """
+        found, verdict = answer
+        for recorded in grounds(found, verdict):
+            if not self._identities.still_holds(self._tree, str(found.place.catalog), recorded):
+                return False
+        verdict.require()
+        return True
 
     def _may_fast(self, operation: str, names: list[str] | None) -> bool:
         """Return whether an answer may be given at once. A refusal, which has reasons, is given in the usual way."""
@@ -387,10 +412,13 @@ class Guard(Forwarder):
         user = self._principal.name
         if operation in _MAKING_TABLES or operation == "create_namespace":
             place = self._place(names, NAMESPACE if operation == "create_namespace" else TABLE)
-            if (getattr(request, "mode", None) or "create").lower() == "create":
+            chosen = (getattr(request, "mode", None) or "create").lower()
+            if chosen == "create":
                 securables.lapse(connection, place)  # of an earlier object, which was dropped behind us
                 if not self._principal.admin:
                     securables.ensure(connection, place, by=user, owner=user)
+            elif chosen == "overwrite" and operation in _RENEWING:
+                securables.forget_identity(connection, place)
         elif operation in ("drop_table", "deregister_table"):
             securables.lapse(connection, self._place(names, TABLE))
         elif operation == "drop_namespace":
@@ -418,6 +446,7 @@ class Guards:
     ) -> None:
         self._tree, self._confined = tree, tree.confined_to(allowed)
         self._store, self._metalake = store, metalake
+        self._identities = MountedIdentities(store)
         self._made: dict[tuple[str, tuple[str, ...], bool], Guard] = {}
 
     @property
@@ -433,14 +462,24 @@ class Guards:
             if len(self._made) >= _MOST_GUARDS:
                 self._made.clear()
             tree = self._tree if principal.admin else self._confined
-            guard = self._made[key] = Guard(tree, self._store, self._metalake, principal)
+            guard = self._made[key] = Guard(tree, self._store, self._metalake, principal, self._identities)
         return guard
 
 
 def require_all(connection: Connection, caller: Caller, questions: Sequence[Question]) -> None:
     """Raise PermissionDeniedError unless every answer is yes. Each place is looked at once."""
+    for _, verdict in answer_all(connection, caller, questions):
+        verdict.require()
+
+
+def answer_all(connection: Connection, caller: Caller, questions: Sequence[Question]) -> list[Answer]:
+    """Return the verdict on each question, with what it was made from, up to the first refusal."""
     known: dict[Securable, AccessFacts] = {}
+    answers: list[Answer] = []
     for rule, place in questions:
         if place not in known:
             known[place] = facts.load(connection, caller, place)
-        judge(known[place], rule).require()
+        answers.append((known[place], judge(known[place], rule)))
+        if not answers[-1][1]:
+            break
+    return answers

@@ -34,7 +34,15 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.access.securables import (
+    CATALOG,
+    METALAKE,
+    SCHEMA,
+    RecordedObject,
+    Securable,
+    ServiceObject,
+)
 from lanceway.lake.store.rows import CompiledStatement
 from lanceway.lake.store.schema import (
     NAMESPACE,
@@ -82,6 +90,7 @@ class HeldGrant:
     group: str | None
     granted_by: str
     granted_at: int
+    recorded: RecordedObject | None = None  # in a mounted catalog, but not of the catalog itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,7 @@ class PlaceOnWay:
     path: str
     owner: str
     owner_kind: str
+    recorded: RecordedObject | None = None  # in a mounted catalog, but not of the catalog itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +204,9 @@ _NO_ID = cast(null(), BigInteger)
 _NO_TEXT = cast(null(), Text)
 
 
-def _way_columns(level: Any, path: Any, row: Any, metalake: Any, object_: Any) -> list[ColumnElement[Any]]:
+def _way_columns(
+    level: Any, path: Any, row: Any, metalake: Any, object_: Any, service: Any = _NO_TEXT, made_at: Any = _NO_ID
+) -> list[ColumnElement[Any]]:
     return [
         level.label("level"),
         path.label("path"),
@@ -202,6 +214,8 @@ def _way_columns(level: Any, path: Any, row: Any, metalake: Any, object_: Any) -
         row.owner_kind.label("owner_kind"),
         metalake.label("metalake_id"),
         object_.label("object_id"),
+        service.label("service_id"),
+        made_at.label("made_at"),
     ]
 
 
@@ -241,7 +255,7 @@ def _foreign_way() -> list[Select[Any]]:
     same = same_id & (row.made_at.is_(None) | made.is_(None) | (row.made_at == made))
     is_target = (row.kind == bindparam("kind")) & (row.path == bindparam("whole"))
     return [
-        select(*_way_columns(level, path, row, _NO_ID, row.id))
+        select(*_way_columns(level, path, row, _NO_ID, row.id, row.service_id, row.made_at))
         .join_from(metalakes, foreign_objects, row.metalake_id == metalakes.c.id)
         .where(
             metalakes.c.name == bindparam("metalake"),
@@ -277,7 +291,16 @@ def _statement(inner: list[Select[Any]], column: ColumnElement[Any]) -> Any:
             facts.outerjoin(me, literal(1) == literal(1))
         ),
         _part("group", name=mine.c.name),
-        _part("place", level=way.c.level, path=way.c.path, name=way.c.owner, kind=way.c.owner_kind),
+        _part(
+            "place",
+            level=way.c.level,
+            path=way.c.path,
+            name=way.c.owner,
+            kind=way.c.owner_kind,
+            by=way.c.service_id,
+            at=way.c.made_at,
+            flag=way.c.object_id,
+        ),
         *(
             _part(
                 "grant",
@@ -289,6 +312,7 @@ def _statement(inner: list[Select[Any]], column: ColumnElement[Any]) -> Any:
                 via=pairs.c.via,
                 by=grants.c.granted_by,
                 at=grants.c.granted_at,
+                flag=pairs.c.object_id,
             )
             .join_from(pairs, grants, (own == theirs) & (grants.c.role_id == pairs.c.role_id))
             .where(theirs.is_not(None))
@@ -347,11 +371,12 @@ def _whole(place: Securable) -> str:
 def _facts(rows: Sequence[Any], caller: Caller, place: Securable) -> AccessFacts:
     named, ways, held = set(caller.groups), list[PlaceOnWay](), list[HeldGrant]()
     is_enabled = is_admin = is_disabled = False
+    recorded = _recorded(rows, place) if place.mounted else {}
     for part, level, path, name, kind, role, via, by, at, flag in rows:
         if part == "place":
-            ways.append(PlaceOnWay(level, path, name or ADMIN, kind))
+            ways.append(PlaceOnWay(level, path, name or ADMIN, kind, recorded.get(flag)))
         elif part == "grant":
-            held.append(HeldGrant(level, path, name, kind, role, via, by, at))
+            held.append(HeldGrant(level, path, name, kind, role, via, by, at, recorded.get(flag)))
         elif part == "group":
             named.add(name)
         else:
@@ -360,6 +385,19 @@ def _facts(rows: Sequence[Any], caller: Caller, place: Securable) -> AccessFacts
     held.sort(key=lambda grant: (_depth(grant), grant.privilege, grant.role, grant.group or ""))
     groups_ = frozenset(named)
     return AccessFacts(place, caller, is_enabled, is_admin, is_disabled, groups_, tuple(ways), tuple(held))
+
+
+def _recorded(rows: Sequence[Any], place: Securable) -> dict[int, RecordedObject]:
+    """Return what is recorded of objects of a mounted catalog, by row."""
+    found: dict[int, RecordedObject] = {}
+    for part, level, path, _, _, _, _, service, made_at, row in rows:
+        if part != "place" or level in (METALAKE, CATALOG):
+            continue
+        is_namespace = level == SCHEMA
+        names = Identifier(HierarchicalName.from_physical(path)) if is_namespace else place.path
+        kind = NAMESPACE if is_namespace else level
+        found[row] = RecordedObject(row, names, kind, ServiceObject(service, made_at))
+    return found
 
 
 _ORDER = {METALAKE: 0, CATALOG: 1, SCHEMA: 2, TABLE: 3, VIEW: 3}

@@ -41,10 +41,20 @@ class ServiceObject:
     id: str | None = None
     made_at: int | None = None
 
-    def is_other(self, row: Row[Any]) -> bool:
-        """Return whether a row was recorded for another object than this one. What is not known, tells nothing."""
-        other_id = None not in (self.id, row.service_id) and self.id != row.service_id
-        return other_id or (None not in (self.made_at, row.made_at) and self.made_at != row.made_at)
+    def is_other(self, recorded: ServiceObject) -> bool:
+        """Return whether another object than this one was recorded. What is not known, tells nothing."""
+        other_id = None not in (self.id, recorded.id) and self.id != recorded.id
+        return other_id or (None not in (self.made_at, recorded.made_at) and self.made_at != recorded.made_at)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedObject:
+    """The row of an object of a mounted catalog, with what the service said of the object when it was recorded."""
+
+    row: int
+    path: Identifier
+    kind: str
+    service: ServiceObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +196,17 @@ _FOREIGN = select(foreign_objects).where(
     foreign_objects.c.lapsed_at.is_(None),
 )
 _INSERT_FOREIGN = Insert(foreign_objects, created_at=now(), owner_kind="user", lapsed_at=cast(null(), BigInteger))
-_LAPSE = update(foreign_objects).where(foreign_objects.c.id == bindparam("row")).values(lapsed_at=now())
+_LAPSE = (
+    update(foreign_objects)
+    .where(foreign_objects.c.id == bindparam("row"), foreign_objects.c.lapsed_at.is_(None))
+    .values(lapsed_at=now())
+)
 _IDENTIFY = (
     update(foreign_objects)
     .where(foreign_objects.c.id == bindparam("row"))
     .values(service_id=bindparam("new_service_id"), made_at=bindparam("new_made_at"))
 )
+_IDENTIFY_FIRST = _IDENTIFY.where(foreign_objects.c.service_id.is_(None), foreign_objects.c.made_at.is_(None))
 
 
 def find(connection: Connection, place: Securable) -> SecurableRow:
@@ -220,7 +235,8 @@ def ensure(connection: Connection, place: Securable, *, by: str, owner: str = "a
         return find(connection, place)
     metalake = _metalake(connection, place)
     row = _foreign(connection, metalake, place)
-    if row is not None and place.service is not None and place.service.is_other(row):
+    recorded = ServiceObject() if row is None else ServiceObject(row.service_id, row.made_at)
+    if row is not None and place.service is not None and place.service.is_other(recorded):
         connection.execute(_LAPSE, {"row": row.id})
         row = None
     service = place.service or ServiceObject()
@@ -246,6 +262,23 @@ def lapse(connection: Connection, place: Securable) -> bool:
     return row is not None
 
 
+def lapse_row(connection: Connection, row: int) -> None:
+    """Record that the object of a row is gone. A row that others have made for a later object stays."""
+    connection.execute(_LAPSE, {"row": row})
+
+
+def identify(connection: Connection, row: int, service: ServiceObject) -> None:
+    """Record what the service says of the object of a row, unless others have done so."""
+    connection.execute(_IDENTIFY_FIRST, {"row": row, "new_service_id": service.id, "new_made_at": service.made_at})
+
+
+def forget_identity(connection: Connection, place: Securable) -> None:
+    """Forget which object of the service a row is about: it was replaced here, and what was granted stays."""
+    row = _foreign(connection, _metalake(connection, place), place)
+    if row is not None:
+        connection.execute(_IDENTIFY, {"row": row.id, "new_service_id": None, "new_made_at": None})
+
+
 def lapse_all(connection: Connection, place: Securable) -> None:
     """Record that a service has a namespace no more, with all that was inside."""
     path = names.known(place.path).physical
@@ -263,13 +296,16 @@ def lapse_all(connection: Connection, place: Securable) -> None:
 
 
 def rename(connection: Connection, place: Securable, path: Identifier) -> None:
-    """Record that an object of a service has another name: what was granted on it goes with it."""
+    """Record that an object of a service has another name: what was granted on it goes with it.
+
+    Some services can only make another object with the new name, so it is identified anew.
+    """
     row = _foreign(connection, _metalake(connection, place), place)
     if row is None:
         return
     lapse(connection, replace(place, path=path))
     renamed = update(foreign_objects).where(foreign_objects.c.id == row.id)
-    connection.execute(renamed.values(path=names.known(path).physical))
+    connection.execute(renamed.values(path=names.known(path).physical, service_id=None, made_at=None))
 
 
 def missing(place: Securable) -> LanceNamespaceError:
