@@ -7,6 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.access.issuer import Issuer
+from tests.catalogs.conftest import fake_unity as fake_unity
+from tests.catalogs.conftest import glue as glue
+from tests.catalogs.conftest import glue_server as glue_server
+from tests.catalogs.conftest import unity as unity
+from tests.catalogs.conftest import unity_process as unity_process
 from tests.lake.conftest import store as store
 from tests.lake.conftest import uri as uri
 
