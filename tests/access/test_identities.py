@@ -107,7 +107,8 @@ def on_iceberg(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service
 def on_lake(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
     """A lake of its own, of which a part is mounted."""
     settings = {"uri": f"sqlite:///{folder / 'other.db'}", "root": str(folder / "other")}
-    with LakeCatalog(**settings) as lake:
+    with LakeCatalog(**settings) as catalog:
+        lake: Any = catalog
         lake.create_namespace({"id": ["part"]})
 
         def make() -> None:
@@ -282,7 +283,7 @@ def test_what_is_renamed_or_registered_anew_here_keeps_its_grants(unity_table: S
     foreign.me.table_exists({"id": renamed})
     with LakeCatalog(uri=f"sqlite:///{tmp_path / 'data.db'}", root=str(tmp_path / "data")) as lake:
         lake_helpers.create(lake, "t")
-        location = lake.describe_table({"id": ["t"]}).location
+        location = lake.describe_table({"id": ["t"]}).location  # type: ignore[arg-type]
         admin.register_table({"id": renamed, "location": location, "mode": "overwrite"})
     foreign.me.table_exists({"id": renamed})
     foreign.wait()

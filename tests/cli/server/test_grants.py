@@ -100,6 +100,8 @@ def test_grants_denials_and_why(run: Run, reader: str) -> None:
     assert [grant["privilege"] for grant in listed] == ["USE_SCHEMA", "SELECT_TABLE"]
     assert len(done(run("grants", "list", "--role", reader, "--json")).json) == 3
     assert done(run("grants", "list", "--dangling", "--json")).json == []
+    assert done(run("grants", "purge-dangling", "--json")).json["deleted"] == 0
+    assert "Deleted 0 dangling grants." in done(run("grants", "purge-dangling")).out
     assert run("grants", "list").code == 2
 
 

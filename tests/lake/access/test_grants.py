@@ -225,6 +225,12 @@ def test_grants_in_mounted_catalogs_lapse_with_the_services_object(world: World)
     assert world.store.transact(securables.lapse, mounted("db:t"))
     assert held(world, mounted("db:t", second)) == ["USE_CATALOG"]
     assert len(world.store.read(grants.dangling, "m")) == 2
+    world.change(GrantChange("r", mounted("db:t"), SELECT))
+    assert world.store.transact(grants.purge_dangling, "another") == 0
+    assert world.store.transact(grants.purge_dangling, "m") == 2
+    assert world.store.read(grants.dangling, "m") == []
+    assert held(world, mounted("db:t")) == ["USE_CATALOG", SELECT]
+    assert world.store.transact(grants.purge_dangling, "m") == 0
 
 
 # -- the switch ----------------------------------------------------------------------------------

@@ -133,10 +133,27 @@ def test_grants_are_made_together_or_not_at_all(admin: Caller, user: Caller, rol
     assert refused(user.ask("GET", GRANTS, params={"object": schema})) == (403, 15)
     assert refused(user.ask("GET", GRANTS, params={"dangling": "true"})) == (403, 15)
     assert get(admin, GRANTS, dangling="true")["grants"] == []
+    assert refused(user.ask("DELETE", f"{GRANTS}/dangling")) == (403, 15)
     assert refused(admin.ask("GET", GRANTS)) == (400, 13)
     assert refused(grant(admin, role, schema, "USE_SCHEMA", expected=False)) == (409, 14)
     assert refused(grant(admin, role, schema, *["USE_SCHEMA"] * 101)) == (400, 13)
     assert ok(grant(admin, role, schema, "SELECT_TABLE", revoke=True))["changed"] == [True]
+
+
+def test_grants_that_dangle_are_deleted(admin: Caller, user: Caller, role: str) -> None:
+    table = f"other$t{uuid.uuid4().hex[:8]}"
+    ok(admin.ask("POST", f"/lance/v1/table/{table}/declare", json={}))
+    ok(grant(admin, role, table, "SELECT_TABLE", kind="table"))
+    ok(admin.ask("POST", f"/lance/v1/table/{table}/drop", json={}))
+    assert [each["object"] for each in get(admin, GRANTS, dangling="true")["grants"]] == [table]
+    assert refused(user.ask("DELETE", f"{GRANTS}/dangling")) == (403, 15)
+    assert ok(admin.ask("DELETE", f"{GRANTS}/dangling")) == {"deleted": 1}
+    assert get(admin, GRANTS, dangling="true")["grants"] == []
+    for _ in range(200):
+        events = get(admin, f"{API}/audit", operation="purge_dangling_grants")["events"]
+        if {event["user"] for event in events} >= {"admin", name(user)}:
+            return
+    raise AssertionError(events)
 
 
 def test_a_mistyped_name_is_refused_with_the_nearest(admin: Caller, role: str, schema: str) -> None:

@@ -17,6 +17,7 @@ from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access import grants
 from lanceway.lake.access.grants import MOST_CHANGES, Grant, GrantChange
+from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 
 Page = tuple[list[dict[str, Any]], str | None]
@@ -50,6 +51,19 @@ def apply(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: Sequence[
         if actor.trusted:
             return grants.apply(connection, actor.metalake, changes, by=actor.name)
         return reviews.apply(connection, actor.caller, changes)
+
+    return store.transact(work)
+
+
+def purge_dangling(store: LakeStore, actor: Actor) -> int:
+    """Delete grants and denials on objects that mounted catalogs have no longer, and return how many there were.
+
+    Raises PermissionDeniedError for those who may not manage the grants of the whole metalake.
+    """
+
+    def work(connection: Connection) -> int:
+        actor.require(connection, grant_rule(Securable(actor.metalake)))
+        return grants.purge_dangling(connection, actor.metalake)
 
     return store.transact(work)
 

@@ -121,6 +121,19 @@ def revoke(
     _change(session, home, uri, role, (object_, kind), privileges, is_now, deny=deny, revoke=True)
 
 
+@command(app, "purge-dangling")
+def purge_dangling(session: Session, home: Home = None, uri: Uri = None) -> None:
+    """Delete the grants and denials that dangle: on objects that mounted catalogs have no longer.
+
+    They hold no longer in any case. See them first: lanceway grants list --dangling
+    """
+    with opened(session, home, uri) as desk:
+        from lanceway.access.rights import grants
+
+        count = grants.purge_dangling(desk.store, desk.actor)
+    session.output.done(f"Deleted {count:,} dangling {'grant' if count == 1 else 'grants'}.", {"deleted": count})
+
+
 @command(app, "what-if")
 def what_if(
     session: Session,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, delete, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, delete, select
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.identifiers import HierarchicalName, Identifier
@@ -174,6 +174,16 @@ def on_place(connection: Connection, place: Securable, *, after: int = 0, limit:
 def dangling(connection: Connection, metalake: str, *, after: int = 0, limit: int | None = None) -> Sequence[Grant]:
     """Return grants on objects of mounted catalogs that their services have no longer."""
     return page(connection, _top.c.name == metalake, foreign_objects.c.lapsed_at.is_not(None), after=after, limit=limit)
+
+
+def purge_dangling(connection: Connection, metalake: str) -> int:
+    """Delete what is recorded of objects that services have no longer, and return how many grants that takes away."""
+    metalake_id = select(metalakes.c.id).where(metalakes.c.name == metalake).scalar_subquery()
+    lapsed = and_(foreign_objects.c.metalake_id == metalake_id, foreign_objects.c.lapsed_at.is_not(None))
+    rows = select(foreign_objects.c.id).where(lapsed)
+    count = connection.execute(delete(grants).where(grants.c.foreign_id.in_(rows))).rowcount
+    connection.execute(delete(foreign_objects).where(lapsed))
+    return count
 
 
 def page(connection: Connection, *where: ColumnElement[bool], after: int, limit: int | None) -> Sequence[Grant]:

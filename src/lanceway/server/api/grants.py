@@ -1,9 +1,10 @@
 """`/lanceway/v1/grants`: what roles are granted and denied on which objects.
 
-    GET  /lanceway/v1/grants              ?role=, ?object=lake$team (with ?kind=, ?delimiter=) or ?dangling=true
-    POST /lanceway/v1/grants              {changes: [{role, object, privilege, deny, revoke, expected}]}: all or none
-    GET  /lanceway/v1/grants/grantable    ?object=: the privileges that one may grant there
-    POST /lanceway/v1/grants/what-if      one change: for whom it would add or take a privilege, on how many objects
+    GET    /lanceway/v1/grants              ?role=, ?object=lake$team (with ?kind=, ?delimiter=) or ?dangling=true
+    POST   /lanceway/v1/grants              {changes: [{role, object, privilege, deny, revoke, expected}]}: all or none
+    DELETE /lanceway/v1/grants/dangling     all that hold no longer, as their objects are gone
+    GET    /lanceway/v1/grants/grantable    ?object=: the privileges that one may grant there
+    POST   /lanceway/v1/grants/what-if      one change: for whom it would add or take a privilege, on how many objects
 
 An object is `metalake`, a catalog such as `lake`, or its names joined by the delimiter. `kind` says what it is; it is
 looked up without it, but not in mounted catalogs. Changes may be sent again: what is so already stays as it is.
@@ -115,6 +116,12 @@ class GrantsChanged(Struct):
     changed: list[bool]
 
 
+class GrantsPurged(Struct):
+    """How many dangling grants and denials were deleted."""
+
+    deleted: int
+
+
 class GrantablePrivilege(Struct):
     """A privilege that one may grant on an object, with what it allows there."""
 
@@ -162,6 +169,12 @@ async def change_grants(call: Call, body: GrantRequests) -> GrantsChanged:
     return GrantsChanged(await call.run(grants.apply, call.store, actor_of(call), places_of(call), wanted))
 
 
+@endpoint("DELETE", "/grants/dangling", GrantsPurged, anonymous=False)
+async def purge_dangling_grants(call: Call) -> GrantsPurged:
+    """Delete the grants and denials on objects that mounted catalogs have no longer."""
+    return GrantsPurged(await call.run(grants.purge_dangling, call.store, actor_of(call)))
+
+
 @endpoint("GET", "/grants/grantable", Grantable, anonymous=False)
 async def list_grantable(call: Call, query: ObjectQuery) -> object:
     """List the privileges that one may grant on an object."""
@@ -174,4 +187,4 @@ async def try_grant(call: Call, body: GrantRequest) -> object:
     return {"effects": await call.run(grants.what_if, call.store, actor_of(call), places_of(call), body.wanted)}
 
 
-ENDPOINTS = (list_grants, change_grants, list_grantable, try_grant)
+ENDPOINTS = (list_grants, change_grants, purge_dangling_grants, list_grantable, try_grant)
