@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from lanceway.identifiers import Identifier
 from lanceway.lake.access import grants, owners, roles
 from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.owners import Owner
-from lanceway.lake.access.securables import Securable
+from lanceway.lake.access.securables import Securable, ServiceObject
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE
 from lanceway.lake.tree import metalakes
@@ -44,8 +45,15 @@ class Foreign:
     def place(self, *path: str, kind: str = NAMESPACE) -> Securable:
         return Securable(METALAKE, "there", Identifier(path), kind, mounted=True)
 
-    def grant(self, path: tuple[str, ...], *privileges: str, kind: str = TABLE, deny: bool = False) -> None:
-        place = self.place(*path, kind=kind if path else NAMESPACE)
+    def grant(
+        self,
+        path: tuple[str, ...],
+        *privileges: str,
+        kind: str = TABLE,
+        deny: bool = False,
+        service: ServiceObject | None = None,
+    ) -> None:
+        place = replace(self.place(*path, kind=kind if path else NAMESPACE), service=service)
         changes = [GrantChange("r", place, privilege, deny) for privilege in privileges]
         self.store.transact(grants.apply, METALAKE, changes, by="admin")
 

@@ -19,6 +19,7 @@ from lanceway.errors import (
     ServiceUnavailableError,
     TableNotFoundError,
 )
+from lanceway.lake.access.securables import ServiceObject
 from lanceway.lake.store.schema import NAMESPACE
 from tests.access.mounted_helpers import Foreign, mounted
 from tests.catalogs.glue import glue_helpers
@@ -312,3 +313,48 @@ def test_a_folder_identifies_nothing(tmp_path: Path) -> None:
         with pytest.raises(TableNotFoundError):
             foreign.me.table_exists({"id": ["there", "t"]})
         assert foreign.dangling() == []
+
+
+def test_lists_begin_with_schemas_that_are_still_those_that_were_granted(unity_table: Service) -> None:
+    foreign, me = unity_table.foreign, unity_table.foreign.me
+    catalog, schema = unity_table.schema
+    foreign.grant(unity_table.schema, USE_SCHEMA, SELECT_TABLE, kind=NAMESPACE)
+
+    def shown() -> tuple[list[str], list[str], list[str]]:
+        below = me.list_namespaces({"id": ["there", catalog]}).namespaces
+        everything = me.list_all_tables({"id": ["there"]}).tables
+        return me.list_namespaces({"id": ["there"]}).namespaces, below, everything
+
+    assert shown() == ([catalog], [schema], [f"there${catalog}$s$t"])
+    unity_table.drop()
+    unity_table.make()
+    foreign.wait()
+    assert shown() == ([], [], [])
+    assert len(foreign.dangling()) == 2
+
+
+def test_what_is_inside_goes_with_a_schema(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Also what was never used, and so never identified; what was identified is verified itself."""
+    with on_lake(request, tmp_path) as service:
+        foreign, me = service.foreign, service.foreign.me
+        lake: Any = foreign.tree.mounts()["there"].catalog
+
+        def make_deep(name: str) -> None:
+            lake.create_namespace({"id": ["s", name]})
+            lake_helpers.create(lake, "s", name, "t")
+
+        make_deep("deep")
+        foreign.grant(("s",), USE_SCHEMA, SELECT_TABLE, kind=NAMESPACE)
+        foreign.grant(("s", "deep"), USE_SCHEMA, SELECT_TABLE, kind=NAMESPACE)
+        assert me.list_all_tables({"id": ["there"]}).tables == ["there$s$deep$t", "there$s$t"]
+        service.drop()
+        service.make()
+        make_deep("deep")
+        make_deep("known")
+        known = ServiceObject(*lake.object_identity(["s", "known"], is_namespace=True))
+        foreign.grant(("s", "known"), USE_SCHEMA, SELECT_TABLE, kind=NAMESPACE, service=known)
+        foreign.wait()
+        assert me.list_all_tables({"id": ["there"]}).tables == ["there$s$known$t"]
+        assert me.list_namespaces({"id": ["there"]}).namespaces == ["s"]
+        assert me.list_namespaces({"id": ["there", "s"]}).namespaces == ["known"]
+        assert len(foreign.dangling()) == 4

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import unicodedata
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import lance_namespace as ln
@@ -112,12 +113,11 @@ class Guard(Forwarder):
         self._identities = identities or MountedIdentities(store)
         self._caller = Caller(principal.name, principal.groups)
         self._mounted = tree.mounts()
-        tree = tree.acting_as(principal.name, principal.groups)
-        self._tree = (
-            tree
-            if principal.admin
-            else tree.showing(VisibleTree(store, metalake, self._caller, frozenset(self._mounted)))
-        )
+        self._tree = tree.acting_as(principal.name, principal.groups)
+        if not principal.admin:
+            still_holds = partial(self._identities.still_holds, self._tree)
+            visible = VisibleTree(store, metalake, self._caller, frozenset(self._mounted), still_holds)
+            self._tree = self._tree.showing(visible)
 
     # -- the operations of the contract ----------------------------------------------------------
 

@@ -34,7 +34,8 @@ class MountedIdentities:
     def still_holds(self, tree: IdentifiesObjects, catalog: str, recorded: RecordedObject) -> bool:
         """Return whether the object is there, and the same; else what is recorded of it lapses.
 
-        Raises what the service raises if it cannot be asked: nothing is decided by what may be out of date.
+        False is also returned if others change the row at the same time: what is recorded must be read again. Raises
+        what the service raises if it cannot be asked: nothing is decided by what may be out of date.
         """
         if self._same.get(_key(recorded.row, recorded.service)):
             return True
@@ -52,7 +53,8 @@ class MountedIdentities:
         if known == ServiceObject() and present != known:
             # Trusted on first sight: grants are made in the database alone, by people who mean the object that is
             # there, and with no service at hand. From now on it is this object that they are about.
-            self._store.transact(securables.identify, recorded.row, present)
+            if not self._store.transact(securables.identify, recorded.row, present):
+                return False
             known = present
         self._same.keep(_key(recorded.row, known), True, REMEMBERED)
         return True

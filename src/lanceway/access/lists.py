@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,7 +19,7 @@ from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.access import facts, holdings, mounted, securables, visible
 from lanceway.lake.access.facts import AccessFacts, Caller
 from lanceway.lake.access.holdings import Holdings
-from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, Securable
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, RecordedObject, Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, TABLE
 from lanceway.lake.tree import catalogs, lookups, names, namespaces
@@ -91,6 +92,7 @@ class VisibleTree:
     metalake: str
     caller: Caller
     mounted_names: Collection[str]
+    still_holds: Callable[[str, RecordedObject], bool]
 
     def catalogs(self, names: Sequence[str]) -> Sequence[str]:
         return self.store.read(visible_catalogs, self.caller, self.metalake, names, self.mounted_names)
@@ -110,7 +112,7 @@ class VisibleTree:
         known = self.store.read(mounted.load, self.caller, Securable(self.metalake, catalog, mounted=True))
         if not known.catalog.is_enabled or known.catalog.is_admin:
             return ask(operation, request)
-        return MountedLists(known, ask).answer(operation, request)
+        return MountedLists(known, ask, partial(self.still_holds, catalog)).answer(operation, request)
 
 
 def shows_all(held: Holdings) -> bool:

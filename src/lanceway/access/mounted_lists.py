@@ -2,20 +2,23 @@
 
 Where a right reaches the namespace that is listed, the service's pages are filtered, and pages are read until one is
 full. Where none does, the list begins with the caller's own grants, and the service is asked for those alone.
+
+Schemas that a list begins with are compared with what the service has now. Tables are not, which would be a request
+for each: the name of one that was made again is shown until its grants are used.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import lance_namespace as ln
 from pydantic import BaseModel
 
-from lanceway.access.decisions import Rights, judge
+from lanceway.access.decisions import Rights, grounds, judge
 from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
 from lanceway.access.rules import BY_NAME
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
@@ -27,8 +30,9 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
+from lanceway.lake.access.facts import AccessFacts
 from lanceway.lake.access.mounted import MountedFacts
-from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, RecordedObject
 from lanceway.lake.store.schema import NAMESPACE, TABLE
 
 SECONDS = 20.0  # for one page
@@ -67,8 +71,9 @@ class _Position:
 class MountedLists:
     """One list of one mounted catalog, for one caller."""
 
-    def __init__(self, facts: MountedFacts, ask: Ask) -> None:
-        self._facts, self._ask = facts, ask
+    def __init__(self, facts: MountedFacts, ask: Ask, still_holds: Callable[[RecordedObject], bool]) -> None:
+        self._facts, self._ask, self._still_holds = facts, ask, still_holds
+        self._lapsed: set[int] = set()  # rows, since the facts were read
         self._until = time.monotonic() + SECONDS
 
     def answer(self, operation: str, request: BaseModel) -> Any:
@@ -81,7 +86,10 @@ class MountedLists:
 
     def _namespaces(self, request: Any) -> ln.ListNamespacesResponse:
         parent = Identifier(request.id or ())
-        leading = {path[parent.depth] for path in self._loadable_schemas() if _is_inside(path, parent)}
+        leading: dict[str, list[Identifier]] = {}
+        for path in self._loadable_schemas():
+            if _is_inside(path, parent):
+                leading.setdefault(path[parent.depth], []).append(path)
         if self._reaches(parent):
 
             def is_shown(name: str) -> bool:
@@ -89,7 +97,7 @@ class MountedLists:
 
             names, token = self._filtered("list_namespaces", request, is_shown)
         else:
-            names, token = self._present("list_namespaces", request, sorted(leading))
+            names, token = self._present("list_namespaces", request, leading)
         return ln.ListNamespacesResponse(namespaces=names, page_token=token)
 
     # -- tables ----------------------------------------------------------------------------------
@@ -117,9 +125,7 @@ class MountedLists:
         scope, limit = _scope("list_all_tables", parent), page_limit(request.limit)
         position = _Position.of(scope, request.page_token, limit or _PAGE)
         names: list[str] = []
-        for root in self._highest_schemas(parent):
-            if position is not None and list(root) < position.root:
-                continue
+        for root in self._roots(parent, [] if position is None else position.root):
             begin = position if position is not None and list(root) == position.root else _Position(list(root))
             begin.size = begin.size if position is begin else limit or _PAGE
             missing = None if limit is None else limit - len(names)
@@ -135,11 +141,25 @@ class MountedLists:
     # -- rights ----------------------------------------------------------------------------------
 
     def _may(self, rule: str, path: Identifier, kind: str) -> bool:
-        return bool(judge(self._facts.at(path, kind), BY_NAME[rule]))
+        return bool(judge(self._at(path, kind), BY_NAME[rule]))
+
+    def _may_still_load(self, schema: Identifier) -> bool:
+        """Whether a schema may be loaded, by rights on objects that the service still has."""
+        while True:
+            found = self._at(schema, NAMESPACE)
+            verdict = judge(found, BY_NAME["load schema"])
+            lapsed = {recorded.row for recorded in grounds(found, verdict) if not self._still_holds(recorded)}
+            if not lapsed:
+                return bool(verdict)
+            self._lapsed |= lapsed
+
+    def _at(self, path: Identifier, kind: str) -> AccessFacts:
+        found = self._facts.at(path, kind)
+        return found.without(self._lapsed) if self._lapsed else found
 
     def _reaches(self, namespace: Identifier) -> bool:
         """Whether a right to enter holds for the namespace, and so for what is inside unless it is denied there."""
-        rights = Rights(self._facts.at(namespace))
+        rights = Rights(self._at(namespace, NAMESPACE))
         if rights.owner_of(METALAKE) or rights.owner_of(CATALOG):
             return True
         return rights.has(USE_CATALOG) and (rights.has(USE_SCHEMA) or rights.owner_of(SCHEMA) is not None)
@@ -153,6 +173,16 @@ class MountedLists:
             if not any(path.startswith(other) for other in highest):
                 highest.append(path)
         return highest
+
+    def _roots(self, parent: Identifier, start: Sequence[str]) -> Iterator[Identifier]:
+        """Yield the highest schemas that the caller may load, from one on, and that the service still has."""
+        roots = [root for root in self._highest_schemas(parent) if list(root) >= list(start)]
+        while roots:
+            root = roots.pop(0)
+            if self._may_still_load(root):
+                yield root
+            else:  # what is granted further down is no longer covered by it
+                roots = [other for other in self._highest_schemas(parent) if other > root]
 
     # -- pages -----------------------------------------------------------------------------------
 
@@ -186,13 +216,17 @@ class MountedLists:
             token, skip = page.page_token, 0
             self._check_time()
 
-    def _present(self, operation: str, request: Any, names: Sequence[str]) -> tuple[list[str], str | None]:
-        """Return a page of names that are granted, those alone that the service has."""
+    def _present(
+        self, operation: str, request: Any, leading: Mapping[str, Sequence[Identifier]]
+    ) -> tuple[list[str], str | None]:
+        """Return a page of names that lead to what is granted, those alone that the service has."""
         parent = Identifier(request.id or ())
         scope, limit = f"granted\0{_scope(operation, parent)}", page_limit(request.limit)
         after = page_start(scope, request.page_token)
         shown: list[str] = []
-        for name in self._still_there(parent, (name for name in names if after is None or name > after)):
+        for name in self._still_there(parent, (name for name in sorted(leading) if after is None or name > after)):
+            if not any(map(self._may_still_load, leading[name])):
+                continue
             if limit is not None and len(shown) == limit:
                 return shown, page_token(scope, shown[-1])
             shown.append(name)

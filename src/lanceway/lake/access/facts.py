@@ -8,8 +8,8 @@ decision to the next: what was revoked, and who was disabled, counts at once in 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -123,6 +123,14 @@ class AccessFacts:
         return self.place.mounted or any(
             way.level == self.place.level and way.path == _own_path(self.place) for way in self.places
         )
+
+    def without(self, rows: Collection[int]) -> AccessFacts:
+        """Return the facts without what some rows of mounted objects say."""
+
+        def counts(each: PlaceOnWay | HeldGrant) -> bool:
+            return each.recorded is None or each.recorded.row not in rows
+
+        return replace(self, places=tuple(filter(counts, self.places)), grants=tuple(filter(counts, self.grants)))
 
     def owns(self, way: PlaceOnWay) -> bool:
         if way.owner_kind == "user":

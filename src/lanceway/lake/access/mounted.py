@@ -15,10 +15,11 @@ from sqlalchemy import Connection, and_, bindparam, or_, select
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import AccessFacts, Caller, HeldGrant, PlaceOnWay, bind_caller, callers, one_of
-from lanceway.lake.access.securables import SCHEMA, Securable
+from lanceway.lake.access.securables import SCHEMA, RecordedObject, Securable, ServiceObject
 from lanceway.lake.store.schema import GROUP, NAMESPACE, USER, foreign_objects, grants, metalakes, roles
 
 _ROW = foreign_objects.c
+_IDENTITY = (_ROW.kind, _ROW.path, _ROW.id, _ROW.service_id, _ROW.made_at)
 _INSIDE = and_(
     metalakes.c.name == bindparam("metalake"),
     _ROW.metalake_id == metalakes.c.id,
@@ -32,8 +33,7 @@ def _granted() -> Any:
     _, _, held = callers()
     return (
         select(
-            _ROW.kind,
-            _ROW.path,
+            *_IDENTITY,
             grants.c.privilege,
             grants.c.effect,
             roles.c.name.label("role"),
@@ -54,7 +54,7 @@ def _owned() -> Any:
     by_user = and_(_ROW.owner == bindparam("user"), _ROW.owner_kind == USER)
     by_group = or_(_ROW.owner.in_(select(groups.c.name)), one_of(_ROW.owner, "groups"))
     return (
-        select(_ROW.kind, _ROW.path, _ROW.owner, _ROW.owner_kind)
+        select(*_IDENTITY, _ROW.owner, _ROW.owner_kind)
         .join_from(foreign_objects, metalakes, _ROW.metalake_id == metalakes.c.id)
         .where(_INSIDE, or_(by_user, and_(_ROW.owner_kind == GROUP, by_group)))
     )
@@ -98,14 +98,23 @@ def load(connection: Connection, caller: Caller, place: Securable) -> MountedFac
     granted: dict[tuple[str, str], tuple[HeldGrant, ...]] = {}
     for row in connection.execute(_GRANTED, values):
         key = row.kind, row.path
-        granted[key] = (*granted.get(key, ()), HeldGrant(_level(row), _own(row), *row[2:]))
+        grant = HeldGrant(_level(row), _own(row), *row[len(_IDENTITY) :])
+        granted[key] = (*granted.get(key, ()), replace(grant, recorded=_recorded(row)))
     rows: Sequence[Any] = connection.execute(_OWNED, values).all()
-    owned = {(row.kind, row.path): PlaceOnWay(_level(row), _own(row), row.owner, row.owner_kind) for row in rows}
+    owned = {
+        (row.kind, row.path): PlaceOnWay(_level(row), _own(row), row.owner, row.owner_kind, _recorded(row))
+        for row in rows
+    }
     return MountedFacts(facts.load(connection, caller, place), granted, owned)
 
 
 def _level(row: Any) -> str:
     return SCHEMA if row.kind == NAMESPACE else str(row.kind)
+
+
+def _recorded(row: Any) -> RecordedObject:
+    path = Identifier(HierarchicalName.from_physical(row.path))
+    return RecordedObject(row.id, path, row.kind, ServiceObject(row.service_id, row.made_at))
 
 
 def _own(row: Any) -> str:

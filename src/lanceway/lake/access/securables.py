@@ -7,7 +7,20 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, Select, and_, bindparam, cast, null, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    cast,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from lanceway.errors import (
     InvalidInputError,
@@ -206,7 +219,9 @@ _IDENTIFY = (
     .where(foreign_objects.c.id == bindparam("row"))
     .values(service_id=bindparam("new_service_id"), made_at=bindparam("new_made_at"))
 )
-_IDENTIFY_FIRST = _IDENTIFY.where(foreign_objects.c.service_id.is_(None), foreign_objects.c.made_at.is_(None))
+_IDENTIFY_FIRST = _IDENTIFY.where(
+    foreign_objects.c.service_id.is_(None), foreign_objects.c.made_at.is_(None), foreign_objects.c.lapsed_at.is_(None)
+)
 
 
 def find(connection: Connection, place: Securable) -> SecurableRow:
@@ -263,13 +278,22 @@ def lapse(connection: Connection, place: Securable) -> bool:
 
 
 def lapse_row(connection: Connection, row: int) -> None:
-    """Record that the object of a row is gone. A row that others have made for a later object stays."""
-    connection.execute(_LAPSE, {"row": row})
+    """Record that the object of a row is gone. A row that others have made for a later object stays.
+
+    With a namespace goes what was inside: of what the service has not identified yet, nothing else would tell it.
+    """
+    if not connection.execute(_LAPSE, {"row": row}).rowcount:
+        return
+    gone = connection.execute(select(foreign_objects).where(foreign_objects.c.id == row)).one()
+    if gone.kind == NAMESPACE:
+        unknown = and_(foreign_objects.c.service_id.is_(None), foreign_objects.c.made_at.is_(None))
+        _lapse_where(connection, gone.metalake_id, gone.catalog, and_(_below(gone.path), unknown))
 
 
-def identify(connection: Connection, row: int, service: ServiceObject) -> None:
-    """Record what the service says of the object of a row, unless others have done so."""
-    connection.execute(_IDENTIFY_FIRST, {"row": row, "new_service_id": service.id, "new_made_at": service.made_at})
+def identify(connection: Connection, row: int, service: ServiceObject) -> bool:
+    """Record what the service says of the object of a row; return False if it has lapsed, or others have done so."""
+    known = {"new_service_id": service.id, "new_made_at": service.made_at}
+    return bool(connection.execute(_IDENTIFY_FIRST, {"row": row, **known}).rowcount)
 
 
 def forget_identity(connection: Connection, place: Securable) -> None:
@@ -282,14 +306,22 @@ def forget_identity(connection: Connection, place: Securable) -> None:
 def lapse_all(connection: Connection, place: Securable) -> None:
     """Record that a service has a namespace no more, with all that was inside."""
     path = names.known(place.path).physical
-    below = and_(foreign_objects.c.path > f"{path}.", foreign_objects.c.path < f"{path}/")
+    itself = and_(foreign_objects.c.path == path, foreign_objects.c.kind == NAMESPACE)
+    _lapse_where(connection, _metalake(connection, place), place.catalog, or_(itself, _below(path)))
+
+
+def _below(path: str) -> ColumnElement[bool]:
+    return and_(foreign_objects.c.path > f"{path}.", foreign_objects.c.path < f"{path}/")
+
+
+def _lapse_where(connection: Connection, metalake: int, catalog: str | None, where: ColumnElement[bool]) -> None:
     connection.execute(
         update(foreign_objects)
         .where(
-            foreign_objects.c.metalake_id == _metalake(connection, place),
-            foreign_objects.c.catalog == place.catalog,
+            foreign_objects.c.metalake_id == metalake,
+            foreign_objects.c.catalog == catalog,
             foreign_objects.c.lapsed_at.is_(None),
-            or_(and_(foreign_objects.c.path == path, foreign_objects.c.kind == NAMESPACE), below),
+            where,
         )
         .values(lapsed_at=now())
     )
