@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from lanceway.access.guard import Guard
-from lanceway.access.identities import MountedIdentities
+from lanceway.access.mounted.identities import MountedIdentities
 from lanceway.access.principal import Principal
 from lanceway.access.privileges import USE_CATALOG
 from lanceway.catalogs import FederatedCatalog

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from lanceway.access import reviews, users
+from lanceway.access import users
 from lanceway.access.privileges import (
     CREATE_CATALOG,
     CREATE_ROLE,
@@ -30,7 +30,7 @@ from lanceway.access.privileges import (
     USE_SCHEMA,
 )
 from lanceway.access.rights import grants as granting
-from lanceway.access.rights import groups, owners, roles, switch
+from lanceway.access.rights import groups, owners, reviews, roles, switch
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.grants import WantedChange
 from lanceway.access.rights.places import PlaceFinder, WrittenPlace

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lanceway.access import privileges, reviews
+from lanceway.access import privileges
 from lanceway.access.privileges import MANAGE_GRANTS, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
-from lanceway.access.reviews import Effect
+from lanceway.access.rights import reviews
+from lanceway.access.rights.reviews import Effect
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.lake import users
 from lanceway.lake.access import grants, groups, roles

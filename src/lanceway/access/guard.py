@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.access.decisions import Verdict, grounds, judge
-from lanceway.access.identities import MountedIdentities
 from lanceway.access.lists import VisibleTree, shows_all
+from lanceway.access.mounted.identities import MountedIdentities
 from lanceway.access.operations import (
     CATALOG,
     EACH,

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.access.decisions import AccessDeniedError, judge
-from lanceway.access.mounted_lists import MountedLists
+from lanceway.access.mounted.lists import MountedLists
 from lanceway.access.privileges import USE_CATALOG, USE_SCHEMA
 from lanceway.access.rules import BY_NAME, VISIBLE
 from lanceway.identifiers import HierarchicalName, Identifier

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from lanceway.access.decisions import Verdict, judge, judge_enabled
-from lanceway.access.reviews import grant_rule
+from lanceway.access.rights.reviews import grant_rule
 from lanceway.access.rules import BY_NAME, LOAD, OWN
 from lanceway.errors import PermissionDeniedError
 from lanceway.lake.access import facts

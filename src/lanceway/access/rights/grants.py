@@ -8,11 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from lanceway.access import privileges, reviews
-from lanceway.access.reviews import grant_rule
-from lanceway.access.rights import roles
+from lanceway.access import privileges
+from lanceway.access.rights import reviews, roles
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.places import PlaceFinder, WrittenPlace
+from lanceway.access.rights.reviews import grant_rule
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access import grants

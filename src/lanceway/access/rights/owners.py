@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from lanceway.access import reviews
+from lanceway.access.rights import reviews
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.people import check_holder
 from lanceway.access.rights.places import PlaceFinder, WrittenPlace

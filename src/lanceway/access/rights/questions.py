@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from lanceway.access import operations, reviews
+from lanceway.access import operations
 from lanceway.access.decisions import LACKING, Verdict, judge, judge_enabled
 from lanceway.access.operations import Demand
-from lanceway.access.reviews import grant_rule
-from lanceway.access.rights import actions, grants
+from lanceway.access.rights import actions, grants, reviews
 from lanceway.access.rights.actions import Action
 from lanceway.access.rights.actor import REVIEW, Actor
 from lanceway.access.rights.people import check_user
 from lanceway.access.rights.places import PlaceFinder, PlaceNotFoundError, WrittenPlace
+from lanceway.access.rights.reviews import grant_rule
 from lanceway.access.rules import BY_NAME
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import Caller
