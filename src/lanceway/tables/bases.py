@@ -96,7 +96,9 @@ def check_manifest(table: Located, manifest: bytes) -> None:
     """Refuse the manifest of a version to be claimed, if it leads outside of the table's location.
 
     pylance itself reads it, from a folder of its own, so that nothing is understood otherwise than by a reader. What
-    it cannot read, no reader can, and it leads nowhere. Raises InvalidInputError.
+    it cannot read is refused too: another release may read it, and find there what this one did not.
+
+    Raises InvalidInputError.
     """
     if not checks_claims():
         return
@@ -111,8 +113,11 @@ def check_manifest(table: Located, manifest: bytes) -> None:
             opened = lance.dataset(folder)
             check(table, opened)
             files = opened.tracked_files().read_all()
-        except FOREIGN:
-            return
+        except FOREIGN as error:
+            raise InvalidInputError(
+                f"The manifest that is claimed as a version of {table.name} cannot be read, and so it is not known "
+                "where it leads. Write it with a release of Lance that this server knows, and claim it again."
+            ) from error
     paths = files["path"]
     bad = paths.filter(pc.match_substring_regex(paths, _LEADS_AWAY)).to_pylist()
     if bad:

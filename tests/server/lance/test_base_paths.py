@@ -127,6 +127,34 @@ def test_nor_in_a_batch(server: Lanceway, secret: Path, tmp_path: Path) -> None:
         assert "base path" in answer.json()["error"]
 
 
+UNREADABLE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda manifest: b"",
+    "noise": lambda manifest: b"no manifest " * 50,
+    "cut": lambda manifest: manifest[:-20],
+    "only its end": lambda manifest: manifest[-16:],
+}
+
+
+@pytest.mark.parametrize("versioning", ["managed", "storage"])
+@pytest.mark.parametrize("broken", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_manifest_that_cannot_be_read_is_not_claimed(
+    server: Lanceway, broken: Callable[[bytes], bytes], versioning: str
+) -> None:
+    place = server.home / "warehouse" / uuid.uuid4().hex[:12]
+    lance.write_dataset(table(1, 2), str(place))
+    id_ = [*space(server), "t"]
+    body = {"location": str(place), "properties": {"lanceway.versioning": versioning}}
+    assert ask(server, "table", id_, "register", body).status_code == 200
+    claim = _staged(place, place)
+    staged = Path(claim["manifest_path"])
+    staged.write_bytes(broken(staged.read_bytes()))
+    answer = ask(server, "table", id_, "version/create", {**claim, "manifest_size": staged.stat().st_size})
+    assert refused(answer) == (400, 13)
+    assert "cannot be read" in answer.json()["error"]
+    assert [each["version"] for each in ask(server, "table", id_, "version/list", {}).json()["versions"]] == [1]
+    assert count(server, id_) == 2
+
+
 @pytest.mark.parametrize("versioning", ["managed", "storage"])
 def test_a_table_with_base_paths_elsewhere_is_not_registered(server: Lanceway, secret: Path, versioning: str) -> None:
     place = server.home / "warehouse" / uuid.uuid4().hex[:12]
