@@ -1,7 +1,7 @@
 """The tables of the database. `migrations/` makes them; a test holds the two to each other.
 
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
-                                └─< versions, strays, tags, branches, definitions (of tables)
+                                └─< versions, strays, tags, branches, definitions, clones (of tables)
     users ─< tokens
     metalakes ─< roles ─< grants (on metalakes, objects and foreign_objects)
     users ─< members >─ groups
@@ -262,6 +262,24 @@ definitions = Table(
     Column("created_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("table_id", "branch", "kind", "name"),
     ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+)
+
+# Tables that share files with the one that they are clones of. The server alone makes these rows: they say which base
+# paths a clone may have. A source stays as long as it has clones, and so does the version that its tag names.
+clones = Table(
+    "clones",
+    metadata,
+    Column("table_id", Id, primary_key=True, autoincrement=False),
+    Column("source_id", Id, nullable=False),
+    Column("branch", Name, nullable=False),  # of the source; empty for the main branch
+    Column("version", BigInteger, nullable=False),
+    Column("tag", Name, nullable=False),
+    Column("base_paths", JSON, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["table_id"], ["objects.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["source_id"], ["objects.id"]),
+    Index(None, "source_id", "tag"),
 )
 
 # Folders of dropped tables, until their data is gone: written with the drop, so that no crash forgets one.

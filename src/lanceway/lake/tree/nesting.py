@@ -17,7 +17,8 @@ from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import change
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.tree import locations as removals
-from lanceway.lake.tree import names, namespaces, settings
+from lanceway.lake.tree import clones, names, namespaces, settings
+from lanceway.lake.tree.clones import Hold
 from lanceway.lake.tree.namespaces import Namespace
 from lanceway.lake.tree.separators import ALLOWED, Separator, alternatives
 
@@ -32,10 +33,15 @@ def locations(connection: Connection, catalog: int, namespace: Identifier) -> Se
     return connection.execute(statement.order_by(objects.c.location)).scalars().all()
 
 
+def holds(connection: Connection, catalog: int, namespace: Identifier) -> Sequence[Hold]:
+    """Return what the clones in a namespace keep, at any depth. Raises NamespaceNotFoundError."""
+    return clones.holds_within(connection, _tree(namespaces.find(connection, catalog, namespace)))
+
+
 def drop(connection: Connection, catalog: int, namespace: Identifier, *, by: str) -> Sequence[str]:
     """Drop a namespace with all that is inside; the locations of its tables, recorded among the removals.
 
-    Raises NamespaceNotFoundError.
+    Raises NamespaceNotFoundError, and InvalidTableStateError where clones outside share files of a table inside.
     """
     if namespace.is_root:
         raise InvalidInputError("The root namespace cannot be dropped; drop what is in it, or the catalog.")
@@ -49,6 +55,7 @@ def clear(connection: Connection, catalog: int, *, by: str) -> Sequence[str]:
 
 def _remove(connection: Connection, top: int, namespace: Identifier, *, by: str) -> Sequence[str]:
     tree = _tree(top)
+    clones.leave(connection, tree, f"A table in {namespace}" if namespace else "A table of the catalog")
     gone = delete(objects).where(objects.c.id.in_(select(tree.c.id))).returning(objects.c.location)
     try:
         dropped = connection.execute(gone).scalars().all()

@@ -17,7 +17,7 @@ from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import KINDS, NAMESPACE, TABLE, VIEW, catalogs, objects
-from lanceway.lake.tree import locations, lookups, names, namespaces
+from lanceway.lake.tree import clones, locations, lookups, names, namespaces
 from lanceway.lake.tree.lookups import TableRow
 
 _INSERT = insert_audited(objects)
@@ -121,18 +121,31 @@ def rename(
 
 
 def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
-    """Forget a table and its versions, and keep its data. Raises TableNotFoundError."""
+    """Forget a table and its versions, and keep its data.
+
+    Raises TableNotFoundError, and InvalidTableStateError for one that has clones or is one.
+    """
     row = lookups.lock(connection, catalog, table, kind=kind)
-    connection.execute(_DELETE, {"row": row.id})
+    clones.refuse_forgotten(connection, row)
+    _forget(connection, row)
     return row
 
 
 def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, kind: str = TABLE) -> TableRow:
-    """Forget a table and its versions, and record its location among the removals. Raises TableNotFoundError."""
-    row = deregister(connection, catalog, table, kind=kind)
+    """Forget a table and its versions, and record its location among the removals.
+
+    Raises TableNotFoundError, and InvalidTableStateError for one that has clones.
+    """
+    row = lookups.lock(connection, catalog, table, kind=kind)
+    _forget(connection, row)
     if row.location is not None:
         locations.record(connection, [row.location], by=by)
     return row
+
+
+def _forget(connection: Connection, row: TableRow) -> None:
+    clones.refuse_source(connection, row)
+    connection.execute(_DELETE, {"row": row.id})
 
 
 def refuse_taken(connection: Connection, parent: object, path: Identifier) -> None:

@@ -1,4 +1,4 @@
-"""Tags, branches and definitions as rows. Code of the version before goes on running.
+"""Tags, branches and definitions as rows, and clones. Code of the version before goes on running.
 
 A migration cannot read storage: the tables that are there, and those that older code still makes, are not `adopted`,
 and what their storage has becomes rows when they are first used.
@@ -65,3 +65,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("table_id", "branch", "kind", "name", name="pk_definitions"),
         sa.ForeignKeyConstraint(["table_id"], ["objects.id"], name="fk_definitions_table_id", ondelete="CASCADE"),
     )
+    op.create_table(
+        "clones",
+        sa.Column("table_id", ID, nullable=False, autoincrement=False),
+        sa.Column("source_id", ID, nullable=False),
+        sa.Column("branch", NAME, nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("tag", NAME, nullable=False),
+        sa.Column("base_paths", sa.JSON(), nullable=False),
+        sa.Column("created_by", NAME, nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("table_id", name="pk_clones"),
+        sa.ForeignKeyConstraint(["table_id"], ["objects.id"], name="fk_clones_table_id", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["source_id"], ["objects.id"], name="fk_clones_source_id"),
+    )
+    op.create_index("ix_clones_source_id_tag", "clones", ["source_id", "tag"])
