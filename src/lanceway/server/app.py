@@ -46,7 +46,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     threads = _catalog_threads(settings)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
-    release_bases = bases.confine(AllowedBasePaths.from_settings(settings))
+    release_bases = bases.confine(AllowedBasePaths.from_settings(settings, home.store))
     pace = UploadPace(settings.upload_timeout, settings.min_upload_rate)
     bodies = BodyLimits(settings.max_body_bytes, settings.max_json_bytes, pace)
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)

@@ -7,7 +7,7 @@ location, which is then read, written and deleted with the server's own rights.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +20,7 @@ from lanceway.tables.storage.store import local_path
 if TYPE_CHECKING:
     from lanceway.catalogs.federated.mounts import Mount
     from lanceway.config import ServerSettings
+    from lanceway.lake.store.database import LakeStore
 
 # Properties that tell a mounted service where to put the files of a namespace or a table.
 _PLACES = frozenset(
@@ -99,16 +100,18 @@ class AllowedLocations:
 class AllowedBasePaths:
     """Where tables may have files beside their own location: below `roots`, in their one spelling.
 
-    The policy of a process that reads tables for others (`lanceway.tables.bases`).
+    A clone that the lake of `store` made may have exactly the base paths that were recorded for it. The policy of a
+    process that reads tables for others (`lanceway.tables.bases`).
     """
 
     roots: tuple[str, ...] = ()
+    store: LakeStore | None = None
 
     @classmethod
-    def from_settings(cls, settings: ServerSettings) -> Self:
+    def from_settings(cls, settings: ServerSettings, store: LakeStore | None = None) -> Self:
         """Return what a server's settings allow. Raises InvalidInputError for a text that is not a location."""
         try:
-            return cls(tuple(map(_configured, settings.allowed_base_paths)))
+            return cls(tuple(map(_configured, settings.allowed_base_paths)), store)
         except InvalidInputError as error:
             raise InvalidInputError(f"The server: allowed_base_paths cannot be used. {error}") from error
 
@@ -122,7 +125,17 @@ class AllowedBasePaths:
             own = _configured(location)
         except InvalidInputError:
             return False
-        return any(map(f"{path}/".startswith, _below((own, *self.roots))))
+        if any(map(f"{path}/".startswith, _below((own, *self.roots)))):
+            return True
+        return path in map(_configured, self._recorded(location))
+
+    def _recorded(self, location: str) -> Sequence[str]:
+        """Return the base paths that the lake has recorded for the table at a location. Few tables are asked for."""
+        if self.store is None:
+            return ()
+        from lanceway.lake.tree import clones
+
+        return self.store.read(clones.base_paths, location)
 
 
 def _own_roots(mount: Mount) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ what is written to storage without it is never shown.
     namespaces      namespaces, one by one and by logical path
     tables          tables: found, listed, declared, registered, renamed, dropped
     removals        the data of dropped tables
+    clones          shallow clones: tables that share files
     managed_table   a managed table's manifests: rows and storage brought together
     claims          versions: claimed
     versions        versions: listed, described, deleted
@@ -50,6 +51,7 @@ from lance_namespace import (
     DeleteTableBranchResponse,
     DeleteTableTagRequest,
     DeleteTableTagResponse,
+    DescribeTableResponse,
     DescribeTableVersionRequest,
     DescribeTableVersionResponse,
     GetTableTagVersionRequest,
@@ -75,6 +77,7 @@ from lanceway.catalogs.contract.schemas import PathNaming, changes
 from lanceway.catalogs.lake import connection
 from lanceway.catalogs.lake.batches import LakeBatches
 from lanceway.catalogs.lake.claims import LakeClaims
+from lanceway.catalogs.lake.clones import LakeClones
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
 from lanceway.catalogs.lake.namespaces import LakeNamespaces
@@ -207,6 +210,10 @@ class LakeCatalog(Catalog):
     @property
     def _removals(self) -> Removals:
         return Removals(self._connection)
+
+    @property
+    def _clones(self) -> LakeClones:
+        return LakeClones(self._connection)
 
     @property
     def _claims(self) -> LakeClaims:
@@ -391,6 +398,26 @@ class LakeCatalog(Catalog):
     def _drop_table(self, table: Identifier) -> TableEntry:
         return self._tables.drop(table)
 
+    def clone_table(
+        self,
+        source: str | Iterable[str],
+        target: str | Iterable[str],
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+    ) -> DescribeTableResponse:
+        """Make a table that shares the files of a version of another one, the latest if none is given.
+
+        Nothing is copied, and later changes of one do not show in the other. The source stays as long as it has
+        clones, and so does the version: a tag keeps it. Raises TableAlreadyExistsError, and InvalidInputError for a
+        version that is not on the main branch.
+        """
+        copied = self._clones.clone(Identifier.of(source), Identifier.of(target), version, tag, branch)
+        return DescribeTableResponse(
+            location=copied.location, properties=dict(copied.properties or {}), managed_versioning=copied.managed
+        )
+
     def finish_removals(self) -> list[str]:
         """Delete the data of dropped tables that a crash or an unreachable storage left; return where it was."""
         return self._removals.finish()
@@ -513,13 +540,17 @@ class LakeCatalog(Catalog):
 
     def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
         request = accept(UpdateTableTagRequest, request)
-        tag = self._refs.update_tag(request)
-        return super().update_table_tag(request) if tag is None else UpdateTableTagResponse()
+        if self._refs.update_tag(request) is not None:
+            return UpdateTableTagResponse()
+        self._refs.refuse_held(request.id, request.tag, "update_table_tag")
+        return super().update_table_tag(request)
 
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
         request = accept(DeleteTableTagRequest, request)
-        tag = self._refs.delete_tag(request)
-        return super().delete_table_tag(request) if tag is None else DeleteTableTagResponse()
+        if self._refs.delete_tag(request) is not None:
+            return DeleteTableTagResponse()
+        self._refs.refuse_held(request.id, request.tag, "delete_table_tag")
+        return super().delete_table_tag(request)
 
     # -- several tables in one transaction -------------------------------------------------------
 

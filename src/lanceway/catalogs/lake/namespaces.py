@@ -47,7 +47,9 @@ class LakeNamespaces:
         """Drop a namespace with everything inside, and delete the data of its tables."""
         removals = Removals(self.lake)
         removals.refuse_shared(namespace)
+        holds = self.lake.store.read(nesting.holds, self.lake.catalog.id, namespace)
         properties, locations = self.lake.store.transact(self._drop_rows, namespace)
+        removals.release(holds)
         for location in locations:
             removals.remove(location)
         return properties

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lance_namespace import DeleteTableTagRequest
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import locations, nesting
+from lanceway.lake.tree.clones import Hold
 from lanceway.tables.storage import own_files
 from lanceway.tables.versions import manager as managers
 
@@ -85,6 +87,15 @@ class Removals:
                 "cause is mended, finish_removals() deletes it."
             ) from error
         self.lake.store.transact(locations.done, location)
+
+    def release(self, holds: Sequence[Hold]) -> None:
+        """Delete the tags by which clones that are gone kept versions of their sources.
+
+        One that cannot be deleted now stays until a user deletes it, which is no longer refused.
+        """
+        for hold in holds:
+            with suppress(LanceNamespaceError):
+                self.lake.client.delete_table_tag(DeleteTableTagRequest(id=list(hold.source), tag=hold.tag))
 
     def remove_abandoned(self, location: str) -> None:
         """Delete data at a location that no table has any more, recorded first so that a crash does not lose it."""

@@ -35,7 +35,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
-from lanceway.lake.tree import catalogs, locations, lookups, tables
+from lanceway.lake.tree import catalogs, clones, locations, lookups, tables
 from lanceway.lake.tree.lookups import TableListEntry, TableRow
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
@@ -393,11 +393,15 @@ class LakeTables:
         return tables.deregister(connection, self.lake.catalog.id, table)
 
     def drop(self, table: Identifier) -> TableEntry:
-        location, removals = location_of(self.row(table)), self._removals
+        found, removals = self.row(table), self._removals
+        location = location_of(found)
         if removals.is_known_foreign(location):
             raise manager.refusal(f"{table} cannot be dropped", location, "Deregister it here, or drop it there.")
         removals.refuse_others(f"The table {table}", location)
+        self.lake.store.read(clones.refuse_source, found)  # at once; the transaction asks again
+        holds = self.lake.store.read(clones.holds, found.id)
         row = self.lake.store.transact(tables.drop, self.lake.catalog.id, table, by=self.lake.user)
+        removals.release(holds)
         removals.remove(location_of(row))
         return self.lake.entry(row)
 

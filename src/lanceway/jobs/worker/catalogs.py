@@ -117,10 +117,19 @@ def server_places(settings: ServerSettings, database: str) -> Iterator[Places]:
     Jobs are carried out for users of the server, and so base paths are confined as they are there.
     """
     store = open_store(database, upgrade=False)
-    release_bases = bases.confine(AllowedBasePaths.from_settings(settings))
     try:
-        mounted = {canonical(name): catalog for name, catalog in settings.catalogs.items()}
-        yield Places(store, storage=settings.storage, mounted=mounted)
+        with confined(settings, store):
+            mounted = {canonical(name): catalog for name, catalog in settings.catalogs.items()}
+            yield Places(store, storage=settings.storage, mounted=mounted)
+    finally:
+        store.close()
+
+
+@contextmanager
+def confined(settings: ServerSettings, store: LakeStore) -> Iterator[None]:
+    """Confine base paths while jobs of a database are carried out: others may have asked for them."""
+    release_bases = bases.confine(AllowedBasePaths.from_settings(settings, store))
+    try:
+        yield
     finally:
         release_bases()
-        store.close()

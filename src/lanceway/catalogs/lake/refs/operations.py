@@ -43,7 +43,7 @@ from lanceway.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.lake.tree import definitions
+from lanceway.lake.tree import clones, definitions
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import refs, versions
 from lanceway.lake.versions.refs import PENDING, REMOVED, WRITTEN, Branch, NewBranch, NewTag, Tag
@@ -136,16 +136,26 @@ class LakeRefs:
 
     def _move_tag(self, connection: Connection, table: Manifests, new: NewTag) -> Tag | None:
         self._hold_version(connection, table, new)
+        clones.refuse_held(connection, table.row, new.name, "update_table_tag")
         return refs.move_tag(connection, table.row.id, new)
 
     def delete_tag(self, request: DeleteTableTagRequest) -> Tag | None:
         table = self._managed(request.id, "delete_table_tag")
         if table is None:
             return None
-        tag = self.lake.store.execute_one(refs.remove_tag, table.row.id, request.tag)
+        tag = self.lake.store.transact(self._remove_tag, table, request.tag)
         if tag is None:
             raise self._no_tag(table.row, request.tag, "delete_table_tag")
         return self._written(table, tag)
+
+    def _remove_tag(self, connection: Connection, table: Manifests, name: str) -> Tag | None:
+        row = table.hold(connection)  # whoever makes a clone locks the table, and looks whether its tag is there
+        clones.refuse_held(connection, row, name, "delete_table_tag")
+        return refs.remove_tag(connection, row.id, name)
+
+    def refuse_held(self, id_: list[str] | None, tag: str, operation: str) -> None:
+        """Refuse to move or to delete a tag in storage that keeps the files of a clone."""
+        self.lake.store.read(clones.refuse_held, self.tables.row(table_id(id_, operation)), tag, operation)
 
     def _managed(self, id_: list[str] | None, operation: str) -> Manifests | None:
         table = self.tables.managed(id_, operation)
