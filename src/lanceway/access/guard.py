@@ -26,6 +26,7 @@ from lanceway.access.operations import (
     METALAKE,
     NEW_PARENT,
     OPERATIONS,
+    OWN,
     PARENT,
     SOURCES,
     TARGET,
@@ -35,6 +36,7 @@ from lanceway.access.principal import Principal
 from lanceway.access.rules import BY_NAME, Rule
 from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions
+from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.contract.schemas import Path, PathNaming, first
@@ -57,6 +59,7 @@ from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE
 from lanceway.lake.tree import settings
+from lanceway.lake.tree.clones import TableHasClonesError
 from lanceway.tables.schema import views
 
 _LOG = logging.getLogger(__name__)
@@ -125,7 +128,10 @@ class Guard(Forwarder):
         name = operation.removesuffix(_TWIN)
         if not self._principal.admin:
             request = self._checked(name, request)
-        response = carry_out(self._tree, operation, request, *data)
+        try:
+            response = carry_out(self._tree, operation, request, *data)
+        except TableHasClonesError as error:
+            raise error.with_names() if self._principal.admin else error from None
         self._note(name, request)
         return response
 
@@ -218,6 +224,23 @@ class Guard(Forwarder):
             return [catalog, inside]
         return [catalog, *HierarchicalName.parse(inside, naming.separator)]
 
+    # -- clones ----------------------------------------------------------------------------------
+
+    def clone_table(
+        self,
+        source: Path,
+        target: Path,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+    ) -> ln.DescribeTableResponse:
+        """Make a shallow clone of a table of the lake, which the caller owns."""
+        request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
+        if not self._principal.admin:
+            self._ask(list(self._questions("clone_table", request)))
+        return self._tree.clone_table(request.source, request.id, version=version, tag=tag, branch=branch)
+
     # -- other rights ----------------------------------------------------------------------------
 
     def require(self, rule: str) -> None:
@@ -256,7 +279,7 @@ class Guard(Forwarder):
             for name, inner in _steps(request):
                 yield from self._questions(name, inner)
             return
-        for demand in OPERATIONS[operation].demands:
+        for demand in (OPERATIONS.get(operation) or OWN[operation]).demands:
             yield from self._asked(operation, request, demand)
 
     def _asked(self, operation: str, request: Any, demand: Demand) -> Iterator[Question]:
@@ -284,7 +307,13 @@ class Guard(Forwarder):
             yield from self._sources(operation, request, names, rule)
 
     def _sources(self, operation: str, request: Any, names: list[str], rule: str) -> Iterator[Question]:
-        """Ask for what a view reads. What SQL reads is known when it runs: the owner of the catalog may read it all."""
+        """Ask for what a clone shares or a view reads.
+
+        What SQL reads is known when it runs: the owner of the catalog may read it all.
+        """
+        if operation == "clone_table":
+            yield self._question(rule, request.source)
+            return
         if operation == "create_materialized_view":
             view: views.View | None = views.read_view_request(request)
         else:

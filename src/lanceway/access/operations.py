@@ -80,6 +80,8 @@ _OPERATIONS: tuple[Operation, ...] = (
     _operation("create_materialized_view", (PARENT, "create view"), (SOURCES, "read table")),
     _operation("refresh_materialized_view", (TARGET, "modify table"), (SOURCES, "read table")),
 )
+# What the contract does not have.
+_OWN: tuple[Operation, ...] = (_operation("clone_table", (PARENT, "create table"), (SOURCES, "read table")),)
 # Jobs do what an operation does, and need what it needs, also at the time when they run.
 _JOBS: tuple[Operation, ...] = (
     *_each("backfill compact index refresh_index dedupe clean import", (TARGET, "modify table")),
@@ -102,5 +104,6 @@ _RUNS: tuple[Operation, ...] = (
 )
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
+OWN: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _OWN})
 JOBS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _JOBS})
 RUNS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _RUNS})

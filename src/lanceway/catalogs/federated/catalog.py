@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import lance_namespace as ln
 from pydantic import BaseModel
 
+from lanceway.catalogs.contract import clones
 from lanceway.catalogs.contract.capabilities import (
     ObjectIdentity,
     ShowsVisible,
@@ -491,6 +492,31 @@ class FederatedCatalog(JobMethods, Forwarder):
     def _with_schemas(self, name: str, method: str) -> HasSchemas:
         mount = self.mount(name)
         return require(self._catalog_for(mount, method), method)
+
+    # -- clones ----------------------------------------------------------------------------------
+
+    def clone_table(
+        self,
+        source: Path,
+        target: Path,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+    ) -> ln.DescribeTableResponse:
+        """Make a shallow clone of a table, within one catalog of the lake that is this tree's own."""
+        names = Identifier.of(source), Identifier.of(target)
+        for identifier in names:
+            _refuse_at_the_root("clone_table", identifier)
+        (first_name, *inside), (target_name, *new) = names
+        name = canonical(target_name)
+        if canonical(first_name) != name or name in self._configured:
+            raise UnsupportedOperationError(
+                f"{first_name!r} and {target_name!r}: a clone shares the files of a table of the same catalog, which "
+                "must be one of the lake. Between others, and in those that are mounted, copy the rows."
+            )
+        catalog = clones.require(self._catalog_for(self.mount(name), "clone_table"))
+        return catalog.clone_table(inside, new, version=version, tag=tag, branch=branch)
 
     # -- lists of tables -------------------------------------------------------------------------
 

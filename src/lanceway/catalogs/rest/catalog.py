@@ -16,12 +16,13 @@ import lance_namespace as ln
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract.base import OPERATIONS, Catalog, TableEntry
+from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.create import create_empty_table
 from lanceway.catalogs.contract.hooks import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.contract.schemas import Path, PathNaming
-from lanceway.catalogs.rest import arrow, messages
+from lanceway.catalogs.rest import arrow, clones, messages
 from lanceway.catalogs.rest.jobs import RestJobs
 from lanceway.catalogs.rest.schemas import RestSchemas
 from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
@@ -222,6 +223,19 @@ class RestCatalog(Forwarder, Catalog):
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace by its logical path."""
         self._schemas.drop(path)
+
+    def clone_table(
+        self,
+        source: Path,
+        target: Path,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+    ) -> ln.DescribeTableResponse:
+        """Have the server make a shallow clone of a table, which costs next to nothing."""
+        request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
+        return clones.clone(self._jobs, request)
 
     # -- background jobs -------------------------------------------------------------------------
 

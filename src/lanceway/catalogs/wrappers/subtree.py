@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from lance_namespace import CreateMaterializedViewRequest, LanceNamespace, ListNamespacesRequest
+from lance_namespace import CreateMaterializedViewRequest, DescribeTableResponse, LanceNamespace, ListNamespacesRequest
 from pydantic import BaseModel
 
-from lanceway.catalogs.contract import capabilities, limits, schemas
+from lanceway.catalogs.contract import capabilities, clones, limits, schemas
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER, create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import table_id
@@ -196,6 +196,20 @@ class Subtree(Wrapper):
         if naming is None or not naming.nested:
             return [path] if path else []
         return list(HierarchicalName.parse(path, naming.separator))
+
+    def clone_table(
+        self,
+        source: Path,
+        target: Path,
+        *,
+        version: int | None = None,
+        tag: str | None = None,
+        branch: str | None = None,
+    ) -> DescribeTableResponse:
+        """Make a shallow clone of a table, below this root."""
+        inner = clones.require(self._inner)
+        names = (self._inside(list(Identifier.of(each))) for each in (source, target))
+        return inner.clone_table(*names, version=version, tag=tag, branch=branch)
 
     # -- limits ----------------------------------------------------------------------------------
 

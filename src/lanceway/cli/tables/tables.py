@@ -130,6 +130,26 @@ def register(
     session.output.done(f"Registered {table} at {response.get('location', location)}.", response)
 
 
+@command(app, "clone")
+def clone(
+    session: Session,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The table to clone, of a lake.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The new table, in the same catalog.")],
+    version: Version = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="The tag to clone, instead of the latest version.")] = None,
+    branch: Annotated[str | None, typer.Option("--branch", help="The main one: no other can be cloned.")] = None,
+) -> None:
+    """Make a table that shares the files of another one: a shallow clone, which copies nothing.
+
+    The source cannot be dropped as long as it has clones. Later changes of one do not show in the other.
+    """
+    from lanceway.catalogs.contract import clones
+
+    names = session.id(source), session.id(target)
+    made = clones.require(session.catalog).clone_table(*names, version=version, tag=tag, branch=branch)
+    session.output.done(f"Cloned {source} as {target}.", {"id": names[1], "location": made.location})
+
+
 @command(app, "deregister")
 def deregister(session: Session, table: Table) -> None:
     """Forget a table and keep its data; `register` brings it back."""

@@ -16,8 +16,8 @@ from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import change
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
-from lanceway.lake.tree import locations as removals
 from lanceway.lake.tree import clones, names, namespaces, settings
+from lanceway.lake.tree import locations as removals
 from lanceway.lake.tree.clones import Hold
 from lanceway.lake.tree.namespaces import Namespace
 from lanceway.lake.tree.separators import ALLOWED, Separator, alternatives

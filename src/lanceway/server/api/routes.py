@@ -20,6 +20,7 @@ from lanceway.server.api import (
     roles,
     runs,
     schemas,
+    tables,
     tokens,
     users,
 )
@@ -39,6 +40,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *access.ENDPOINTS,
     *audit.ENDPOINTS,
     *schemas.ENDPOINTS,
+    *tables.ENDPOINTS,
     *jobs.RECORD_ENDPOINTS,
     *runs.ENDPOINTS,
     *jobs.ENDPOINTS,
