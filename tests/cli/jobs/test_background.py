@@ -140,3 +140,30 @@ def test_the_jobs_of_a_folder(bare: Run, tmp_path: Path) -> None:
     assert local("views", "create", "copy", "--source", "people", "--column", "id").code == 0
     assert work(local) == 1
     assert rows(local, "copy") == [{"id": 1}, {"id": 2}]
+
+
+def test_a_worker_reads_no_files_elsewhere(lake: Run, bare: Run, tmp_path: Path) -> None:
+    """Others may have asked for a job, and have written the manifest that leads elsewhere."""
+    import lance
+    from lance import DatasetBasePath
+
+    job = lake("--json", "tables", "columns", "backfill", "people", "twice").json["job_id"]
+    location = lake("--json", "tables", "describe", "people").json["location"]
+    assert lake("tables", "versioning", "people", "storage").code == 0
+    bases = [DatasetBasePath(str(tmp_path / "elsewhere"), name="base", is_dataset_root=True)]
+    lance.dataset(location).add_bases(bases)
+    by_uri = bare("--json", "jobs", "worker", "--once", "--uri", f"sqlite:///{tmp_path}/lake.db")
+    assert by_uri.code == 0, by_uri
+    shown = lake("--json", "jobs", "show", job).json
+    assert (shown["state"], "base paths outside" in shown["error"]) == ("failed", True), shown
+    again = lake("--json", "tables", "columns", "backfill", "people", "twice").json["job_id"]
+    assert work(lake) == 1
+    assert lake("--json", "jobs", "show", again).json["state"] == "failed"
+
+
+def test_a_worker_reads_clones(lake: Run) -> None:
+    assert lake("tables", "clone", "people", "copy").code == 0
+    made = lake("views", "create", "names", "--source", "copy", "--column", "id")
+    assert made.code == 0, made
+    assert work(lake) == 1
+    assert rows(lake, "names") == [{"id": 1}, {"id": 2}]

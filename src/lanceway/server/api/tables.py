@@ -21,7 +21,7 @@ from lanceway.wire.lance import DELIMITER
 TableName = str | list[str]
 
 
-class NewClone(Struct):
+class CloneBody(Struct):
     """A table that is to share the files of a version of another one, the latest unless another is given."""
 
     source: TableName
@@ -55,7 +55,7 @@ def _names(name: TableName, delimiter: str) -> list[str]:
 
 
 @endpoint("POST", "/tables/clone", ClonedTable, status=201)
-async def clone_table(call: Call, body: NewClone) -> ClonedTable:
+async def clone_table(call: Call, body: CloneBody) -> ClonedTable:
     """Make a shallow clone of a table of the lake, for who may read the whole table."""
     source, target = _names(body.source, body.delimiter), _names(body.target, body.delimiter)
     clone = partial(call.guard.clone_table, source, target, version=body.version, tag=body.tag, branch=body.branch)
