@@ -152,7 +152,10 @@ def test_the_bases_of_a_clone_are_its_own(server: Lanceway, tmp_path: Path) -> N
     target = cloned(server, source)
     mine = created(server, 7)
     foreign = latest(location(server, target))
-    assert refused(ask(server, "table", mine, "version/create", staged(location(server, mine), foreign, 2))) == (400, 13)
+    assert refused(ask(server, "table", mine, "version/create", staged(location(server, mine), foreign, 2))) == (
+        400,
+        13,
+    )
     for number, base in enumerate((f"{location(server, source)}/_versions", f"{location(server, source)}/../x")):
         folder = tmp_path / str(number)
         bases = [DatasetBasePath(base, name="base", is_dataset_root=False, id=1)]
