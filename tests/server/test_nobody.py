@@ -230,6 +230,11 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
         Told(MISSING, body={"changes": [CHANGE]}),
         Told(DENIED, body={"changes": [{**CHANGE, "object": "metalake"}]}),
     ),
+    "purge_dangling_grants": (Told(DENIED),),
+    "clone_table": tuple(
+        Told(DENIED, body={"source": [catalog, SPACE, TABLE], "target": [CATALOG, SPACE, "new"]})
+        for catalog in (CATALOG, MOUNT, "none")
+    ),
     "list_grantable": (Told(MISSING, query=OBJECT), Told({"privileges": []}, query={"object": "metalake"})),
     "try_grant": (Told(MISSING, body=CHANGE), Told(DENIED, body={**CHANGE, "object": "metalake"})),
     "get_owner": (Told(MISSING, query=OBJECT),),

@@ -1,4 +1,4 @@
-"""Clones over a server: for who may read the whole source, with the base paths that the server recorded, and no others."""
+"""Clones over a server: for who may read the whole source, with the base paths that the server recorded alone."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_commit_of_a_client_keeps_the_recorded_bases_and_adds_none(server: Lan
         client.insert(table(3))
         assert [base.path for base in client.base_paths().values()] == [str(location(server, source))]
         assert count(server, target) == 2
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="base"):
             client.add_bases([DatasetBasePath(str(location(server, secret)), name="more", is_dataset_root=True)])
     versions = ask(server, "table", target, "version/list", {}).json()["versions"]
     assert [each["version"] for each in versions] == [1, 2, 3]
