@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from lanceway.config import CatalogSettings
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,
+    LanceNamespaceError,
     TableAlreadyExistsError,
     TableNotFoundError,
     TableVersionNotFoundError,
@@ -33,12 +37,10 @@ def rows(*ids: int) -> Any:
 
 
 @pytest.fixture(params=["managed", "storage"])
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    uri, root = f"sqlite:///{tmp_path}/lake.db", str(tmp_path / "data")
-    opened = lanceway.connect("lake", uri=uri, root=root, user="alice", versioning=request.param)
-    assert isinstance(opened, LakeCatalog)
-    with opened:
-        lake: Any = opened
+def lake(request: pytest.FixtureRequest, uri: str, tmp_path: Path) -> Iterator[Any]:
+    names = {"catalog": f"c{uuid.uuid4().hex[:12]}", "user": "alice", "versioning": request.param}
+    lake: Any = LakeCatalog(uri=uri, root=str(tmp_path / "data"), **names)
+    with lake:
         lake.create_table_stream({"id": ["t"]}, rows(1, 2))
         lake.insert_into_table_stream({"id": ["t"]}, rows(3))
         yield lake
@@ -165,6 +167,27 @@ def test_a_clone_of_a_clone(lake: Any) -> None:
         lake.drop_table({"id": ["c"]})
     for name in ("d", "c", "t"):
         lake.drop_table({"id": [name]})
+
+
+def test_a_drop_at_the_same_time(lake: Any) -> None:
+    """One of the two comes first: there is never a clone without its source."""
+
+    def attempt(function: Callable[[], object]) -> bool:
+        try:
+            function()
+        except LanceNamespaceError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        for number in range(8):
+            source, target = f"s{number}", f"c{number}"
+            lake.create_table_stream({"id": [source]}, rows(1, 2))
+            made = pool.submit(attempt, partial(lake.clone_table, source, target))
+            dropped = pool.submit(attempt, partial(lake.drop_table, {"id": [source]}))
+            assert made.result() != dropped.result()
+            if made.result():
+                assert ids(lake, target) == ids(lake, source) == [1, 2]
 
 
 def test_other_catalogs_make_none(tmp_path: Path) -> None:
