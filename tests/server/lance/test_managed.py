@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,14 @@ RATE = 0.15
 LATEST = {"descending": "true", "limit": "1"}
 
 
+def manifest() -> bytes:
+    """A manifest that is like no other."""
+    with tempfile.TemporaryDirectory() as folder:
+        lance.write_dataset(pa.table({"id": [1]}), folder)
+        (written,) = Path(folder, "_versions").glob("*.manifest")
+        return written.read_bytes()
+
+
 class Table:
     """A managed table, of which each request asks another server."""
 
@@ -42,7 +51,7 @@ class Table:
         """Write a manifest as a client does, beside its final place; what to claim it with."""
         path = self.location / f"{manifests.key(version, scheme=naming_scheme)}-{uuid.uuid4()}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(path.name)
+        path.write_bytes(manifest())
         where = str(path).removeprefix("/")
         size = path.stat().st_size
         return {"version": version, "manifest_path": where, "manifest_size": size, "naming_scheme": naming_scheme}
@@ -91,10 +100,11 @@ def test_versions_are_listed_as_asked_for_by_every_server(table: Table) -> None:
 @pytest.mark.parametrize("naming_scheme", ["V1", "V2"])
 def test_a_claim_is_copied_to_its_final_place_and_there_at_once(table: Table, naming_scheme: str) -> None:
     staged = table.stage(1, naming_scheme=naming_scheme)
+    content = Path("/", str(staged["manifest_path"])).read_bytes()
     made = table.post("version/create", staged).raise_for_status().json()["version"]
     final = table.location / manifests.key(1, scheme=naming_scheme)
     assert (made["version"], made["manifest_path"]) == (1, str(final).removeprefix("/"))
-    assert final.read_text() == Path(str(staged["manifest_path"])).name
+    assert final.read_bytes() == content
     for _ in table.cluster.servers:
         assert (
             table.post("version/describe", {"version": 1}).json()["version"]["manifest_path"] == made["manifest_path"]
