@@ -9,6 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= auto
 # Half of the whole suite's time is waiting, for servers and for Spark.
 MORE_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# To measure it takes time, which `make test COVERAGE=` saves.
+COVERAGE ?= --cov --cov-report=
 ROUNDS ?= 2000
 SEED ?= new
 PY := .venv/bin/python
@@ -41,8 +43,8 @@ tour: $(READY)  ## See the library work: tables made, listed, queried and search
 	@$(PY) samples/tour.py
 
 test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
-	@$(PYTEST) -q -n $(MORE_JOBS) --durations=10 --cov --cov-report=
-	@echo "coverage: $$($(PY) -m coverage report --format=total) % of the lines of lanceway, without what runs in processes of its own"
+	@$(PYTEST) -q -n $(MORE_JOBS) --durations=10 $(COVERAGE)
+	@test -z "$(COVERAGE)" || echo "coverage: $$($(PY) -m coverage report --format=total) % of the lines of lanceway, without what runs in processes of its own"
 
 test-nessie: $(READY)  ## Run the Iceberg tests against Nessie, which needs a JDK of version 21 or later
 	@$(PYTEST) -q -n $(JOBS) -m nessie
