@@ -82,7 +82,7 @@ def test_the_verbs_are_all_there() -> None:
         "audit": {"list", "purge"},
         "groups": {"list", "create", "show", "delete", "add", "remove"},
         "roles": {"list", "create", "show", "delete", "give", "take"},
-        "grants": {"list", "add", "deny", "revoke", "what-if", "why", "who", "user", "privileges"},
+        "grants": {"list", "add", "deny", "revoke", "what-if", "why", "who", "user", "privileges", "purge-dangling"},
         "owners": {"show", "set"},
         "access": {"status", "enable", "disable"},
         "users": {
