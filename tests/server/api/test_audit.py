@@ -43,6 +43,7 @@ def ended(caller: Caller, count: int, **query: Any) -> list[dict[str, Any]]:
 
 def test_a_change_is_recorded_before_and_after(admin: Caller, user: Caller, namespace: str) -> None:
     table = f"lake${namespace}$t"
+    admin.server.token_for(name(user))  # with rights
     answer = user.ask("POST", f"{TABLES}/{table}/declare", json={})
     assert answer.is_success
     done, attempted = ended(admin, 2, object=table)
@@ -90,6 +91,7 @@ def test_a_denial_is_recorded_with_whom_it_was_about(admin: Caller, user: Caller
 
 
 def test_users_read_their_own_and_admins_all(admin: Caller, user: Caller, namespace: str) -> None:
+    admin.server.token_for(name(user))  # with rights
     assert user.ask("POST", f"{TABLES}/lake${namespace}$mine/declare", json={}).is_success
     ended(admin, 2, object=f"lake${namespace}$mine")
     assert {event["user"] for event in events(user)} == {name(user)}
