@@ -16,21 +16,27 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+from sqlalchemy import Connection
 
 import lanceway
 from lanceway.access import tokens
+from lanceway.identifiers import Identifier
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.loop import Worker
+from lanceway.lake.access import grants, groups, roles
+from lanceway.lake.access.grants import GrantChange
+from lanceway.lake.access.securables import Securable
 from lanceway.lake.runs import leases, runs
 from lanceway.lake.runs.runs import DONE, StepRow
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.schema import VERSION
+from lanceway.lake.store.schema import GROUP, NAMESPACE, TABLE, VERSION
 from tests.jobs.worker.conftest import view_request
 from tests.lake.homes.restore import HOMES, WAREHOUSE
 from tests.new_lakes import new_database
 from tests.servers import postgres
 from tests.servers.run import Run
 
+METALAKE, CATALOG = "lanceway", "lake"
 SCHEMA = pa.schema([("id", pa.int64()), ("total", pa.int64())])
 
 
@@ -56,7 +62,7 @@ def main() -> None:
 
 
 def fill(uri: str, root: Path) -> str:
-    """Make users with tokens, namespaces, tables with tags and branches, a view, a computed column, jobs and a run.
+    """Make users with tokens and rights, namespaces, tables with tags and branches, a view, jobs and a run.
 
     Return a token of the user `ada`.
     """
@@ -84,6 +90,9 @@ def fill(uri: str, root: Path) -> str:
         worker.run(once=True)
         lake.create_table_stream({"id": ["team", "eu.west", "people"]}, pa.table({"name": ["Zoë"]}).to_reader())
         lake.alter_table_backfill_columns({"id": id_, "column": "total", "where": "true"})  # stays queued
+    store = open_store(uri)
+    store.transact(_rights)
+    store.close()
     return token
 
 
@@ -94,6 +103,22 @@ def _people(store: LakeStore) -> str:
     revoked = tokens.create(store, "bob", by="admin")
     tokens.revoke(store, revoked.token.prefix, by="admin")
     return laptop.secret
+
+
+def _rights(connection: Connection) -> None:
+    """Let the group `analysts`, in which bob is, read the namespace `team`, but not its table `orders`."""
+    groups.ensure(connection, "analysts", by="admin")
+    groups.add(connection, "analysts", "bob", by="admin")
+    roles.create(connection, METALAKE, "readers", by="admin", comment="May read sales")
+    roles.give(connection, METALAKE, "readers", "analysts", GROUP, by="admin")
+    team = Securable(METALAKE, CATALOG, Identifier(("team",)), NAMESPACE)
+    orders = Securable(METALAKE, CATALOG, Identifier(("team", "orders")), TABLE)
+    changes = [
+        *(GrantChange("readers", team, privilege) for privilege in ("USE_SCHEMA", "SELECT_TABLE")),
+        GrantChange("readers", Securable(METALAKE, CATALOG), "USE_CATALOG"),
+        GrantChange("readers", orders, "SELECT_TABLE", deny=True),
+    ]
+    grants.apply(connection, METALAKE, changes, by="admin")
 
 
 def _run(store: LakeStore) -> None:

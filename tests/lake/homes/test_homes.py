@@ -15,12 +15,12 @@ from lanceway.identifiers import Identifier
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.loop import Worker
 from lanceway.lake import issuers
-from lanceway.lake.access import facts
+from lanceway.lake.access import facts, grants
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store import upgrades
 from lanceway.lake.store.database import open_store
-from lanceway.lake.store.schema import OLDEST_CODE, TABLE, VERSION
+from lanceway.lake.store.schema import DENY, OLDEST_CODE, TABLE, VERSION
 from lanceway.lake.store.upgrades import State
 from lanceway.lake.users import LastAdminError
 from lanceway.tables.read import ipc
@@ -28,6 +28,7 @@ from tests.lake.homes.restore import HOMES, Home, restore
 from tests.servers.postgres import Postgres
 
 ORDERS = {"id": ["team", "orders"]}
+FIRST_WITH_ACCESS_CONTROL = 6
 VERSIONS = sorted(int(folder.name.removeprefix("version")) for folder in HOMES.glob("version*"))
 
 
@@ -58,7 +59,8 @@ def test_an_older_home_is_upgraded_once(home: Home) -> None:
     open_store(home.uri, upgrade=False).close()
 
 
-def test_access_control_stays_off_in_an_older_home(home: Home) -> None:
+@pytest.mark.parametrize("version", [number for number in VERSIONS if number < FIRST_WITH_ACCESS_CONTROL])
+def test_access_control_stays_off_in_a_home_from_before_it(home: Home) -> None:
     """Its objects have owners, and nothing is granted until an administrator turns it on."""
     store = open_store(home.uri)
     caller, place = Caller("stranger"), Securable("lanceway", "lake", Identifier(("team", "orders")), TABLE)
@@ -70,6 +72,23 @@ def test_access_control_stays_off_in_an_older_home(home: Home) -> None:
         ("table", "ada", "user"),
     ]
     assert not decisions.judge_enabled(found, rules.BY_NAME["own table"])
+    store.close()
+
+
+@pytest.mark.parametrize("version", [number for number in VERSIONS if number >= FIRST_WITH_ACCESS_CONTROL])
+def test_rights_of_an_older_home_hold(home: Home) -> None:
+    store = open_store(home.uri)
+
+    def may(user: str, *names: str) -> bool:
+        place = Securable("lanceway", "lake", Identifier(names), TABLE)
+        return bool(store.read(decisions.decide, Caller(user), "read table", place))
+
+    assert may("bob", "team", "large")
+    assert not may("bob", "team", "orders")  # denied
+    assert may("ada", "team", "orders")  # its owner
+    assert not may("stranger", "team", "large")
+    grant = store.read(grants.on_place, Securable("lanceway", "lake", Identifier(("team", "orders")), TABLE))[0]
+    assert (grant.role, grant.privilege, grant.effect, grant.granted_by) == ("readers", "SELECT_TABLE", DENY, "admin")
     store.close()
 
 
