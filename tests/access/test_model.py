@@ -11,11 +11,12 @@ import pytest
 from sqlalchemy import Connection
 
 from lanceway.access import decisions, lists
+from lanceway.access.rules import BY_NAME
 from lanceway.errors import NamespaceNotFoundError, PermissionDeniedError
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake import users
-from lanceway.lake.access import grants, groups, owners, roles
-from lanceway.lake.access.facts import Caller
+from lanceway.lake.access import facts, grants, groups, owners, roles
+from lanceway.lake.access.facts import AccessFacts, Caller
 from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.owners import Owner
 from lanceway.lake.access.securables import Securable
@@ -76,22 +77,23 @@ class Real:
         return self.store.read(self._rights, size)
 
     def _rights(self, connection: Connection, size: int) -> Rights:
-        found: Rights = {}
+        rights: Rights = {}
         for path in asked(self.world):
-            found["load", path] = self._may(connection, "load schema", path) if path else None
-            found["create", path] = self._may(connection, "create schema", path[:-1]) if path else None
-            found["own", path] = self._may(connection, "own schema", path) if path else None
-            found["spaces", path] = self._pages(connection, lists.child_namespaces, path, size)
-            found["tables", path] = self._pages(connection, lists.child_leaves, path, size)
+            schema = self._facts(connection, path) if path else None
+            rights["load", path] = _may(schema, "load schema") if schema else None
+            rights["create", path] = _may(self._facts(connection, path[:-1]), "create schema") if path else None
+            rights["own", path] = _may(schema, "own schema") if schema else None
+            rights["spaces", path] = self._pages(connection, lists.child_namespaces, path, size)
+            rights["tables", path] = self._pages(connection, lists.child_leaves, path, size)
         for path in leaves(self.world):
+            table = self._facts(connection, path, TABLE)
             for rule in ("load table", "read table", "modify table", "own table"):
-                found[rule, path] = self._may(connection, rule, path, TABLE)
-        return found
+                rights[rule, path] = _may(table, rule)
+        return rights
 
-    def _may(self, connection: Connection, rule: str, path: Path, kind: str = NAMESPACE) -> bool:
-        verdict = decisions.decide(connection, self.caller, rule, Securable(self.metalake, "c", Identifier(path), kind))
-        assert verdict.explain().endswith(".")
-        return verdict.allowed
+    def _facts(self, connection: Connection, path: Path, kind: str = NAMESPACE) -> AccessFacts:
+        """Load what all decisions about a place follow from, as a decision does, once for several of them."""
+        return facts.load(connection, self.caller, Securable(self.metalake, "c", Identifier(path), kind))
 
     def _pages(self, connection: Connection, function: Callable[..., Any], path: Path, size: int) -> Any:
         names: list[str] = []
@@ -106,6 +108,12 @@ class Real:
             return "403"
         except NamespaceNotFoundError:
             return "404"
+
+
+def _may(known: AccessFacts, rule: str) -> bool:
+    verdict = decisions.judge(known, BY_NAME[rule])
+    assert verdict.explain().endswith(".")
+    return verdict.allowed
 
 
 def asked(world: Worlds) -> list[Path]:
