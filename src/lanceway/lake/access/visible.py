@@ -148,7 +148,7 @@ def _leaves_reached() -> Any:
         one_of(other.c.privilege, "open"),
         other.c.effect == ALLOW,
         ~exists().where(
-            again.c.object_id == objects.c.id,
+            again.c.object_id == other.c.object_id,
             again.c.role_id.in_(select(roles.c.role_id)),
             again.c.privilege == other.c.privilege,
             again.c.effect == DENY,
