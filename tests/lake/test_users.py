@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from lanceway.access import tokens
 from lanceway.access import users as accounts
@@ -16,7 +16,10 @@ from lanceway.access.users import StillVouchedForError, UserExistsError, UserNot
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.identifiers import parse
 from lanceway.lake import issuers, users
+from lanceway.lake.runs import jobs, leases, runs
+from lanceway.lake.runs.job_states import CANCELLED, QUEUED, RUNNING
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import runs as run_rows
 from lanceway.lake.tree import tables
 from lanceway.lake.users import LastAdminError
 from tests.lake.conftest import Lake
@@ -181,3 +184,27 @@ def test_a_new_name_that_is_taken(store: LakeStore) -> None:
     for wanted in ("ada", "anonymous", "a@b", ""):
         with pytest.raises(InvalidInputError):
             accounts.rename(store, "ada", wanted)
+
+
+def test_the_jobs_and_runs_of_a_deleted_user_are_not_those_of_the_next(store: LakeStore) -> None:
+    """Those that have not ended are cancelled: they would run with the rights of whom the name is given next."""
+    first = accounts.create(store, "ada", by="root")
+    waiting = store.transact(jobs.record, "backfill", "m", "lake", ["t"], {}, by="ada")
+    running = store.transact(jobs.claim, "m", "w1", by="worker", lifetime=60_000)
+    queued = store.transact(jobs.record, "backfill", "m", "lake", ["u"], {}, by="ada")
+    others = store.transact(jobs.record, "backfill", "m", "lake", ["v"], {}, by="bob")
+    pipeline = store.transact(leases.ensure, name="nightly")
+    store.transact(runs.create, pipeline.id, "k1", by="ada", full=False, graph={})
+    assert running is not None
+    assert running.key == waiting.key
+    accounts.delete(store, "ada")
+    accounts.create(store, "ada", by="root")
+    known = {key: store.read(jobs.find, key) for key in (running.key, queued.key, others.key)}
+    assert {key: row and (row.requested_by, row.state, row.cancelled_by) for key, row in known.items()} == {
+        running.key: (f"ada@#{first.id}", RUNNING, "admin"),  # its worker is asked to end
+        queued.key: (f"ada@#{first.id}", CANCELLED, "admin"),
+        others.key: ("bob", QUEUED, None),
+    }
+    assert store.read(lambda connection: connection.scalar(select(run_rows.c.started_by))) == f"ada@#{first.id}"
+    with pytest.raises(InvalidInputError):
+        accounts.create(store, f"ada@#{first.id}", by="root")

@@ -122,7 +122,7 @@ def delete(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
                 f"The user {user.name!r} is disabled, and its issuer still vouches for it: deleted, it would be let in "
                 f"again. Leave it, or enable it first if that is meant: lanceway users enable {user.name}"
             )
-        users.remove(connection, user)
+        users.remove(connection, user, by=actor.name if actor is not None else ADMIN)
         return user
 
     return store.transact(work)

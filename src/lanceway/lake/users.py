@@ -17,19 +17,20 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake import issuers
 from lanceway.lake.access import owners
 from lanceway.lake.access.facts import ADMIN
+from lanceway.lake.runs import jobs
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import (
     branches,
     definitions,
-    jobs,
     members,
     runs,
     tags,
     user_roles,
     users,
 )
+from lanceway.lake.store.schema import jobs as job_rows
 from lanceway.lake.tree.names import checked_name, checked_text, new_name
 from lanceway.lake.tree.pages import at_most
 
@@ -46,7 +47,8 @@ _ANY_ADMIN = select(users.c.id).where(_IS_WORKING_ADMIN).limit(1)
 # Locked, so that of two admins who remove each other at the same moment the second finds itself the last.
 _LOCKED_ADMINS = select(users.c.id).where(_IS_WORKING_ADMIN).order_by(users.c.id).with_for_update()
 # What belongs to a user by name. Columns that say who did something, such as created_by, are history and stay.
-_BELONGINGS = (tags.c.owner, branches.c.owner, definitions.c.owner, jobs.c.requested_by, runs.c.started_by)
+_BELONGINGS = (tags.c.owner, branches.c.owner, definitions.c.owner, job_rows.c.requested_by, runs.c.started_by)
+_DELETED = "#"  # and a number, where the alias of an issuer would be: no alias has it
 _ANY_ROLE = select(user_roles.c.role_id).where(user_roles.c.user_id == bindparam("row")).limit(1)
 _ANY_GROUP = select(members.c.group_id).where(members.c.user_id == bindparam("row")).limit(1)
 
@@ -149,10 +151,16 @@ def enable(connection: Connection, user: User) -> User:
     return _change(connection, _ENABLE, user)
 
 
-def remove(connection: Connection, user: User) -> None:
-    """Delete a user, with its tokens. What it owns becomes the administrator's. Raises LastAdminError as `demote`."""
+def remove(connection: Connection, user: User, *, by: str) -> None:
+    """Delete a user, with its tokens. Raises LastAdminError as `demote`.
+
+    What it owns becomes the administrator's, and its jobs are cancelled. Its jobs and runs stay, under a name that no
+    user can have: one that is given the name later must not see them.
+    """
     _refuse_last(connection, user, "deleted")
     owners.hand_over(connection, user.name, ADMIN)
+    jobs.cancel_all(connection, user.name, by=by)
+    move_belongings(connection, user.name, f"{user.name}{issuers.MARK}{_DELETED}{user.id}")
     connection.execute(_DELETE, {"row": user.id})
 
 

@@ -223,12 +223,20 @@ def _in_state(state: str) -> ColumnElement[bool]:
 
 def cancel(connection: Connection, key: str, *, by: str) -> JobRow | None:
     """Cancel a job: a queued one ends at once, a running one is asked to end, one that has ended stays as it is."""
-    by = checked_text("The user", by) or ""
-    named = (jobs.c.key == key) & jobs.c.state.in_((QUEUED, RUNNING))
-    statement = update(jobs).where(named, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by)
-    connection.execute(statement)
-    connection.execute(_ended(named & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED))
+    _cancel(connection, jobs.c.key == key, by)
     return find(connection, key)
+
+
+def cancel_all(connection: Connection, user: str, *, by: str) -> None:
+    """Cancel all jobs that a user asked for and that have not ended, as `cancel` does."""
+    _cancel(connection, jobs.c.requested_by == user, by)
+
+
+def _cancel(connection: Connection, which: ColumnElement[bool], by: str) -> None:
+    unfinished = which & jobs.c.state.in_((QUEUED, RUNNING))
+    cancelled_by = checked_text("The user", by) or ""
+    connection.execute(update(jobs).where(unfinished, jobs.c.cancelled_by.is_(None)).values(cancelled_by=cancelled_by))
+    connection.execute(_ended(unfinished & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED))
 
 
 # -- workers -------------------------------------------------------------------------------------
