@@ -216,13 +216,22 @@ class Guard(Forwarder):
             return [catalog, *inside]
         if not inside:
             return [catalog]
+        naming = self._known_naming(catalog)
+        return [catalog, inside] if naming is None else [catalog, *HierarchicalName.parse(inside, naming)]
+
+    def _known_naming(self, catalog: str) -> str | None:
+        """Return the separator of names in a catalog, None for one where they do not nest.
+
+        A catalog that is missing, and one that the caller may not use, have the lake's: what is refused must not tell
+        one from the other.
+        """
         try:
-            naming = self._tree.naming([catalog])
-        except NamespaceNotFoundError:  # which only those are told who may know it: a lake's catalogs nest mostly
-            return [catalog, *HierarchicalName.parse(inside, self._store.read(settings.separator).character)]
-        if naming is None or not naming.nested:
-            return [catalog, inside]
-        return [catalog, *HierarchicalName.parse(inside, naming.separator)]
+            if self._may("load schema", [catalog]):
+                naming = self._tree.naming([catalog])
+                return naming.separator if naming is not None and naming.nested else None
+        except NamespaceNotFoundError:
+            pass
+        return self._store.read(settings.separator).character
 
     # -- clones ----------------------------------------------------------------------------------
 
@@ -250,6 +259,12 @@ class Guard(Forwarder):
     def _require(self, rule: str, names: Sequence[str]) -> None:
         if not self._principal.admin:
             self._ask([self._question(rule, names)])
+
+    def _may(self, rule: str, names: Sequence[str]) -> bool:
+        if self._principal.admin:
+            return True
+        _, verdict = self._store.read(answer_all, self._caller, [self._question(rule, names)])[0]
+        return bool(verdict)
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -393,7 +408,7 @@ class Guard(Forwarder):
                 return
 
     def _is_settled(self, answer: Answer) -> bool:
-        """Require what was asked. Return whether it rests on objects that are still there, or is to be asked anew.
+        """Require what was asked. Return whether it rests on objects that are still there, or is to be asked again.
 
         What it rested on has lapsed then, so that it is not asked for ever.
         """

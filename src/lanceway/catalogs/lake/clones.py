@@ -45,7 +45,7 @@ class LakeClones:
     def clone(
         self, source: Identifier, target: Identifier, version: int | None, tag: str | None, branch: str | None
     ) -> TableEntry:
-        """Make a clone of a version, at a location that the lake chooses; whoever acts owns it."""
+        """Make a clone of a version, at a location that the lake chooses; the caller owns it."""
         lake, lake_tables = self.lake, LakeTables(self.lake)
         row = lake_tables.row(source)
         lake_tables.require_writable(row)  # the tag that keeps the version is written to it

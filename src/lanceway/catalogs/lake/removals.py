@@ -84,7 +84,7 @@ class Removals:
         except LanceNamespaceError as error:
             raise type(error)(
                 f"What was dropped is gone from the catalog, but its data is still at {location}: {error} Once the "
-                "cause is mended, finish_removals() deletes it."
+                "cause is repaired, finish_removals() deletes it."
             ) from error
         self.lake.store.transact(locations.done, location)
 

@@ -330,7 +330,7 @@ def _lapse_where(connection: Connection, metalake: int, catalog: str | None, whe
 def rename(connection: Connection, place: Securable, path: Identifier) -> None:
     """Record that an object of a service has another name: what was granted on it goes with it.
 
-    Some services can only make another object with the new name, so it is identified anew.
+    Some services can only make another object with the new name, so it is identified again.
     """
     row = _foreign(connection, _metalake(connection, place), place)
     if row is None:

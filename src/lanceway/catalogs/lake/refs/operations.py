@@ -149,7 +149,7 @@ class LakeRefs:
         return self._written(table, tag)
 
     def _remove_tag(self, connection: Connection, table: Manifests, name: str) -> Tag | None:
-        row = table.hold(connection)  # whoever makes a clone locks the table, and looks whether its tag is there
+        row = table.hold(connection)  # who makes a clone locks the table, and looks whether its tag is there
         clones.refuse_held(connection, row, name, "delete_table_tag")
         return refs.remove_tag(connection, row.id, name)
 
