@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -138,6 +140,27 @@ def test_grants_are_made_together_or_not_at_all(admin: Caller, user: Caller, rol
     assert refused(grant(admin, role, schema, "USE_SCHEMA", expected=False)) == (409, 14)
     assert refused(grant(admin, role, schema, *["USE_SCHEMA"] * 101)) == (400, 13)
     assert ok(grant(admin, role, schema, "SELECT_TABLE", revoke=True))["changed"] == [True]
+
+
+def test_of_clients_that_expect_the_same_one_wins(admin: Caller, role: str, schema: str, rounds: int) -> None:
+    """The others are told of the race, and nothing of their batches is done."""
+    own = ("CREATE_SCHEMA", "CREATE_TABLE", "SELECT_TABLE", "MODIFY_TABLE")
+
+    def ask(privilege: str, start: threading.Barrier) -> tuple[int, str]:
+        changes = [{"privilege": privilege}, {"privilege": "USE_SCHEMA", "expected": False}]
+        start.wait()
+        answer = admin.ask(
+            "POST", GRANTS, json={"changes": [{"role": role, "object": schema, **each} for each in changes]}
+        )
+        return answer.status_code, privilege
+
+    for _ in range(rounds):
+        with ThreadPoolExecutor(len(own)) as threads:
+            answers = sorted(threads.map(ask, own, [threading.Barrier(len(own))] * len(own)))
+        assert [status for status, _ in answers] == [200, 409, 409, 409]
+        granted = [each["privilege"] for each in get(admin, GRANTS, object=schema)["grants"]]
+        assert sorted(granted) == sorted(["USE_SCHEMA", answers[0][1]])
+        assert grant(admin, role, schema, *granted, revoke=True).is_success
 
 
 def test_grants_that_dangle_are_deleted(admin: Caller, user: Caller, role: str) -> None:
