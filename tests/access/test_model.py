@@ -8,7 +8,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete
 
 from lanceway.access import decisions, lists
 from lanceway.access.rules import BY_NAME
@@ -22,6 +22,7 @@ from lanceway.lake.access.owners import Owner
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.store.schema import roles as role_rows
 from lanceway.lake.tree import catalogs, metalakes, namespaces, nesting, tables
 from tests.access.model import CATALOG, METALAKE, NAMES, ROLES, Entry, Model, Path, Worlds, worlds
 
@@ -31,7 +32,8 @@ Rights = dict[tuple[str, Path], Any]
 
 
 class Real:
-    """A world in the database: a metalake of its own."""
+    """A world in the database: a metalake of its own. The one before it loses its roles, or the caller would have
+    those of thousands of worlds."""
 
     def __init__(self, store: LakeStore, world: Worlds, entries: tuple[Entry, ...] | None = None) -> None:
         self.store, self.world, self.metalake = store, world, f"m{next(_NUMBERS)}"
@@ -53,6 +55,7 @@ class Real:
         return grants.apply(connection, self.metalake, changes, by="admin")
 
     def _make(self, connection: Connection, entries: tuple[Entry, ...]) -> None:
+        connection.execute(delete(role_rows))
         metalakes.create(connection, self.metalake, by="admin")
         catalog = catalogs.create(connection, self.metalake, "c", by="admin", nested=True, location=f"/{self.metalake}")
         for path in self.world.spaces:
