@@ -90,19 +90,19 @@ def enable(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
 
     def work(connection: Connection) -> User:
         _permit(connection, actor)
-        return users.enable(connection, _permitted(connection, actor, _find(connection, name)))
+        return users.enable(connection, _permitted(connection, actor, _find(connection, name)), by=_name(actor))
 
     return store.transact(work)
 
 
 def promote(store: LakeStore, name: str, *, by: str) -> User:
     """Make a user an admin: one of the lake or one of an issuer that it knows. Raises UserNotFoundError."""
-    return store.transact(lambda connection: users.promote(connection, _ensure(connection, name, by=by)))
+    return store.transact(lambda connection: users.promote(connection, _ensure(connection, name, by=by), by=by))
 
 
-def demote(store: LakeStore, name: str) -> User:
+def demote(store: LakeStore, name: str, *, by: str | None = None) -> User:
     """Make an admin a user like others. Raises UserNotFoundError, LastAdminError."""
-    return store.transact(lambda connection: users.demote(connection, _find(connection, name)))
+    return store.transact(lambda connection: users.demote(connection, _find(connection, name), by=by))
 
 
 def delete(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
@@ -128,7 +128,7 @@ def delete(store: LakeStore, name: str, *, actor: Actor | None = None) -> User:
     return store.transact(work)
 
 
-def rename(store: LakeStore, name: str, new_name: str) -> tuple[str, int]:
+def rename(store: LakeStore, name: str, new_name: str, *, by: str | None = None) -> tuple[str, int]:
     """Give a user another name, with all that is its own; return the name and how many tables, jobs and others moved.
 
     A name that no row has will do where something belongs to it, as to users of an issuer from before they were called
@@ -145,8 +145,8 @@ def rename(store: LakeStore, name: str, new_name: str) -> tuple[str, int]:
         if user is not None and other is not None:
             raise UserExistsError(f"There is a user {new!r} already. Choose another name, or delete that user first.")
         if user is not None:
-            users.rename(connection, user, new)
-        count = users.move_belongings(connection, user.name if user is not None else name, new)
+            users.rename(connection, user, new, by=by)
+        count = users.move_belongings(connection, user.name if user is not None else name, new, by=by)
         if user is None and not count:
             raise not_found(connection, name)
         return new, count
@@ -265,6 +265,11 @@ def _permit(connection: Connection, actor: Actor | None) -> None:
     """Refuse others before anything is looked up, so that they do not learn which users there are."""
     if actor is not None:
         actor.require(connection, _MANAGE)
+
+
+def _name(actor: Actor | None) -> str | None:
+    """Return who makes a change, for the feed; of one who has the database's own credentials it is not known."""
+    return actor.name if actor is not None else None
 
 
 def _permitted(connection: Connection, actor: Actor | None, user: User) -> User:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, or_, select, update
 
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
@@ -40,6 +41,7 @@ _REVOKE = (
     .where(tokens.c.id == bindparam("row"), tokens.c.revoked_at.is_(None))
     .values(revoked_at=now(), revoked_by=bindparam("by"))
 )
+_REVOKED = "token.revoked"
 _TOUCH = (
     update(tokens)
     .where(
@@ -107,6 +109,7 @@ def create(
     }
     if _INSERT(connection, values) is None:
         raise RetryError("Another token has the same prefix. Try again.")
+    outbox.record(connection, "token.created", user.name, by=by, row=user.id, data={"token": prefix})
     return _one(connection, prefix).token
 
 
@@ -142,7 +145,10 @@ def page(
 
 def revoke(connection: Connection, token: Token, *, by: str) -> Token:
     """Revoke a token. One that was revoked before stays as it is."""
-    connection.execute(_REVOKE, {"row": token.id, "by": checked_text("The user", by)})
+    if connection.execute(_REVOKE, {"row": token.id, "by": checked_text("The user", by)}).rowcount:
+        user = select(tokens.c.user_id).where(tokens.c.id == token.id)
+        row = connection.execute(user).scalar_one()
+        outbox.record(connection, _REVOKED, token.user, by=by, row=row, data={"token": token.prefix})
     return _one(connection, token.prefix).token
 
 
@@ -151,7 +157,11 @@ def revoke_all(connection: Connection, user: str | None, *, by: str) -> int:
     owners = select(user_rows.c.id).where(user_rows.c.name == user)
     conditions = [_LIVE] if user is None else [_LIVE, tokens.c.user_id.in_(owners)]
     values = {"revoked_at": now(), "revoked_by": checked_text("The user", by)}
-    return connection.execute(update(tokens).where(*conditions).values(**values)).rowcount
+    count = connection.execute(update(tokens).where(*conditions).values(**values)).rowcount
+    if count:
+        row = None if user is None else connection.execute(owners).scalar_one_or_none()
+        outbox.record(connection, _REVOKED, user or "", by=by, row=row, data={"tokens": count})
+    return count
 
 
 def read_clock(connection: Connection) -> int:

@@ -6,7 +6,7 @@ only to be an admin, to have tokens, or to be disabled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake import issuers
 from lanceway.lake.access import owners
 from lanceway.lake.access.facts import ADMIN
+from lanceway.lake.feed import outbox
 from lanceway.lake.runs import jobs
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -101,7 +102,17 @@ def create(connection: Connection, name: str, *, by: str, admin: bool = False) -
     name, issuer = _checked_new(connection, name)
     values = {"name": name, "issuer": issuer, "admin": admin, "created_by": checked_text("The user", by)}
     row = _INSERT(connection, values)
-    return User.of(row) if row is not None else None
+    if row is None:
+        return None
+    user = User.of(row)
+    _record(connection, "created", user, by, {"admin": admin})
+    return user
+
+
+def _record(
+    connection: Connection, verb: str, user: User, by: str | None, data: Mapping[str, object] | None = None
+) -> None:
+    outbox.record(connection, f"user.{verb}", user.name, by=by, row=user.id, data=data)
 
 
 def find(connection: Connection, name: str) -> User | None:
@@ -130,24 +141,34 @@ def has_roles(connection: Connection, user: User) -> bool:
     return any(connection.execute(each, {"row": user.id}).one_or_none() is not None for each in (_ANY_ROLE, _ANY_GROUP))
 
 
-def promote(connection: Connection, user: User) -> User:
+def promote(connection: Connection, user: User, *, by: str | None = None) -> User:
     """Make a user an admin."""
+    if not user.admin:
+        _record(connection, "promoted", user, by)
     return _change(connection, _SET_ADMIN, user, is_admin=True)
 
 
-def demote(connection: Connection, user: User) -> User:
+def demote(connection: Connection, user: User, *, by: str | None = None) -> User:
     """Make an admin a user like others. Raises LastAdminError for the last one who is enabled."""
     _refuse_last(connection, user, "demoted")
+    if user.admin:
+        _record(connection, "demoted", user, by)
     return _change(connection, _SET_ADMIN, user, is_admin=False)
 
 
 def disable(connection: Connection, user: User, *, by: str) -> User:
     """Refuse a user from now on. One that was disabled before stays as it is. Raises LastAdminError as `demote`."""
     _refuse_last(connection, user, "disabled")
-    return user if user.is_disabled else _change(connection, _DISABLE, user, by=checked_text("The user", by))
+    if user.is_disabled:
+        return user
+    _record(connection, "disabled", user, by)
+    return _change(connection, _DISABLE, user, by=checked_text("The user", by))
 
 
-def enable(connection: Connection, user: User) -> User:
+def enable(connection: Connection, user: User, *, by: str | None = None) -> User:
+    """Let a user in again."""
+    if user.is_disabled:
+        _record(connection, "enabled", user, by)
     return _change(connection, _ENABLE, user)
 
 
@@ -158,26 +179,29 @@ def remove(connection: Connection, user: User, *, by: str) -> None:
     user can have: one that is given the name later must not see them.
     """
     _refuse_last(connection, user, "deleted")
-    owners.hand_over(connection, user.name, ADMIN)
+    owners.hand_over(connection, user.name, ADMIN, by=by)
     jobs.cancel_all(connection, user.name, by=by)
-    move_belongings(connection, user.name, f"{user.name}{issuers.MARK}{_DELETED}{user.id}")
+    move_belongings(connection, user.name, f"{user.name}{issuers.MARK}{_DELETED}{user.id}", by=by)
+    _record(connection, "deleted", user, by)
     connection.execute(_DELETE, {"row": user.id})
 
 
-def rename(connection: Connection, user: User, name: str) -> User:
+def rename(connection: Connection, user: User, name: str, *, by: str | None = None) -> User:
     """Give a user another name, which no other user has, and leave it its tokens. `move_belongings` does the rest."""
     name, issuer = _checked_new(connection, name)
     try:
         connection.execute(_RENAME, {"row": user.id, "new_name": name, "new_issuer": issuer})
     except IntegrityError as error:
         raise RetryError(f"Another client is making the user {name!r}. Try again.") from error
-    return _one(connection, name)
+    renamed = _one(connection, name)
+    _record(connection, "renamed", renamed, by, {"previous": user.name})
+    return renamed
 
 
-def move_belongings(connection: Connection, name: str, new_name: str) -> int:
+def move_belongings(connection: Connection, name: str, new_name: str, *, by: str | None = None) -> int:
     """Let all that belongs to one name belong to another: what it owns, its jobs, its runs. Return how many rows."""
     names = {"old": name, "new": new_name}
-    return owners.hand_over(connection, name, new_name) + sum(
+    return owners.hand_over(connection, name, new_name, by=by) + sum(
         connection.execute(
             update(column.table).where(column == bindparam("old")).values({column: bindparam("new")}), names
         ).rowcount

@@ -63,7 +63,7 @@ def purge_dangling(store: LakeStore, actor: Actor) -> int:
 
     def work(connection: Connection) -> int:
         actor.require(connection, grant_rule(Securable(actor.metalake)))
-        return grants.purge_dangling(connection, actor.metalake)
+        return grants.purge_dangling(connection, actor.metalake, by=actor.name)
 
     return store.transact(work)
 

@@ -86,7 +86,7 @@ def delete(store: LakeStore, actor: Actor, name: str) -> dict[str, Any]:
     """Delete a group with its roles; what it owns is the administrator's from then on."""
 
     def work(connection: Connection) -> Group:
-        return groups.remove(connection, _changeable(connection, actor, name).name)
+        return groups.remove(connection, _changeable(connection, actor, name).name, by=actor.name)
 
     return described(store.transact(work))
 
@@ -108,7 +108,7 @@ def remove(store: LakeStore, actor: Actor, name: str, users: Sequence[str]) -> d
     def work(connection: Connection) -> dict[str, bool]:
         group = _changeable(connection, actor, name).name
         known = {user: check_user(connection, user) for user in users}
-        return {user: groups.discard(connection, group, found) for user, found in known.items()}
+        return {user: groups.discard(connection, group, found, by=actor.name) for user, found in known.items()}
 
     return store.transact(work)
 

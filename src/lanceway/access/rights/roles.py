@@ -90,7 +90,7 @@ def delete(store: LakeStore, actor: Actor, name: str) -> dict[str, Any]:
 
     def work(connection: Connection) -> Role:
         actor.require(connection, MANAGE)
-        return roles.remove(connection, actor.metalake, name)
+        return roles.remove(connection, actor.metalake, name, by=actor.name)
 
     return described(store.transact(work))
 
@@ -113,6 +113,6 @@ def take(store: LakeStore, actor: Actor, name: str, holder: str, kind: str) -> b
     def work(connection: Connection) -> bool:
         actor.require(connection, MANAGE)
         role = roles.load(connection, actor.metalake, name).name
-        return roles.take(connection, actor.metalake, role, check_holder(connection, holder, kind), kind)
+        return roles.take(connection, actor.metalake, role, check_holder(connection, holder, kind), kind, by=actor.name)
 
     return store.transact(work)

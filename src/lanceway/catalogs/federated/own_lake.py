@@ -150,7 +150,7 @@ class OwnLake:
         def created(connection: Connection) -> CatalogRow:
             if replace:
                 with suppress(NamespaceNotFoundError):
-                    catalogs.drop(connection, self.metalake, name)
+                    catalogs.drop(connection, self.metalake, name, by=by)
             return catalogs.create(
                 connection,
                 self.metalake,
@@ -174,7 +174,7 @@ class OwnLake:
         Raises NamespaceNotFoundError, NamespaceNotEmptyError.
         """
         if not cascade:
-            return _properties(self.store.transact(catalogs.drop, self.metalake, name))
+            return _properties(self.store.transact(catalogs.drop, self.metalake, name, by=by))
         catalog = self.opened(name)  # its storage options are needed afterwards
         catalog._removals.refuse_shared(ROOT)
         dropped, gone = self.store.transact(catalogs.drop_tree, self.metalake, name, by=by)

@@ -98,7 +98,9 @@ class LakeClones:
             raise ConcurrentModificationError(
                 f"The table {source.identifier} was changed by others while it was cloned. Try again."
             )
-        row = tables.create(connection, catalog, target, by=user, location=location, managed=bool(found))
+        row = tables.create(
+            connection, catalog, target, by=user, location=location, managed=bool(found), event="cloned"
+        )
         versions.adopt(connection, row.id, found, by=user)
         clones.record(connection, row, new, by=user)
         return row

@@ -41,7 +41,7 @@ class LakeNamespaces:
         return row.properties
 
     def drop(self, namespace: Identifier) -> Properties:
-        return self.lake.store.transact(namespaces.drop, self.lake.catalog.id, namespace).properties
+        return self.lake.store.transact(namespaces.drop, self.lake.catalog.id, namespace, by=self.lake.user).properties
 
     def drop_tree(self, namespace: Identifier) -> Properties:
         """Drop a namespace with everything inside, and delete the data of its tables."""

@@ -258,7 +258,7 @@ class LakeRepair:
         doomed = [version for version in vanished if version.version != latest[version.branch]]
         for version in doomed:
             only = (version.version, version.version + 1)
-            versions.remove(connection, row, [only], branch=version.branch)
+            versions.remove(connection, row, [only], branch=version.branch, by=self.lake.user)
         return {(version.branch, version.version) for version in doomed}
 
     # -- who owns the versions -------------------------------------------------------------------
@@ -297,7 +297,7 @@ class LakeRepair:
         if row.managed and self.lake.manifests(row).has_pending(connection, settled):
             return None
         for branch in versions.branches(connection, row.id):
-            versions.remove(connection, row, [(0, None)], branch=branch)
+            versions.remove(connection, row, [(0, None)], branch=branch, by=self.lake.user)
         refs.forget_tags(connection, row.id)
         refs.forget_branches(connection, row.id)
         return tables.alter(connection, self.lake.catalog.id, table, by=self.lake.user, managed=False)

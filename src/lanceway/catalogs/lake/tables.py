@@ -236,6 +236,7 @@ class LakeTables:
         properties: Mapping[str, str],
         *,
         managed: bool | None,
+        event: str = "created",
     ) -> TableRow:
         return tables.create(
             connection,
@@ -245,6 +246,7 @@ class LakeTables:
             location=location,
             managed=managed,
             properties=properties,
+            event=event,
         )
 
     def holds(self, table: Identifier, entry: TableEntry) -> bool:
@@ -280,7 +282,7 @@ class LakeTables:
         replaced: list[TableRow] = []
 
         def register_row(connection: Connection) -> TableRow:
-            row = self._create_row(connection, table, placed, stored_properties, managed=managed)
+            row = self._create_row(connection, table, placed, stored_properties, managed=managed, event="registered")
             if found is None:
                 raise ConcurrentModificationError(f"{placed} has just become free. Register {table} again.")
             versions.adopt(connection, row.id, found, by=self.lake.user)
@@ -390,7 +392,7 @@ class LakeTables:
         row = lookups.lock(connection, self.lake.catalog.id, table)
         if row.managed and self.lake.manifests(row).has_pending(connection, settled):
             return None
-        return tables.deregister(connection, self.lake.catalog.id, table)
+        return tables.deregister(connection, self.lake.catalog.id, table, by=self.lake.user)
 
     def drop(self, table: Identifier) -> TableEntry:
         found, removals = self.row(table), self._removals

@@ -113,7 +113,7 @@ class LakeVersions:
         """Delete the rows of all versions that are asked for, or none where one of them is needed; return them."""
         row, branch = table.lock(connection), branch_of(request.branch)
         latest = versions.latest(connection, row.id, branch)
-        deleted = versions.remove(connection, row, stored.ranges(request), branch=branch)
+        deleted = versions.remove(connection, row, stored.ranges(request), branch=branch, by=self.lake.user)
         numbers = {version.version for version in deleted}
         stored.refuse_latest(table.table, latest, numbers)
         there = (tag for tag in refs.tags_of(connection, row.id) if tag.state != REMOVED and tag.branch == branch)
@@ -125,9 +125,9 @@ class LakeVersions:
     def _forget_branch(self, connection: Connection, table: Manifests, branch: str) -> None:
         """Delete the rows of a branch that is gone from storage."""
         row = table.lock(connection)
-        versions.remove(connection, row, [(0, None)], branch=branch)
-        definitions.remove(connection, row.id, branch)
-        refs.drop_branch(connection, row.id, branch)
+        versions.remove(connection, row, [(0, None)], branch=branch, by=self.lake.user)
+        definitions.remove(connection, row.id, branch, by=self.lake.user)
+        refs.drop_branch(connection, row.id, branch, by=self.lake.user)
 
     def _refuse_deleted(self, table: Manifests, branch: str) -> None:
         """Refuse a branch that a client deleted from storage without the lake, and delete its rows.

@@ -108,7 +108,15 @@ def _apply(connection: Connection, role: roles.Role, row: SecurableRow, change: 
             f"The grant of {change.privilege} on {row.place} to the role {role.name} was changed by others. Load the "
             "grants again."
         )
+    if changed:
+        _record(connection, role, row, change, by)
     return changed
+
+
+def _record(connection: Connection, role: roles.Role, row: SecurableRow, change: GrantChange, by: str) -> None:
+    event = "grant.revoked" if change.revoke else "grant.made"
+    data = {"role": role.name, "privilege": change.privilege, "effect": change.effect}
+    securables.record(connection, event, row.place, data, by=by, row=row.object_id)
 
 
 def _grant(connection: Connection, role: roles.Role, row: SecurableRow, change: GrantChange, by: str) -> bool:
@@ -176,11 +184,14 @@ def dangling(connection: Connection, metalake: str, *, after: int = 0, limit: in
     return page(connection, _top.c.name == metalake, foreign_objects.c.lapsed_at.is_not(None), after=after, limit=limit)
 
 
-def purge_dangling(connection: Connection, metalake: str) -> int:
+def purge_dangling(connection: Connection, metalake: str, *, by: str | None = None) -> int:
     """Delete what is recorded of objects that services have no longer, and return how many grants that takes away."""
     metalake_id = select(metalakes.c.id).where(metalakes.c.name == metalake).scalar_subquery()
     lapsed = and_(foreign_objects.c.metalake_id == metalake_id, foreign_objects.c.lapsed_at.is_not(None))
     rows = select(foreign_objects.c.id).where(lapsed)
+    for grant in dangling(connection, metalake):
+        data = {"role": grant.role, "privilege": grant.privilege, "effect": grant.effect}
+        securables.record(connection, "grant.revoked", grant.place, data, by=by)
     count = connection.execute(delete(grants).where(grants.c.foreign_id.in_(rows))).rowcount
     connection.execute(delete(foreign_objects).where(lapsed))
     return count

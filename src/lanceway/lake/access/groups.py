@@ -13,6 +13,7 @@ from lanceway.lake import users
 from lanceway.lake.access import owners
 from lanceway.lake.access.facts import ADMIN
 from lanceway.lake.access.near import hint
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
@@ -51,7 +52,10 @@ class Group:
 def create(connection: Connection, name: str, *, by: str) -> Group | None:
     """Make a group and return it; None if the name is taken."""
     row = _INSERT(connection, {"name": new_name("group", name), "created_by": checked_text("The user", by)})
-    return Group.of(row) if row is not None else None
+    if row is None:
+        return None
+    outbox.record(connection, "group.created", row.name, by=by, row=row.id)
+    return Group.of(row)
 
 
 def find(connection: Connection, name: str) -> Group | None:
@@ -81,14 +85,15 @@ def page(connection: Connection, *, after: str | None = None, limit: int | None 
     return [Group.of(row) for row in connection.execute(statement)]
 
 
-def remove(connection: Connection, name: str) -> Group:
+def remove(connection: Connection, name: str, *, by: str | None = None) -> Group:
     """Delete a group, with its members' places in it and its roles. What it owns is the administrator's from then on.
 
     Otherwise a group of the same name, made later, would own it.
     """
     group = load(connection, name)
-    owners.hand_over(connection, group.name, ADMIN, GROUP)
+    owners.hand_over(connection, group.name, ADMIN, GROUP, by=by)
     connection.execute(_DELETE, {"row": group.id})
+    outbox.record(connection, "group.deleted", group.name, by=by, row=group.id)
     return group
 
 
@@ -100,14 +105,25 @@ def has_rights(connection: Connection, group: Group) -> bool:
 
 def add(connection: Connection, group: str, user: str, *, by: str) -> bool:
     """Put a user into a group; return whether it was not in it before. A user without a row gets one."""
-    values = {"group_id": load(connection, group).id, "user_id": ensure_user(connection, user, by=by).id}
-    return _JOIN(connection, {**values, "granted_by": checked_text("The user", by)}) is not None
+    joined, member = load(connection, group), ensure_user(connection, user, by=by)
+    values = {"group_id": joined.id, "user_id": member.id, "granted_by": checked_text("The user", by)}
+    if _JOIN(connection, values) is None:
+        return False
+    _record_member(connection, "group.joined", joined, member, by)
+    return True
 
 
-def discard(connection: Connection, group: str, user: str) -> bool:
+def _record_member(connection: Connection, event: str, group: Group, member: User, by: str | None) -> None:
+    outbox.record(connection, event, group.name, by=by, row=group.id, data={"user": member.name})
+
+
+def discard(connection: Connection, group: str, user: str, *, by: str | None = None) -> bool:
     """Take a user out of a group; return whether it was in it. Groups that an issuer names are the issuer's matter."""
-    member = load_user(connection, user)
-    return bool(connection.execute(_LEAVE, {"user": member.id, "group": load(connection, group).id}).rowcount)
+    member, left = load_user(connection, user), load(connection, group)
+    if not connection.execute(_LEAVE, {"user": member.id, "group": left.id}).rowcount:
+        return False
+    _record_member(connection, "group.left", left, member, by)
+    return True
 
 
 def member_names(

@@ -11,10 +11,12 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake.access import securables
 from lanceway.lake.access.facts import ADMIN
 from lanceway.lake.access.securables import CATALOG, Securable, SecurableRow
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.rows import change
 from lanceway.lake.store.schema import GROUP, USER, catalogs, foreign_objects, metalakes, objects
 from lanceway.lake.tree.names import checked_name
 
+_CHANGED = "owner.changed"
 _TREE = (metalakes, catalogs, objects)
 _OWNED = (*_TREE, foreign_objects)
 _NEW: dict[str, Any] = {"owner": bindparam("new_owner"), "owner_kind": bindparam("new_kind")}
@@ -59,10 +61,15 @@ def change_owner(connection: Connection, place: Securable, owner: Owner, *, by: 
     table, id_ = _row(connection, row)
     values = {"row": id_, "new_owner": checked_name(owner.kind, owner.name), "new_kind": owner.kind}
     connection.execute(_CHANGE[table.name], values if table is foreign_objects else {**values, "by": by})
+    data = {"owner": owner.name, "owner_kind": owner.kind}
+    if row.object_id is not None:
+        outbox.record_object(connection, _CHANGED, row.object_id, by=by, data=data)
+    else:
+        securables.record(connection, _CHANGED, place, data, by=by)
     return before
 
 
-def hand_over(connection: Connection, name: str, new_owner: str, kind: str = USER) -> int:
+def hand_over(connection: Connection, name: str, new_owner: str, kind: str = USER, *, by: str | None = None) -> int:
     """Give all that a user or a group owns to another user; return how much that was.
 
     Before one is deleted, the administrator gets it: one of the same name that is made later owns nothing of it.
@@ -71,7 +78,19 @@ def hand_over(connection: Connection, name: str, new_owner: str, kind: str = USE
         update(table).where(table.c.owner == name, table.c.owner_kind == kind).values(owner=new_owner, owner_kind=USER)
         for table in _OWNED
     ]
+    _record_hand_over(connection, name, new_owner, kind, by)
     return sum(connection.execute(statement).rowcount for statement in owned)
+
+
+def _record_hand_over(connection: Connection, name: str, new_owner: str, kind: str, by: str | None) -> None:
+    """Record new owners of all objects of the tree; users and groups that go or are renamed have events themselves."""
+    owned = (objects.c.owner == name) & (objects.c.owner_kind == kind)
+    ids = connection.execute(select(objects.c.id).where(owned, objects.c.parent_id.is_not(None))).scalars().all()
+    roots = select(objects.c.id).join(catalogs, catalogs.c.id == objects.c.catalog_id)
+    catalog = (catalogs.c.owner == name) & (catalogs.c.owner_kind == kind) & (objects.c.physical == "")
+    for id_ in (*ids, *connection.execute(roots.where(catalog)).scalars().all()):
+        data = {"owner": new_owner, "owner_kind": USER}
+        outbox.record_object(connection, _CHANGED, id_, by=by, data=data)
 
 
 def owns_any(connection: Connection, name: str, kind: str = USER) -> bool:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, literal, select, unio
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access import groups
 from lanceway.lake.access.near import hint
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import GROUP, USER, group_roles, metalakes, roles, user_roles
@@ -74,7 +75,10 @@ def create(connection: Connection, metalake: str, name: str, *, by: str, comment
     values = {"metalake_id": metalake_tree.load(connection, metalake).id, "name": new_name("role", name)}
     texts = {"comment": checked_text("The comment", comment), "created_by": checked_text("The user", by)}
     row = _INSERT(connection, {**values, **texts})
-    return Role.of(row) if row is not None else None
+    if row is None:
+        return None
+    outbox.record(connection, "role.created", row.name, by=by, row=row.id, metalake=metalake)
+    return Role.of(row)
 
 
 def find(connection: Connection, metalake: str, name: str) -> Role | None:
@@ -102,10 +106,11 @@ def page(
     return [Role.of(row) for row in connection.execute(statement.order_by(roles.c.name).limit(at_most(limit)))]
 
 
-def remove(connection: Connection, metalake: str, name: str) -> Role:
+def remove(connection: Connection, metalake: str, name: str, *, by: str | None = None) -> Role:
     """Delete a role, with all that it was granted or denied, and take it from all who have it."""
     role = load(connection, metalake, name)
     connection.execute(_DELETE, {"row": role.id})
+    outbox.record(connection, "role.deleted", role.name, by=by, row=role.id, metalake=metalake)
     return role
 
 
@@ -114,14 +119,29 @@ def give(connection: Connection, metalake: str, role: str, holder: str, kind: st
     granted = load(connection, metalake, role)
     id_ = _ensure(connection, holder, kind, by)
     values = {f"{kind}_id": id_, "role_id": granted.id, "granted_by": checked_text("The user", by)}
-    return _GIVE[kind](connection, values) is not None
+    if _GIVE[kind](connection, values) is None:
+        return False
+    _record_holder(connection, "role.given", metalake, granted, holder, kind, by)
+    return True
 
 
-def take(connection: Connection, metalake: str, role: str, holder: str, kind: str = USER) -> bool:
+def _record_holder(
+    connection: Connection, event: str, metalake: str, role: Role, holder: str, kind: str, by: str | None
+) -> None:
+    data = {"holder": holder, "holder_kind": kind}
+    outbox.record(connection, event, role.name, by=by, row=role.id, metalake=metalake, data=data)
+
+
+def take(
+    connection: Connection, metalake: str, role: str, holder: str, kind: str = USER, *, by: str | None = None
+) -> bool:
     """Take a role from a user or a group; return whether it had it."""
     taken = load(connection, metalake, role)
     id_ = groups.load_user(connection, holder).id if _checked(kind) == USER else groups.load(connection, holder).id
-    return bool(connection.execute(_TAKE[kind], {"holder": id_, "r": taken.id}).rowcount)
+    if not connection.execute(_TAKE[kind], {"holder": id_, "r": taken.id}).rowcount:
+        return False
+    _record_holder(connection, "role.taken", metalake, taken, holder, kind, by)
+    return True
 
 
 def holders(connection: Connection, role: Role) -> Sequence[RoleHolder]:

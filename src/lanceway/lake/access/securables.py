@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -29,6 +30,7 @@ from lanceway.errors import (
     table_not_found,
 )
 from lanceway.identifiers import ROOT, HierarchicalName, Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
@@ -147,6 +149,31 @@ class Securable:
         if self.path.is_root:
             return f"the catalog {self.catalog}"
         return f"the {self.level} {self.path} of the catalog {self.catalog}"
+
+
+def record(
+    connection: Connection,
+    event: str,
+    place: Securable,
+    data: Mapping[str, object],
+    *,
+    by: str | None,
+    row: int | None = None,
+) -> None:
+    """Record an event about a place, which need not be an object of the lake."""
+    path, is_leaf = names.known(place.path), place.kind != NAMESPACE
+    around = HierarchicalName(path.parent) if is_leaf else path
+    outbox.record(
+        connection,
+        event,
+        path.name if is_leaf else "",
+        by=by,
+        row=row,
+        metalake=place.metalake_key,
+        catalog=place.catalog_key or None,
+        space=None if place.catalog is None else around.physical,
+        data={**data, "level": place.level, "mounted": place.mounted},
+    )
 
 
 @dataclass(frozen=True, slots=True)

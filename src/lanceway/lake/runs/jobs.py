@@ -30,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import ThrottlingError
+from lanceway.lake.feed import outbox
 from lanceway.lake.runs.job_states import CANCELLED, ENDED, FAILED, QUEUED, RUNNING
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -174,7 +175,13 @@ def record(
     row = _INSERT(connection, values)
     if row is None:
         raise RetryError("The same job was just recorded. Try again.")
+    _record(connection, "job.queued", row, by)
     return JobRow.of(row)
+
+
+def _record(connection: Connection, event: str, row: Row[Any], by: str | None, **data: object) -> None:
+    facts = {"job": row.kind, "object": [row.catalog, *json.loads(row.path)], **data}
+    outbox.record(connection, event, row.key, by=by, row=row.id, metalake=row.metalake, data=facts)
 
 
 def _hash(*values: object) -> str:
@@ -234,9 +241,17 @@ def cancel_all(connection: Connection, user: str, *, by: str) -> None:
 
 def _cancel(connection: Connection, which: ColumnElement[bool], by: str) -> None:
     unfinished = which & jobs.c.state.in_((QUEUED, RUNNING))
-    cancelled_by = checked_text("The user", by) or ""
-    connection.execute(update(jobs).where(unfinished, jobs.c.cancelled_by.is_(None)).values(cancelled_by=cancelled_by))
-    connection.execute(_ended(unfinished & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED))
+    by = checked_text("The user", by) or ""
+    asked = update(jobs).where(unfinished, jobs.c.cancelled_by.is_(None)).values(cancelled_by=by).returning(*jobs.c)
+    for row in connection.execute(asked).all():
+        _record(connection, "job.cancelled", row, by)
+    _end(connection, _ended(unfinished & or_(jobs.c.holder.is_(None), jobs.c.held_until <= now()), CANCELLED), by=by)
+
+
+def _end(connection: Connection, statement: Any, values: Mapping[str, object] | None = None, *, by: str | None) -> None:
+    """End jobs, and record how each has ended."""
+    for row in connection.execute(statement.returning(*jobs.c), values or {}).all():
+        _record(connection, "job.ended", row, by, state=row.state)
 
 
 # -- workers -------------------------------------------------------------------------------------
@@ -258,14 +273,17 @@ def claim(connection: Connection, metalake: str, holder: str, *, by: str, lifeti
         row = connection.execute(_CLAIM, parameters).one_or_none()
     except IntegrityError as error:  # another job of the same table was taken at the same moment
         raise RetryError("Another worker was faster. Try again.") from error
-    return JobRow.of(row) if row is not None else None
+    if row is None:
+        return None
+    _record(connection, "job.started", row, None, attempt=row.attempts)
+    return JobRow.of(row)
 
 
 def _settle(connection: Connection) -> None:
     """End jobs that their workers abandoned and that have no attempt left."""
-    connection.execute(_ended(_LOST & jobs.c.cancelled_by.is_not(None), CANCELLED))
+    _end(connection, _ended(_LOST & jobs.c.cancelled_by.is_not(None), CANCELLED), by=None)
     died = f"Its worker died {MOST_ATTEMPTS} times. Look at the log of the worker before you ask for it again."
-    connection.execute(_ended(_LOST & (jobs.c.attempts >= MOST_ATTEMPTS), FAILED, error=died))
+    _end(connection, _ended(_LOST & (jobs.c.attempts >= MOST_ATTEMPTS), FAILED, error=died), by=None)
 
 
 def renew(
@@ -288,7 +306,7 @@ def end(
 ) -> None:
     """Record how a job ended. Nothing happens if another worker has taken it."""
     values = {"result": None if result is None else dict(result), "error": checked_text("The error", error)}
-    connection.execute(_ended(_MINE, state, **values), _held(job))
+    _end(connection, _ended(_MINE, state, **values), _held(job), by=None)
 
 
 def release(
@@ -297,7 +315,9 @@ def release(
     """Give a job back for another worker, `pause` milliseconds from now; `counts` if that was an attempt."""
     attempts = jobs.c.attempts if counts else jobs.c.attempts - 1
     values = {"due_at": now() + pause, "error": checked_text("The error", error), "attempts": attempts}
-    connection.execute(update(jobs).where(_MINE).values(**_NOBODY, **values), _held(job))
+    statement = update(jobs).where(_MINE).values(**_NOBODY, **values).returning(*jobs.c)
+    for row in connection.execute(statement, _held(job)).all():
+        _record(connection, "job.released", row, None)
 
 
 def forget(connection: Connection, *, older: int) -> None:

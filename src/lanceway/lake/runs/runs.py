@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, select, update
 
+from lanceway.lake.feed import outbox
 from lanceway.lake.runs.limits import Count, Key, Place, Words
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -154,7 +155,14 @@ def create(connection: Connection, pipeline: int, key: str, *, by: str, full: bo
     }
     if _INSERT(connection, values) is None:
         raise RetryError("Another run has just begun. Try again.")
-    return page(connection, pipeline, limit=1)[0]
+    run = page(connection, pipeline, limit=1)[0]
+    _record(connection, "run.started", run)
+    return run
+
+
+def _record(connection: Connection, event: str, run: Run) -> None:
+    data = {"pipeline": run.pipeline, "number": run.number, "state": run.state, "attempt": run.attempts}
+    outbox.record(connection, event, run.key, by=run.started_by, row=run.id, data=data)
 
 
 def page(connection: Connection, pipeline: int, *, limit: int | None = None) -> Sequence[Run]:
@@ -175,7 +183,9 @@ def owner(connection: Connection, pipeline: int) -> str | None:
 def resume(connection: Connection, run: int, attempts: int, graph: Mapping[str, Any]) -> Run:
     """Resume a run that has not finished; `attempts` is this attempt's number."""
     change(connection, run, state=RUNNING, attempts=attempts, graph=graph, error=None, ended_at=None)
-    return load(connection, run)
+    resumed = load(connection, run)
+    _record(connection, "run.resumed", resumed)
+    return resumed
 
 
 def load(connection: Connection, run: int) -> Run:
@@ -188,6 +198,7 @@ def change(connection: Connection, run: int, **values: Any) -> None:
 
 def end(connection: Connection, run: int, state: str, error: str | None = None) -> None:
     change(connection, run, state=state, error=error, ended_at=now())
+    _record(connection, "run.ended", load(connection, run))
 
 
 # -- steps ---------------------------------------------------------------------------------------

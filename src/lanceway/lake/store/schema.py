@@ -10,6 +10,7 @@
         └─< run_files
     jobs
     audit
+    feed
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -38,7 +39,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 8
+VERSION = 9
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -623,5 +624,30 @@ audit = Table(
     Index(None, "at", "id"),
     Index(None, "user", "at", "id"),
     Index(None, "object", "at", "id"),
+    sqlite_autoincrement=True,
+)
+
+# What happened: a row is written with the change that it is about. Names and numbers, and no keys: it outlives what it
+# is about. `lake/feed/` says how the rows are ordered.
+feed = Table(
+    "feed",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("turn", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("type", Name, nullable=False),
+    Column("actor", Name),
+    Column("metalake", Name),  # null for what belongs to no metalake, such as a user
+    Column("catalog", Name),
+    Column("space", Name),  # the physical name of the namespace that it is, or is in
+    Column("kind", Name, nullable=False),
+    Column("name", Name, nullable=False),  # empty for a metalake, a catalog and a namespace
+    Column("catalog_id", Id),
+    Column("parent_id", Id),
+    Column("row_id", Id),  # of what it is about, in the table that has its kind
+    # Of an object that goes: whether nothing was denied on it, so that who sees what is in its namespace saw it too.
+    Column("undenied", Boolean),
+    Column("data", JSON, nullable=False),
+    Index(None, "turn", "id"),
     sqlite_autoincrement=True,
 )

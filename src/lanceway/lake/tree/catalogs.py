@@ -14,6 +14,7 @@ from lanceway.errors import (
     namespace_not_empty,
     namespace_not_found,
 )
+from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
@@ -90,6 +91,7 @@ def create(
             f"The catalog {name!r} exists already in the metalake {metalake!r}. Use it, or choose another name."
         )
     _INSERT_ROOT(connection, _root(row.id, row.owner, by))
+    outbox.record_catalog(connection, "catalog.created", row.id, by=by)
     return CatalogRow.of(row)
 
 
@@ -131,12 +133,14 @@ def alter(
     values = altered(row, properties, by=by, comment=comment, owner=owner)
     if managed is not None:
         values["managed"] = managed
+    outbox.record_catalog(connection, "catalog.altered", row.id, by=by, data={"revision": row.revision + 1})
     return CatalogRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
 
-def drop(connection: Connection, metalake: str, name: str) -> CatalogRow:
+def drop(connection: Connection, metalake: str, name: str, *, by: str | None = None) -> CatalogRow:
     """Drop an empty catalog. Raises NamespaceNotFoundError, NamespaceNotEmptyError."""
     row = _row(connection, metalake, name, _ALONE)
+    outbox.record_catalog(connection, "catalog.dropped", row.id, by=by)
     try:
         connection.execute(delete(objects).where(objects.c.catalog_id == row.id, objects.c.physical == ""))
     except IntegrityError as error:

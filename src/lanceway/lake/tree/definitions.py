@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, sele
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lanceway.identifiers import Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import definitions, objects
@@ -20,6 +21,7 @@ from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
 
 VIEW, COLUMN = "view", "column"
+_CHANGED = "definition.changed"
 
 _OBJECT = len(objects.c)
 _COLUMNS = [column.label(f"definition_{column.name}") for column in definitions.c]
@@ -94,6 +96,8 @@ def record(connection: Connection, table: int, new: Sequence[NewDefinition], *, 
     """Record definitions, in the place of those that there are."""
     if new:
         connection.execute(_RECORD[connection.dialect.name], [_values(table, each, by) for each in new])
+        for branch in sorted({each.branch for each in new}):
+            outbox.record_object(connection, _CHANGED, table, by=by, data={"branch": branch})
 
 
 def adopt(connection: Connection, table: int, found: Sequence[NewDefinition], *, by: str) -> None:
@@ -101,27 +105,34 @@ def adopt(connection: Connection, table: int, found: Sequence[NewDefinition], *,
     _ADOPT.many(connection, [_values(table, each, by) for each in found])
 
 
-def remove(connection: Connection, table: int, branch: str, columns: Sequence[str] | None = None) -> None:
+def remove(
+    connection: Connection, table: int, branch: str, columns: Sequence[str] | None = None, *, by: str | None = None
+) -> None:
     """Delete the definitions of columns; without any, all of a branch, the view's too."""
     statement = delete(definitions).where(_OF_BRANCH)
     if columns is not None:
         statement = statement.where(definitions.c.kind == COLUMN, definitions.c.name.in_(columns))
-    connection.execute(statement, {"of_table": table, "of_branch": branch})
+    _delete(connection, statement, table, branch, by)
 
 
-def drop(connection: Connection, table: int, branch: str, kind: str, name: str) -> None:
+def drop(connection: Connection, table: int, branch: str, kind: str, name: str, *, by: str | None = None) -> None:
     """Delete one definition."""
     only = (definitions.c.kind == kind) & (definitions.c.name == name)
-    connection.execute(delete(definitions).where(_OF_BRANCH, only), {"of_table": table, "of_branch": branch})
+    _delete(connection, delete(definitions).where(_OF_BRANCH, only), table, branch, by)
 
 
-def rename(connection: Connection, table: int, branch: str, names: Mapping[str, str]) -> None:
+def _delete(connection: Connection, statement: Any, table: int, branch: str, by: str | None) -> None:
+    if connection.execute(statement, {"of_table": table, "of_branch": branch}).rowcount:
+        outbox.record_object(connection, _CHANGED, table, by=by, data={"branch": branch})
+
+
+def rename(connection: Connection, table: int, branch: str, names: Mapping[str, str], *, by: str | None = None) -> None:
     """Give columns their new names in all definitions, at once, since two columns may change places.
 
     The text of an expression stays as it is.
     """
     rows = [row for row in of_table(connection, table) if (row.branch, row.kind) == (branch, COLUMN)]
-    remove(connection, table, branch, [row.name for row in rows])
+    remove(connection, table, branch, [row.name for row in rows], by=by)
     for row in rows:
         inputs = {"inputs": [names.get(name, name) for name in row.definition.get("inputs", ())]}
         definition = {**row.definition, **inputs} if "inputs" in row.definition else row.definition

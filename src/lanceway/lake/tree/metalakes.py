@@ -15,6 +15,7 @@ from lanceway.errors import (
     namespace_not_empty,
     namespace_not_found,
 )
+from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import metalakes
@@ -53,6 +54,7 @@ def create(
     row = _INSERT(connection, values)
     if row is None:
         raise NamespaceAlreadyExistsError(f"The metalake {name!r} exists already. Use it, or choose another name.")
+    outbox.record(connection, "metalake.created", "", by=by, row=row.id, metalake=row.name)
     return Metalake.of(row)
 
 
@@ -79,10 +81,11 @@ def alter(
     """Change what is given; a property given as None is taken away."""
     row = _row(connection, name, lock=True)
     values = altered(row, properties, by=by, comment=comment, owner=owner)
+    outbox.record(connection, "metalake.altered", "", by=by, row=row.id, metalake=row.name)
     return Metalake.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
 
-def drop(connection: Connection, name: str) -> Metalake:
+def drop(connection: Connection, name: str, *, by: str | None = None) -> Metalake:
     """Drop a metalake. Raises NamespaceNotEmptyError while it has catalogs."""
     gone = delete(metalakes).where(metalakes.c.name == checked_name("metalake", name)).returning(*metalakes.c)
     try:
@@ -93,6 +96,7 @@ def drop(connection: Connection, name: str) -> Metalake:
         raise namespace_not_empty(f"The metalake {name!r} has catalogs. Drop them first.") from error
     if row is None:
         raise _missing(name)
+    outbox.record(connection, "metalake.dropped", "", by=by, row=row.id, metalake=row.name)
     return Metalake.of(row)
 
 

@@ -21,6 +21,7 @@ from lanceway.errors import (
     namespace_not_found,
 )
 from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
@@ -120,12 +121,14 @@ def alter(
     """Change what is given, of this namespace alone; a property given as None is taken away."""
     row = _row(connection, catalog, namespace, lock=True)
     values = altered(row, properties, by=by, comment=comment, owner=owner)
+    outbox.record_object(connection, "namespace.altered", row.id, by=by, data={"revision": row.revision + 1})
     return Namespace.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
 
-def drop(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
+def drop(connection: Connection, catalog: int, namespace: Identifier, *, by: str | None = None) -> Namespace:
     """Drop an empty namespace. Raises NamespaceNotFoundError, NamespaceNotEmptyError."""
     path = _droppable(namespace)
+    outbox.record_going(connection, "dropped", find(connection, catalog, path), by=by)
     gone = delete(objects).where(objects.c.catalog_id == catalog, objects.c.physical == path.physical)
     try:
         row = connection.execute(gone.returning(*objects.c)).one_or_none()
@@ -199,12 +202,15 @@ def _insert(
 ) -> Row[Any] | None:
     place = {"catalog_id": catalog, "parent_id": parent, "kind": NAMESPACE, "managed": False}
     try:
-        return _INSERT(connection, {**place, "name": path.name, "physical": path.physical, **values})
+        row = _INSERT(connection, {**place, "name": path.name, "physical": path.physical, **values})
     except IntegrityError as error:
         if not errors.is_missing_parent(error):
             raise
         # It was there a moment ago. Started again, a chain makes it again, and a single namespace misses it.
         raise RetryError(f"The parent of the namespace {path} was dropped at the same time. Try again.") from error
+    if row is not None:
+        outbox.record_object(connection, "namespace.created", row.id, by=row.created_by)
+    return row
 
 
 def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAlreadyExistsError | RetryError:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError
 from lanceway.identifiers import ROOT, HierarchicalName, Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -56,6 +57,7 @@ def clear(connection: Connection, catalog: int, *, by: str) -> Sequence[str]:
 def _remove(connection: Connection, top: int, namespace: Identifier, *, by: str) -> Sequence[str]:
     tree = _tree(top)
     clones.leave(connection, tree, f"A table in {namespace}" if namespace else "A table of the catalog")
+    outbox.record_going(connection, "dropped", tree, by=by)
     gone = delete(objects).where(objects.c.id.in_(select(tree.c.id))).returning(objects.c.location)
     try:
         dropped = connection.execute(gone).scalars().all()
@@ -90,6 +92,7 @@ def rename(connection: Connection, catalog: int, namespace: Identifier, name: st
         if not errors.is_taken(error):
             raise
         raise NamespaceAlreadyExistsError(f"{new} exists already. Choose another name for {old}.") from error
+    outbox.record_object(connection, "namespace.renamed", row, by=by, data={"previous": old.name})
     return namespaces.load(connection, catalog, new)
 
 
@@ -152,7 +155,9 @@ def enable(connection: Connection, catalog: int, *, by: str, dry_run: bool = Fal
     if not dry_run:
         _refuse(scan, "Nested mode cannot be enabled")
         changed = {"nested": True, "changed_by": by, "changed_at": now(), "revision": catalogs.c.revision + 1}
-        connection.execute(update(catalogs).where(catalogs.c.id == catalog, ~catalogs.c.nested).values(changed))
+        enabled = update(catalogs).where(catalogs.c.id == catalog, ~catalogs.c.nested).values(changed)
+        if connection.execute(enabled).rowcount:
+            outbox.record_catalog(connection, "catalog.altered", catalog, by=by, data={"nested": True})
     return scan
 
 

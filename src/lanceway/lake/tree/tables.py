@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError
 from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Keep, altered, change, described, insert_audited
@@ -44,8 +45,9 @@ def create(
     owner: str | None = None,
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
+    event: str = "created",
 ) -> TableRow:
-    """Declare a table, or register the one at `location`.
+    """Declare a table, or register the one at `location`; the feed has it by the verb `event`.
 
     Without a location it gets one under the catalog's root. It is `managed` as the catalog has it by default.
     Raises TableAlreadyExistsError, also where a namespace has the name, NamespaceNotFoundError, and
@@ -66,7 +68,9 @@ def create(
         "location": _location(connection, place.location, path, kind, location),
         **described(comment, properties, owner, by),
     }
-    return TableRow.of(_insert(connection, values, path), path)
+    row = _insert(connection, values, path)
+    outbox.record_object(connection, _event(kind, event), row.id, by=by, data={"managed": row.managed})
+    return TableRow.of(row, path)
 
 
 def alter(
@@ -93,6 +97,8 @@ def alter(
     values = altered(row, properties, by=by, comment=comment, owner=owner, metadata_pointer=metadata_pointer)
     if managed is not None:
         values["managed"] = managed
+    changed = {"revision": row.audit.revision + 1} | ({} if managed is None else {"managed": managed})
+    outbox.record_object(connection, _event(kind, "altered"), row.id, by=by, data=changed)
     return TableRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one(), row.identifier)
 
 
@@ -111,23 +117,28 @@ def rename(
     path = names.new(lookups.known(target))
     current = lookups.lock(connection, catalog, table, kind=kind)
     parent = namespaces.find(connection, catalog, path.parent)
+    before = namespaces.find(connection, catalog, current.identifier.parent)
     refuse_taken(connection, parent, path)
     values = {"parent_id": parent, "name": path.name, "changed_by": by}
     try:
         row = connection.execute(_CHANGE.values(values), {"row": current.id}).one()
     except IntegrityError as error:
         raise _raced(error, path) from error
+    data = {"previous": list(current.identifier), "previous_parent": before}
+    outbox.record_object(connection, _event(kind, "renamed"), row.id, by=by, data=data)
     return TableRow.of(row, path)
 
 
-def deregister(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
+def deregister(
+    connection: Connection, catalog: int, table: Identifier, *, by: str | None = None, kind: str = TABLE
+) -> TableRow:
     """Forget a table and its versions, and keep its data.
 
     Raises TableNotFoundError, and InvalidTableStateError for one that has clones or is one.
     """
     row = lookups.lock(connection, catalog, table, kind=kind)
     clones.refuse_forgotten(connection, row)
-    _forget(connection, row)
+    _forget(connection, row, "deregistered", by)
     return row
 
 
@@ -137,14 +148,15 @@ def drop(connection: Connection, catalog: int, table: Identifier, *, by: str, ki
     Raises TableNotFoundError, and InvalidTableStateError for one that has clones.
     """
     row = lookups.lock(connection, catalog, table, kind=kind)
-    _forget(connection, row)
+    _forget(connection, row, "dropped", by)
     if row.location is not None:
         locations.record(connection, [row.location], by=by)
     return row
 
 
-def _forget(connection: Connection, row: TableRow) -> None:
+def _forget(connection: Connection, row: TableRow, verb: str, by: str | None) -> None:
     clones.refuse_source(connection, row)
+    outbox.record_going(connection, verb, row.id, by=by)
     connection.execute(_DELETE, {"row": row.id})
 
 
@@ -195,6 +207,10 @@ def _raced(error: IntegrityError, path: Identifier) -> RetryError:
     if not errors.is_taken(error) and not errors.is_missing_parent(error):
         raise error
     return RetryError(f"The name of the table {path} or its namespace was changed at the same time. Try again.")
+
+
+def _event(kind: str, verb: str) -> str:
+    return f"{outbox.kind_of_leaf(kind)}.{verb}"
 
 
 def _checked_kind(kind: str) -> str:

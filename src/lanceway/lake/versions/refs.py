@@ -29,6 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from lanceway.errors import ConcurrentModificationError
 from lanceway.identifiers import Identifier
+from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import branches, objects, tags, versions
@@ -223,20 +224,30 @@ def current_tag(connection: Connection, table: int, name: str) -> Tag | None:
 def create_tag(connection: Connection, table: int, new: NewTag, *, by: str) -> Tag | None:
     """Make a tag and return it; None if there is one of the name. The table must be held, and have the version."""
     row = connection.execute(_NEW_TAG[connection.dialect.name], _tag_values(table, new, PENDING, by)).one_or_none()
-    return None if row is None else Tag.of(row)
+    return _recorded_tag(connection, "tag.created", row, by)
 
 
-def move_tag(connection: Connection, table: int, new: NewTag) -> Tag | None:
+def move_tag(connection: Connection, table: int, new: NewTag, *, by: str | None = None) -> Tag | None:
     """Let a tag name another version and return it; None if there is no such tag. The table must be held."""
     values = {"branch": new.branch, "version": new.version, "size": new.size, "stamp": _stamp()}
     row = connection.execute(_MOVE.values(values), {"of_table": table, "ref": new.name}).one_or_none()
-    return None if row is None else Tag.of(row)
+    return _recorded_tag(connection, "tag.moved", row, by)
 
 
-def remove_tag(connection: Connection, table: int, name: str) -> Tag | None:
+def remove_tag(connection: Connection, table: int, name: str, *, by: str | None = None) -> Tag | None:
     """Delete a tag, whose row stays until its file is deleted; return it, None if there is no such tag."""
     row = connection.execute(_REMOVE.values(stamp=_stamp()), {"of_table": table, "ref": name}).one_or_none()
-    return None if row is None else Tag.of(row)
+    return _recorded_tag(connection, "tag.deleted", row, by)
+
+
+def _recorded_tag(connection: Connection, event: str, row: Row[Any] | None, by: str | None) -> Tag | None:
+    """Record what happened to a tag, and return it; None if there was none."""
+    if row is None:
+        return None
+    tag = Tag.of(row)
+    data = {"tag": tag.name, "branch": tag.branch, "version": tag.version}
+    outbox.record_object(connection, event, tag.table, by=by, data=data)
+    return tag
 
 
 def adopt_tags(connection: Connection, table: int, found: Sequence[NewTag], *, by: str) -> None:
@@ -332,7 +343,16 @@ def begin_branch(connection: Connection, table: int, new: NewBranch, *, by: str)
     A row that was left by a creation that ended before it claimed a version makes room.
     """
     connection.execute(_ABSENT_BRANCH, {"of_table": table, "ref": new.name})
-    return _NEW_BRANCH(connection, _branch_values(table, new, PENDING, by)) is not None
+    return _create_branch(connection, table, new, by)
+
+
+def _create_branch(connection: Connection, table: int, new: NewBranch, by: str) -> bool:
+    """Make the row of a branch and record that; False if there is one."""
+    if _NEW_BRANCH(connection, _branch_values(table, new, PENDING, by)) is None:
+        return False
+    data = {"branch": new.name, "version": new.parent_version}
+    outbox.record_object(connection, "branch.created", table, by=by, data=data)
+    return True
 
 
 def ensure_branch(connection: Connection, table: int, name: str, version: int, size: int | None, *, by: str) -> None:
@@ -342,7 +362,7 @@ def ensure_branch(connection: Connection, table: int, name: str, version: int, s
     ConcurrentModificationError as long as a branch of the name that was deleted is not gone from storage.
     """
     new = NewBranch(name, MAIN, version, size)
-    if name == MAIN or _NEW_BRANCH(connection, _branch_values(table, new, PENDING, by)) is not None:
+    if name == MAIN or _create_branch(connection, table, new, by):
         return
     state = connection.execute(select(branches.c.state).where(_of(branches)), {"of_table": table, "ref": name}).scalar()
     if state == REMOVED:
@@ -376,10 +396,11 @@ def users_of_branch(connection: Connection, table: int, name: str) -> Sequence[s
     return [f"the {row.kind} {row.name!r}" for row in rows]
 
 
-def remove_branch(connection: Connection, table: int, name: str) -> None:
+def remove_branch(connection: Connection, table: int, name: str, *, by: str | None = None) -> None:
     """Delete a branch, whose row stays until its files are deleted."""
     values = {"state": REMOVED, "stamp": _stamp()}
-    connection.execute(_CHANGE_BRANCH.values(values), {"of_table": table, "ref": name})
+    if connection.execute(_CHANGE_BRANCH.values(values), {"of_table": table, "ref": name}).rowcount:
+        outbox.record_object(connection, "branch.deleted", table, by=by, data={"branch": name})
 
 
 def forget_branch(connection: Connection, branch: Branch) -> bool:
@@ -387,9 +408,10 @@ def forget_branch(connection: Connection, branch: Branch) -> bool:
     return _matched(connection, _FORGET_BRANCH, branch)
 
 
-def drop_branch(connection: Connection, table: int, name: str) -> None:
+def drop_branch(connection: Connection, table: int, name: str, *, by: str | None = None) -> None:
     """Delete the row of a branch at once: its files are gone already, or were never written."""
-    connection.execute(delete(branches).where(_of(branches)), {"of_table": table, "ref": name})
+    if connection.execute(delete(branches).where(_of(branches)), {"of_table": table, "ref": name}).rowcount:
+        outbox.record_object(connection, "branch.deleted", table, by=by, data={"branch": name})
 
 
 def forget_branches(connection: Connection, table: int) -> None:

@@ -11,15 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     ColumnElement,
     Connection,
     Row,
     Select,
+    Text,
     bindparam,
     delete,
     exists,
     func,
+    insert,
+    literal,
     select,
     update,
 )
@@ -31,14 +35,17 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
+from lanceway.lake.feed import outbox
+from lanceway.lake.feed.outbox import COLUMNS, object_event
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, Insert
-from lanceway.lake.store.schema import TABLE, objects, orphan_manifests, versions
+from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, FastInsert, Insert
+from lanceway.lake.store.schema import TABLE, feed, objects, orphan_manifests, versions
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.tree.pages import at_most
 
 MAIN = ""
+CREATED = "version.created"
 
 _INSERT = Insert(versions, created_at=now())
 _BRANCH = (versions.c.table_id == bindparam("table")) & (versions.c.branch == bindparam("of_branch"))
@@ -159,7 +166,10 @@ def claim(connection: Connection, table: TableRow, requested: VersionClaim, *, b
     # A branch begins anywhere: then the version that is asked for is the next one.
     start = 0 if requested.branch == MAIN else requested.version - 1
     row = _NEXT(connection, values(table.id, requested, by, copied=False), start=start)
-    return Version.of(row) if row is not None else _again(connection, table, requested)
+    if row is None:
+        return _again(connection, table, requested)
+    outbox.record_object(connection, CREATED, table.id, by=by, data=_event_data(requested))
+    return Version.of(row)
 
 
 def claim_all(
@@ -177,6 +187,10 @@ def adopt(connection: Connection, table: int, claims: Sequence[VersionClaim], *,
     for each in claims:
         check(each)
     _INSERT.many(connection, [values(table, each, by, copied=True) for each in claims])
+    for branch in sorted({each.branch for each in claims}):
+        numbers = sorted(each.version for each in claims if each.branch == branch)
+        data = {"branch": branch, "versions": _spans(numbers)}
+        outbox.record_object(connection, "version.adopted", table, by=by, data=data)
 
 
 def latest(connection: Connection, table: int, branch: str = MAIN) -> int | None:
@@ -219,7 +233,12 @@ def branches(connection: Connection, table: int) -> Sequence[str]:
 
 
 def remove(
-    connection: Connection, table: TableRow, ranges: Sequence[tuple[int, int | None]], *, branch: str = MAIN
+    connection: Connection,
+    table: TableRow,
+    ranges: Sequence[tuple[int, int | None]],
+    *,
+    branch: str = MAIN,
+    by: str | None = None,
 ) -> Sequence[Version]:
     """Delete versions from each start up to its end, which is not included; None means all that follow.
 
@@ -232,7 +251,22 @@ def remove(
         statement = delete(versions).where(_BRANCH, doomed).returning(*versions.c)
         rows = connection.execute(statement, {"table": table.id, "of_branch": branch})
         gone += [Version.of(row) for row in rows]
-    return sorted(gone, key=lambda version: version.version)
+    gone.sort(key=lambda version: version.version)
+    if gone:
+        data = {"branch": branch, "versions": _spans([version.version for version in gone])}
+        outbox.record_object(connection, "version.deleted", table.id, by=by, data=data)
+    return gone
+
+
+def _spans(numbers: Sequence[int]) -> list[list[int]]:
+    """Return numbers in rising order as spans, each by its first and its last: a clean-up deletes thousands."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return spans
 
 
 def mark_copied(connection: Connection, *copied: Version) -> None:
@@ -372,6 +406,27 @@ def _of(table: Any, number: Any, branch: Any) -> tuple[ColumnElement[bool], ...]
 
 
 _CLAIM = FastConditionalInsert(versions, _claimable, returning=[versions.c.created_at], created_at=now())
+_ITS_EVENT = bindparam("facts", type_=JSON)
+
+
+def _with_event(claim: Any) -> Any:
+    """Return a claim that also records its event, in the one statement that it is."""
+    claimed = claim.cte("claimed")
+    by, table = bindparam("new_created_by", type_=Text), bindparam("new_table_id", type_=BigInteger)
+    event = object_event(literal(CREATED), by, _ITS_EVENT, start=claimed).where(objects.c.id == table)
+    return select(claimed.c.created_at).add_cte(insert(feed).from_select(COLUMNS, event).cte("recorded"))
+
+
+_CLAIM.statements["postgresql"] = _with_event(_CLAIM.statements["postgresql"])
+# SQLite changes one table with a statement, so there the event is the next one of the same transaction.
+_RECORD = FastInsert(
+    insert(feed).from_select(
+        COLUMNS,
+        object_event(literal(CREATED), bindparam("by", type_=Text), _ITS_EVENT).where(
+            objects.c.id == bindparam("object", type_=BigInteger)
+        ),
+    )
+)
 
 
 def claim_in_one_statement(
@@ -385,6 +440,7 @@ def claim_in_one_statement(
 ) -> Version | None:
     """Claim a version in one statement; None if anything was in the way. `table` may be out of date: then it is None.
 
+    In SQLite it is two, the second for the event: `LakeStore.execute_few` makes them one transaction.
     `base` is a version that is known to be in its place, whether its row says so or not; if it is not the one before,
     it does not matter. To ask again does no harm: the version is there by then, and is not claimed a second time.
     """
@@ -392,5 +448,15 @@ def claim_in_one_statement(
     new = values(table.id, requested, by, copied=False)
     place = lookups.asked(catalog, lookups.known(table.identifier))
     published = (base.staging_path, base.created_at) if base and base.version == requested.version - 1 else (None, None)
-    row = _CLAIM(connection, new, location=table.location, base_staged=published[0], base_since=published[1], **place)
+    known = {"location": table.location, "base_staged": published[0], "base_since": published[1], **place}
+    if connection.dialect.name == "postgresql":
+        row = _CLAIM(connection, new, facts=_event_data(requested), **known)
+    else:
+        row = _CLAIM(connection, new, **known)
+        if row is not None:
+            _RECORD(connection, {"object": table.id, "by": by, "facts": _event_data(requested)})
     return None if row is None else requested.made(table.id, by, row.created_at)
+
+
+def _event_data(requested: VersionClaim) -> dict[str, object]:
+    return {"branch": requested.branch, "version": requested.version}

@@ -108,14 +108,14 @@ async def promote_user(call: Call, name: PathPart) -> object:
 @endpoint("POST", "/users/{name:path}/demote", UserAnswer, anonymous=False)
 async def demote_user(call: Call, name: PathPart) -> object:
     """Make an admin a user like others."""
-    return await _change(call, partial(users.demote, call.store, name))
+    return await _change(call, partial(users.demote, call.store, name, by=call.principal.name))
 
 
 @endpoint("POST", "/users/{name:path}/rename", Renamed, anonymous=False)
 async def rename_user(call: Call, name: PathPart, body: RenameRequest) -> Renamed:
     """Give a user another name, with all that is its own."""
     _require_admin(call)
-    return Renamed(*await call.run(users.rename, call.store, name, body.name))
+    return Renamed(*await call.run(partial(users.rename, call.store, name, body.name, by=call.principal.name)))
 
 
 @endpoint("DELETE", "/users/{name:path}", UserAnswer, anonymous=False)

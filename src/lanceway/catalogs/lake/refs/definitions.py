@@ -84,7 +84,7 @@ class LakeDefinitions:
 
         def rename(connection: Connection) -> None:
             row = lookups.lock(connection, self.lake.catalog.id, table)
-            definitions.rename(connection, row.id, branch, names)
+            definitions.rename(connection, row.id, branch, names, by=self.lake.user)
 
         if names:
             self.lake.store.transact(rename)
@@ -93,7 +93,7 @@ class LakeDefinitions:
         """Delete the definitions of columns that are gone; without any, all of a branch, the view's too."""
         of_branch = branch_of(branch)
         row = self.lake.store.read(lookups.find, self.lake.catalog.id, table)
-        self.lake.store.execute_one(definitions.remove, row.id, of_branch, columns)
+        self.lake.store.transact(definitions.remove, row.id, of_branch, columns, by=self.lake.user)
 
     # -- on demand -------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class LakeDefinitions:
         if key not in {_key(each) for each in self.lake.store.read(definitions.of_table, row.id)}:
             what = f"The column {column!r} of {table}" if column is not None else f"The table {table}"
             raise InvalidInputError(f"{what} has no definition. Those there are: lanceway tables definitions list")
-        self.lake.store.execute_one(definitions.drop, row.id, *key)
+        self.lake.store.transact(definitions.drop, row.id, *key, by=self.lake.user)
 
 
 def _key(each: Definition) -> tuple[str, str, str]:

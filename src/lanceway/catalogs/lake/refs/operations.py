@@ -137,7 +137,7 @@ class LakeRefs:
     def _move_tag(self, connection: Connection, table: Manifests, new: NewTag) -> Tag | None:
         self._hold_version(connection, table, new)
         clones.refuse_held(connection, table.row, new.name, "update_table_tag")
-        return refs.move_tag(connection, table.row.id, new)
+        return refs.move_tag(connection, table.row.id, new, by=self.lake.user)
 
     def delete_tag(self, request: DeleteTableTagRequest) -> Tag | None:
         table = self._managed(request.id, "delete_table_tag")
@@ -151,7 +151,7 @@ class LakeRefs:
     def _remove_tag(self, connection: Connection, table: Manifests, name: str) -> Tag | None:
         row = table.hold(connection)  # who makes a clone locks the table, and looks whether its tag is there
         clones.refuse_held(connection, row, name, "delete_table_tag")
-        return refs.remove_tag(connection, row.id, name)
+        return refs.remove_tag(connection, row.id, name, by=self.lake.user)
 
     def refuse_held(self, id_: list[str] | None, tag: str, operation: str) -> None:
         """Refuse to move or to delete a tag in storage that keeps the files of a clone."""
@@ -259,9 +259,9 @@ class LakeRefs:
 
     def _drop_branch(self, connection: Connection, table: Manifests, name: str) -> Sequence[Version]:
         row = table.lock(connection)
-        refs.drop_branch(connection, row.id, name)
-        definitions.remove(connection, row.id, name)
-        return versions.remove(connection, row, [(0, None)], branch=name)
+        refs.drop_branch(connection, row.id, name, by=self.lake.user)
+        definitions.remove(connection, row.id, name, by=self.lake.user)
+        return versions.remove(connection, row, [(0, None)], branch=name, by=self.lake.user)
 
     def delete_branch(self, request: DeleteTableBranchRequest) -> Branch | None:
         """Delete a branch: its versions and its row, then its files."""
@@ -288,9 +288,9 @@ class LakeRefs:
                 f"delete_table_branch: the branch {name!r} of {row.identifier} is needed by {', '.join(users)}. Delete "
                 "them first."
             )
-        versions.remove(connection, row, [(0, None)], branch=name)
-        definitions.remove(connection, row.id, name)
-        refs.remove_branch(connection, row.id, name)
+        versions.remove(connection, row, [(0, None)], branch=name, by=self.lake.user)
+        definitions.remove(connection, row.id, name, by=self.lake.user)
+        refs.remove_branch(connection, row.id, name, by=self.lake.user)
 
     def _no_branch(self, row: TableRow, name: str) -> TableBranchNotFoundError:
         names = [branch.name for branch in self.lake.store.read(refs.branches_of, row.id) if branch.is_there]

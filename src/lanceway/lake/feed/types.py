@@ -1,0 +1,71 @@
+"""The types of events, and what each says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+PREFIX = "io.lanceway."
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "metalake.created": "a metalake was made",
+        "metalake.altered": "comment, properties or owner of a metalake were changed",
+        "metalake.dropped": "a metalake was dropped",
+        "catalog.created": "a catalog was made",
+        "catalog.altered": "comment, properties, owner or mode of a catalog were changed",
+        "catalog.dropped": "a catalog was dropped; what was in it has events of its own",
+        "namespace.created": "a namespace was made",
+        "namespace.altered": "comment, properties or owner of a namespace were changed",
+        "namespace.renamed": "a namespace has another name; `previous` is the one before",
+        "namespace.dropped": "a namespace was dropped; what was in it has events of its own",
+        "table.created": "a table was declared or created",
+        "table.registered": "a table that was in storage was registered",
+        "table.cloned": "a table was made as a clone of another one",
+        "table.altered": "comment, properties, owner or mode of a table were changed",
+        "table.renamed": "a table has another name or is in another namespace; `previous` is its path before",
+        "table.deregistered": "the lake has forgotten a table, and its data stays",
+        "table.dropped": "a table was dropped",
+        "view.created": "a view was made",
+        "view.altered": "a view was changed",
+        "view.renamed": "a view has another name or is in another namespace; `previous` is its path before",
+        "view.dropped": "a view was dropped",
+        "version.created": "a version was committed: `version` of `branch`, which is empty for the main one",
+        "version.adopted": "`versions` that were written to storage without the lake count from now on",
+        "version.deleted": "`versions` of `branch` were deleted",
+        "tag.created": "a table has a `tag`, which names `version` of `branch`",
+        "tag.moved": "a `tag` names another `version`",
+        "tag.deleted": "a `tag` was deleted",
+        "branch.created": "a table has a `branch`, which began at `version`",
+        "branch.deleted": "a `branch` was deleted",
+        "definition.changed": "how the rows of a view or the values of columns come about was recorded or deleted",
+        "owner.changed": "an object has another `owner`",
+        "grant.made": "a `role` was granted or denied a `privilege` on an object; `effect` says which",
+        "grant.revoked": "a grant or a denial was taken back",
+        "role.created": "a role was made",
+        "role.deleted": "a role was deleted, with all that it was granted",
+        "role.given": "a role was given to the `holder`, a user or a group",
+        "role.taken": "a role was taken from the `holder`",
+        "group.created": "a group was made",
+        "group.deleted": "a group was deleted",
+        "group.joined": "the `user` was put into a group",
+        "group.left": "the `user` was taken out of a group",
+        "user.created": "a user was made",
+        "user.promoted": "a user is an admin now",
+        "user.demoted": "a user is no admin any more",
+        "user.disabled": "a user is refused from now on",
+        "user.enabled": "a user is let in again",
+        "user.renamed": "a user has another name; `previous` is the one before",
+        "user.deleted": "a user was deleted, with its tokens",
+        "token.created": "a user has a new token; `token` is its prefix",
+        "token.revoked": "a token was revoked; without `token`, all of a user or of all users",
+        "job.queued": "a background job was recorded; `job` says what it does",
+        "job.started": "a worker has begun a job",
+        "job.released": "a job was given back, and waits again",
+        "job.cancelled": "a job is to end, or has not begun and never will",
+        "job.ended": "a job has ended; `state` says how",
+        "run.started": "a run of a pipeline has begun",
+        "run.resumed": "a run goes on",
+        "run.ended": "a run is over; `state` says how",
+    }
+)
