@@ -137,6 +137,7 @@ SERVER = (
         default="rows",
     ),
     Setting("audit_retention", "How many days those rows are kept; 0: for ever.", int, default=90),
+    Setting("event_retention", "How many days the feed keeps events; 0: for ever.", int, default=7),
     Setting("worker", "Whether background jobs are carried out beside the server.", bool, default=True),
     Setting("worker_functions", "Packages whose functions that worker may run, a list; none by default.", default=""),
     Setting("worker_master", "Let a Spark session with this master do its work; without it, threads do."),
@@ -210,6 +211,7 @@ class ServerSettings:
     oidc_token_lifetime: int
     audit: str
     audit_retention: int
+    event_retention: int
     worker: bool
     worker_functions: tuple[str, ...]
     worker_master: str | None
@@ -256,7 +258,7 @@ def _check(values: Mapping[str, Any]) -> None:
         _positive("The server", name, values[name])
     if not 0 <= values["port"] <= 65535:
         raise InvalidInputError(f"The server: port is {values['port']}, but must be between 0 and 65535.")
-    for name in ("oidc_leeway", "oidc_token_lifetime", "audit_retention"):
+    for name in ("oidc_leeway", "oidc_token_lifetime", "audit_retention", "event_retention"):
         if not values[name] >= 0:
             raise InvalidInputError(f"The server: {name} is {values[name]}, but must be 0 or more.")
     if values["audit"] not in _AUDIT:

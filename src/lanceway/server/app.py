@@ -18,6 +18,7 @@ from lanceway.config import ServerSettings
 from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
+from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.health import Health
 from lanceway.server.home import Home
 from lanceway.server.http import middleware
@@ -56,7 +57,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     lance = Authentication(
         LanceDialect(guards, threads, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
     )
-    services = Services(home.store, threads, guards, seal, Auditor(audit, "Lanceway API"))
+    feed = FeedSignal(home.store, threads)
+    services = Services(home.store, threads, guards, seal, Auditor(audit, "Lanceway API"), feed)
     api = Authentication(LancewayApi(services), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
@@ -72,6 +74,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)
             closing.push_async_callback(threads.close, GRACE_SECONDS)
+            closing.push_async_callback(feed.close)
+            feed.keep_for(settings.event_retention)
             health.load()
             yield
 

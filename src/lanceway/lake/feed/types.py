@@ -59,7 +59,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
         "user.deleted": "a user was deleted, with its tokens",
         "token.created": "a user has a new token; `token` is its prefix",
         "token.revoked": "a token was revoked; without `token`, all of a user or of all users",
-        "job.queued": "a background job was recorded; `job` says what it does",
+        "job.queued": "a background job was recorded; `job_kind` says what it does",
         "job.started": "a worker has begun a job",
         "job.released": "a job was given back, and waits again",
         "job.cancelled": "a job is to end, or has not begun and never will",

@@ -180,7 +180,7 @@ def record(
 
 
 def _record(connection: Connection, event: str, row: Row[Any], by: str | None, **data: object) -> None:
-    facts = {"job": row.kind, "object": [row.catalog, *json.loads(row.path)], **data}
+    facts = {"job_kind": row.kind, "object": [row.catalog, *json.loads(row.path)], **data}
     outbox.record(connection, event, row.key, by=by, row=row.id, metalake=row.metalake, data=facts)
 
 

@@ -180,6 +180,15 @@ def owner(connection: Connection, pipeline: int) -> str | None:
     return connection.execute(_OWNER, {"pipeline_row": pipeline}).scalar_one_or_none()
 
 
+def people(connection: Connection, run: int) -> set[str]:
+    """Return who may see a run: the user who started it, and the one who ran its pipeline first."""
+    row = connection.execute(select(runs.c.started_by, runs.c.pipeline_id).where(runs.c.id == run)).one_or_none()
+    if row is None:
+        return set()
+    first = owner(connection, row.pipeline_id)
+    return {row.started_by} if first is None else {row.started_by, first}
+
+
 def resume(connection: Connection, run: int, attempts: int, graph: Mapping[str, Any]) -> Run:
     """Resume a run that has not finished; `attempts` is this attempt's number."""
     change(connection, run, state=RUNNING, attempts=attempts, graph=graph, error=None, ended_at=None)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from sqlalchemy import Connection, MetaData, Select, Table, delete, func, insert, inspect, select
+from sqlalchemy import Connection, MetaData, Select, Table, delete, false, func, insert, inspect, select
 from sqlalchemy.exc import DataError, IntegrityError
 
 from lanceway.errors import InvalidInputError
@@ -24,7 +24,7 @@ from lanceway.lake.store import upgrades
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
-from lanceway.lake.store.schema import OLDEST_CODE, VERSION, metadata, objects, settings
+from lanceway.lake.store.schema import OLDEST_CODE, VERSION, feed, metadata, objects, settings
 from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
 from lanceway.lake.tree.settings import SECRETS
 
@@ -114,6 +114,9 @@ def _ordered(table: Table) -> Select[Any]:
         # A path comes after those that it begins with; what is no namespace has none, and comes last.
         return select(table).order_by(table.c.physical.is_(None), table.c.physical, table.c.id)
     rows = select(table).order_by(*table.primary_key.columns)
+    if table is feed:
+        # Its order is the database's own: a restored lake begins a new one.
+        return rows.where(false())
     # Secrets of the servers stay where they are: a restored lake makes its own.
     return rows.where(table.c.key.not_in(SECRETS)) if table is settings else rows
 

@@ -15,8 +15,10 @@ SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "old
 # Whether rights are asked for: on in new lakes, and off in those that were made without.
 ACCESS_CONTROL, ON, OFF = "access_control", "on", "off"
 PAGE_KEY = "page_key"
-# They stay in the database: no backup, answer or list has them.
-SECRETS = frozenset({PAGE_KEY})
+# They stay in the database: no backup, answer or list has them. Where the feed begins is no secret, but a restored lake
+# has a feed of its own.
+FEED_BEGINNING = "feed_beginning"
+SECRETS = frozenset({PAGE_KEY, FEED_BEGINNING})
 
 _PAGE_KEY_BYTES = 64
 _INSERT = Insert(settings)

@@ -31,6 +31,7 @@ from lanceway.access.rights.places import PlaceFinder
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
+from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.home import METALAKE
 from lanceway.server.http import log, uploads
 from lanceway.server.http.audit import Auditor
@@ -75,6 +76,8 @@ class Call:
     store: LakeStore
     threads: CatalogThreads
     guards: Guards
+    seal: PageTokenSeal
+    feed: FeedSignal
 
     @property
     def guard(self) -> Guard:
@@ -110,6 +113,7 @@ class Services:
     guards: Guards
     seal: PageTokenSeal
     auditor: Auditor
+    feed: FeedSignal
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,15 @@ class Endpoint:
         if log.CONTEXT_KEY in request.scope:
             noun = self.path.split("/")[1]
             log.of(request.scope).operation = f"{self.method.lower()}_{noun}"
-        call = Call(request, principal_of(request.scope), services.store, services.threads, services.guards)
+        call = Call(
+            request,
+            principal_of(request.scope),
+            services.store,
+            services.threads,
+            services.guards,
+            services.seal,
+            services.feed,
+        )
         if call.principal == ANONYMOUS and not self.anonymous:
             raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")
         arguments: dict[str, Any] = dict(request.path_params)

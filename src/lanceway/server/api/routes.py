@@ -25,6 +25,7 @@ from lanceway.server.api import (
     users,
 )
 from lanceway.server.api.endpoints import Endpoint, Services
+from lanceway.server.feed import events
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import JSON
@@ -39,6 +40,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *owners.ENDPOINTS,
     *access.ENDPOINTS,
     *audit.ENDPOINTS,
+    *events.ENDPOINTS,
     *schemas.ENDPOINTS,
     *tables.ENDPOINTS,
     *jobs.RECORD_ENDPOINTS,

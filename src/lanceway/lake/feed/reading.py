@@ -1,0 +1,250 @@
+"""Events as they are read: in order, from a position on, up to where nothing can be added any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Self
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from lanceway.errors import InvalidInputError
+from lanceway.identifiers import HierarchicalName, Identifier
+from lanceway.lake.feed.order import first_open_turn
+from lanceway.lake.feed.types import PREFIX, TYPES
+from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.schema import feed, settings
+from lanceway.lake.tree.settings import FEED_BEGINNING
+
+# So many rows are looked at for one page, however few of them are wanted.
+WINDOW = 5_000
+
+
+class FeedExpiredError(InvalidInputError):
+    """Events after the position that was asked for are deleted: a reader has come too late."""
+
+    status = 410
+
+
+class FeedPosition(NamedTuple):
+    """A place in the feed: right behind the event with this turn and id."""
+
+    turn: int
+    id: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return a position from its text. Raises InvalidInputError."""
+        turn, dot, id_ = text.partition(".")
+        if not (dot and turn.isascii() and turn.isdigit() and id_.isascii() and id_.isdigit() and len(text) < 40):
+            raise InvalidInputError(
+                f"{text[:40]!r} is no position in the feed. Pass the id of an event, or the cursor of a page."
+            )
+        return cls(int(turn), int(id_))
+
+    def __str__(self) -> str:
+        return f"{self.turn}.{self.id}"
+
+
+START = FeedPosition(-1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """An event. What its columns mean is in the schema."""
+
+    id: int
+    turn: int
+    at: int
+    type: str
+    actor: str | None
+    metalake: str | None
+    catalog: str | None
+    space: str | None
+    kind: str
+    name: str
+    catalog_id: int | None
+    parent_id: int | None
+    row_id: int | None
+    undenied: bool | None
+    data: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> FeedRow:
+        columns: tuple[Any, ...] = tuple(row)
+        return cls(*columns)
+
+    @property
+    def position(self) -> FeedPosition:
+        return FeedPosition(self.turn, self.id)
+
+    @property
+    def family(self) -> str:
+        """What the event is about: the first word of its type."""
+        return self.type.partition(".")[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The path of the object that it is about, the catalog first; empty if it is about none."""
+        if self.catalog is None:
+            return []
+        leaf = [self.name] if self.name else []
+        return [self.catalog, *HierarchicalName.from_physical(self.space or ""), *leaf]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedFilter:
+    """Which events are wanted: of one metalake and of none, of some types, about one object and what is inside."""
+
+    metalake: str
+    types: frozenset[str] = frozenset()
+    under: Identifier | None = None
+
+    @classmethod
+    def of(cls, metalake: str, types: Iterable[str], under: Identifier | None) -> FeedFilter:
+        """Return a filter for types as people write them: `table.created`, or `table` for all about tables."""
+        return cls(metalake, frozenset(name for text in types for name in _types(text)), under or None)
+
+    def conditions(self, columns: Any) -> list[ColumnElement[bool]]:
+        found: list[ColumnElement[bool]] = [or_(columns.metalake.is_(None), columns.metalake == self.metalake)]
+        if self.types:
+            found.append(columns.type.in_(sorted(self.types)))
+        if self.under is not None:
+            found.append(columns.catalog == self.under[0])
+            found += self._inside(columns, HierarchicalName(self.under[1:]))
+        return found
+
+    @staticmethod
+    def _inside(columns: Any, path: HierarchicalName) -> list[ColumnElement[bool]]:
+        if path.is_root:
+            return []
+        space, around = path.physical, HierarchicalName(path.parent).physical
+        # "/" comes right after ".": between the two is exactly what is inside.
+        below = (columns.space > f"{space}.") & (columns.space < f"{space}/")
+        return [or_(columns.space == space, below, (columns.space == around) & (columns.name == path.name))]
+
+
+def _types(text: str) -> Collection[str]:
+    name = text.removeprefix(PREFIX).removesuffix(".*")
+    matching = [type_ for type_ in TYPES if type_ == name or type_.startswith(f"{name}.")]
+    if not matching:
+        families = ", ".join(sorted({type_.partition(".")[0] for type_ in TYPES}))
+        raise InvalidInputError(
+            f"There are no events of the type {text!r}. Use one such as table.created, or a family: {families}."
+        )
+    return matching
+
+
+_KEY = tuple_(feed.c.turn, feed.c.id)
+_SETTLED: Select[Any] = (
+    select(feed)
+    .where(
+        tuple_(bindparam("turn", type_=BigInteger), bindparam("id", type_=BigInteger)) < _KEY,
+        feed.c.turn < first_open_turn(),
+    )
+    .order_by(feed.c.turn, feed.c.id)
+    .limit(bindparam("window", type_=BigInteger))
+)
+_WINDOW = _SETTLED.subquery("settled")
+_END = select(_WINDOW.c.turn, _WINDOW.c.id).order_by(_WINDOW.c.turn.desc(), _WINDOW.c.id.desc()).limit(1)
+_NEWEST = (
+    select(feed.c.turn, feed.c.id)
+    .where(feed.c.turn < first_open_turn())
+    .order_by(feed.c.turn.desc(), feed.c.id.desc())
+    .limit(1)
+)
+_BEGINNING = select(settings.c.value).where(settings.c.key == FEED_BEGINNING)
+_INSERT_SETTING = Insert(settings)
+
+
+def page(
+    connection: Connection, wanted: FeedFilter, after: FeedPosition, limit: int, *, window: int = WINDOW
+) -> tuple[Sequence[FeedRow], FeedPosition]:
+    """Return the first `limit` events after a position that are wanted, and the position up to which all were seen.
+
+    At most `window` events are looked at. Read it in a snapshot. Raises FeedExpiredError.
+    """
+    _refuse_expired(connection, after)
+    parameters = {"turn": after.turn, "id": after.id, "window": window}
+    chosen: Select[Any] = select(_WINDOW).where(*wanted.conditions(_WINDOW.c))
+    rows = [
+        FeedRow.of(row)
+        for row in connection.execute(chosen.order_by(_WINDOW.c.turn, _WINDOW.c.id).limit(limit), parameters)
+    ]
+    if len(rows) == limit:
+        return rows, rows[-1].position
+    end = connection.execute(_END, parameters).one_or_none()
+    return rows, after if end is None else FeedPosition(end.turn, end.id)
+
+
+def newest(connection: Connection) -> FeedPosition:
+    """Return the position behind all events that can be read now."""
+    row = connection.execute(_NEWEST).one_or_none()
+    return beginning(connection) if row is None else FeedPosition(row.turn, row.id)
+
+
+def beginning(connection: Connection) -> FeedPosition:
+    """Return the position behind the last event that was deleted."""
+    text = connection.execute(_BEGINNING).scalar_one_or_none()
+    return START if text is None else FeedPosition.parse(text)
+
+
+def _refuse_expired(connection: Connection, after: FeedPosition) -> None:
+    if after == START:
+        return
+    if after < beginning(connection):
+        raise FeedExpiredError(
+            f"Events after this position are deleted, and this reader has come too late. {_kept(connection)} Read the "
+            "state of the tree itself and go on with after=latest, or leave `after` out for the oldest event there is."
+        )
+    if after > newest(connection):
+        raise FeedExpiredError(
+            "The feed ends before this position: the lake's database is a copy from an earlier time. Read the state of "
+            "the tree itself, and go on with what comes from now on: after=latest."
+        )
+
+
+def _kept(connection: Connection) -> str:
+    at = connection.execute(select(feed.c.at).order_by(feed.c.turn, feed.c.id).limit(1)).scalar_one_or_none()
+    if at is None:
+        return "The feed has no events now."
+    return f"The feed now begins at {datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}."
+
+
+# -- retention -----------------------------------------------------------------------------------
+
+_OLDEST = _SETTLED.with_only_columns(feed.c.turn, feed.c.id, (feed.c.at < now() - bindparam("retention")).label("old"))
+_DELETE = delete(feed).where(tuple_(bindparam("turn", type_=BigInteger), bindparam("id", type_=BigInteger)) >= _KEY)
+
+
+def purge(connection: Connection, *, retention: int, most: int) -> int:
+    """Delete up to `most` events that are older than `retention` milliseconds, and return how many those were.
+
+    They are the oldest in the order of the feed, so that a reader who has seen the last of them misses nothing.
+    """
+    _INSERT_SETTING(connection, {"key": FEED_BEGINNING, "value": str(START._replace(turn=0))})
+    connection.execute(_BEGINNING.with_for_update()).one()  # one process at a time
+    start = {"turn": START.turn, "id": START.id, "window": most, "retention": retention}
+    last: FeedPosition | None = None
+    for row in connection.execute(_OLDEST, start):
+        if not row.old:
+            break
+        last = FeedPosition(row.turn, row.id)
+    if last is None:
+        return 0
+    connection.execute(update(settings).where(settings.c.key == FEED_BEGINNING).values(value=str(last)))
+    return connection.execute(_DELETE, {"turn": last.turn, "id": last.id}).rowcount

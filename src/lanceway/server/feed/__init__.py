@@ -1,0 +1,1 @@
+"""The feed over HTTP: pages of events, and waiting for the next one."""
