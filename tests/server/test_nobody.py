@@ -256,6 +256,7 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
     "list_actions": (Told((200,)),),
     "enable_access": (Told(DENIED, body={"confirm": True}), Told(DENIED, body={})),
     "disable_access": (Told(DENIED),),
+    "list_events": (Told((200,)),),  # nothing is in them, see below
     "list_audit": (Told(DENIED, query={"user": "admin"}),),  # one's own are looked at below
     "describe_naming": (Told(DENIED, {"catalog": CATALOG}), Told(DENIED, {"catalog": MOUNT})),
     "list_schemas": (
@@ -320,6 +321,21 @@ def test_of_the_audit_one_sees_ones_own(nobody: Asker) -> None:
     nobody.ask("POST", f"/lance/v1/table/{CATALOG}$x$y/drop")
     answer = nobody.client.get(f"{BASE}/audit", params={"limit": 1000})
     assert {event["user"] for event in answer.json()["events"]} == {"nobody"}
+
+
+def test_of_the_events_one_sees_ones_own_and_the_metalakes(nobody: Asker) -> None:
+    query: dict[str, Any] = {"limit": 1000}
+    found: list[dict[str, Any]] = []
+    while True:
+        page = nobody.ask("GET", f"{BASE}/events", params=query).json()
+        found += page["events"]
+        query["after"] = page["cursor"]
+        if not page["more"]:
+            break
+    assert {event["subject"] for event in found} <= {"metalake", "users/nobody"}
+    for under in (CATALOG, f"{CATALOG}${SPACE}", "none"):
+        answer = nobody.ask("GET", f"{BASE}/events", params={"under": under}).json()
+        assert (answer["events"], answer["more"]) == ([], False)
 
 
 def test_without_a_token_nothing_is_told(nobody: Asker) -> None:

@@ -12,7 +12,7 @@ from lanceway.cli import namespaces, pipeline, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import lake
-from lanceway.cli.server import access, audit, doctor, grants, groups, owners, roles, tokens, up, users
+from lanceway.cli.server import access, audit, doctor, events, grants, groups, owners, roles, tokens, up, users
 from lanceway.cli.session import Session, pairs
 from lanceway.cli.tables import columns, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
@@ -52,6 +52,7 @@ app.add_typer(grants.app, name="grants")
 app.add_typer(owners.app, name="owners")
 app.add_typer(access.app, name="access")
 app.add_typer(audit.app, name="audit")
+app.add_typer(events.app)
 app.add_typer(up.app)
 app.add_typer(doctor.check_app)
 app.add_typer(doctor.app)

@@ -237,6 +237,24 @@ class RestCatalog(Forwarder, Catalog):
         request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
         return clones.clone(self._jobs, request)
 
+    # -- what happened ---------------------------------------------------------------------------
+
+    def list_events(
+        self,
+        *,
+        after: str | None = None,
+        types: Sequence[str] = (),
+        under: Sequence[str] | None = None,
+        limit: int | None = None,
+        wait: float = 0.0,
+    ) -> dict[str, Any]:
+        """Return a page of a Lanceway server's `events`, the oldest first, and the `cursor` to go on `after`.
+
+        `more` says whether there is more already. Without any event, the server waits for up to `wait` seconds.
+        """
+        page: dict[str, Any] = self._jobs.events(after, types, under, limit, wait)
+        return page
+
     # -- background jobs -------------------------------------------------------------------------
 
     def list_jobs(

@@ -15,7 +15,7 @@ from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
 
 _LANCE, _LANCEWAY = "/lance", "/lanceway"
-_JOBS = "/v1/jobs"
+_JOBS, _EVENTS = "/v1/jobs", "/v1/events"
 _NOT_FOUND = 404
 
 
@@ -65,6 +65,21 @@ class RestJobs:
         path = f"{_JOBS}/{quote(job_id, safe='')}/cancel"
         # Cancelling twice has the effect of cancelling once.
         return Job.from_record(self.send(Request(f"cancel_job {job_id}", "POST", path, repeat=Repeat.SAFE)))
+
+    def events(
+        self, after: str | None, types: Sequence[str], under: Sequence[str] | None, limit: int | None, wait: float
+    ) -> Any:
+        """Return a page of what happened, with the cursor of the next."""
+        filters = {
+            "after": after,
+            "types": ",".join(types) or None,
+            "under": None if not under else lance.write_id([*under], self._delimiter),
+            "delimiter": self._delimiter if under else None,
+            "limit": limit,
+            "wait": wait or None,
+        }
+        query = [(name, str(value)) for name, value in filters.items() if value is not None]
+        return self.send(Request("list_events", "GET", _EVENTS, query, repeat=Repeat.SAFE))
 
     def send(self, request: Request) -> Any:
         """Send a request to `/lanceway`, and return the JSON of its answer."""
