@@ -52,7 +52,7 @@ def test_the_verbs_are_all_there() -> None:
     for *family, verb in VERBS:
         families.setdefault(" ".join(family), set()).add(verb)
     assert families == {
-        "": {"check", "doctor", "up"},
+        "": {"check", "doctor", "events", "up"},
         "jobs": {
             *("crawl", "sync", "migrate"),
             *("compact", "clean", "index", "refresh-index", "backfill", "dedupe", "export", "import"),
@@ -75,7 +75,7 @@ def test_the_verbs_are_all_there() -> None:
         "tables metadata": {"show", "set"},
         "tables transactions": {"describe", "alter"},
         "lake": {
-            *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore"),
+            *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore", "purge-events"),
         },
         "lake separator": {"show", "set", "mend"},
         "tokens": {"create", "list", "revoke"},

@@ -38,6 +38,7 @@ for _family in (on_table.app, background.app, worker.app):
 lake.app.add_typer(lake.nested)
 lake.app.add_typer(lake.separators_app, name="separator")
 lake.app.add_typer(lake.check_app)
+lake.app.add_typer(events.purge_app)
 app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(views.app, name="views")

@@ -19,6 +19,7 @@ from lanceway.cli.server.tokens import Home
 from lanceway.cli.session import Session
 
 app = group("Events.")
+purge_app = group("Old events.")
 
 Page = tuple[Sequence[dict[str, Any]], str, bool]
 # Reads a page after a position; with `wait`, it may wait for one.
@@ -57,6 +58,25 @@ def events(
     with _reading(session, types or [], path, home, uri) as read:
         for event in _all(read, after, follow=follow):
             typer.echo(json.dumps(event, ensure_ascii=False) if session.json else _line(event))
+
+
+@command(purge_app, "purge-events")
+def purge(
+    session: Session,
+    older: Annotated[
+        str, typer.Option("--older-than", metavar="TIME", help="Delete events that are older than this: 12h, 30d, 8w.")
+    ],
+    home: Home = None,
+    uri: Uri = None,
+) -> None:
+    """Delete old events. A server does it by itself, as event_retention says."""
+    age = tokens.read_duration(older, "--older-than")
+    where = tokens.server_place(session, home, uri)
+    from lanceway.access import feed
+
+    with where.opened() as store:
+        count = feed.purge(store, age)
+    session.output.done(f"Deleted {count:,} {'event' if count == 1 else 'events'}.", {"deleted": count})
 
 
 def _all(read: ReadPage, after: str | None, *, follow: bool) -> Iterator[dict[str, Any]]:
