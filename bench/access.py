@@ -4,7 +4,8 @@ A lake with 100,000 and 1,000,000 tables in one namespace, eight deep, on SQLite
 roles and 1,000,000 grants: each role may use the catalog and the highest namespace, and read tables at random. The
 caller has five roles, of which one may read one table in a thousand. What is shown is the median and the 99th
 percentile in milliseconds: of a describe, of a decision about the same table, and of pages of 100 tables, unfiltered
-and filtered. Then a server is asked to describe such tables, with access control and without, see `access_http.py`.
+and filtered. Then a server is asked to describe such tables, with access control and without, see `access_http.py`. At
+last versions are committed with their events and without, see `access_feed.py`; without sizes (`--no-sizes`) only that.
 
 On a small machine: `bench/access.py 10000 --grants 100000 --roles 1000`.
 """
@@ -32,6 +33,8 @@ from sqlalchemy import Connection, select
 from tests.servers import postgres
 from tests.servers.run import Run
 
+from access_feed import measure_feed
+from access_feed import table_of as feed_table
 from access_http import measure_http
 from access_http import table_of as http_table
 from lake import folder
@@ -221,8 +224,11 @@ def main() -> None:
     parser.add_argument("--databases", nargs="*", default=["sqlite", "postgresql"], help="Which databases.")
     parser.add_argument("--seconds", type=float, default=3.0, help="How long each operation is repeated.")
     parser.add_argument("--turns", type=int, default=5, help="How often the server is measured on and off; 0 for not.")
+    parser.add_argument("--no-sizes", action="store_true", help="Only what the feed adds to a commit.")
     options = parser.parse_args()
-    if options.turns:
+    if options.no_sizes:
+        options.sizes = []
+    if options.turns and options.sizes:
         require_wrk()
     console, run = Console(width=120), Run.begin()
     console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
@@ -245,9 +251,15 @@ def main() -> None:
                                 run, store, place / "home", ME.user, asked, options.turns, options.seconds
                             )
                 print(f"  {name}, {tables:,} tables: {time.perf_counter() - began:.0f} s", file=sys.stderr)
-            console.print(table_of(name, report))
+            if report:
+                console.print(table_of(name, report))
             if over_http:
                 console.print(http_table(name, over_http))
+            with folder() as place:
+                uris = f"sqlite:///{place}/with.db", f"sqlite:///{place}/without.db"
+                if name == "postgresql" and server is not None:
+                    uris = server.uri(server.schema()), server.uri(server.schema())
+                console.print(feed_table(name, measure_feed(uris, place / "w", options.seconds)))
     finally:
         run.end()
 

@@ -79,7 +79,7 @@ class LakeClaims:
         # What this process has published counts as published, although the row may not be flagged yet: otherwise one
         # writer that commits again and again would wait for its own flags.
         base = self.lake.store.published.known(row.id, claim.branch)
-        version = self.lake.store.execute_few(
+        version = self.lake.store.execute_one(
             versions.claim_in_one_statement, self.lake.catalog.id, row, claim, by=self.lake.user, base=base
         )
         return None if version is None else ClaimedVersion(table, version, manifest)

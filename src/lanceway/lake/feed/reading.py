@@ -149,24 +149,35 @@ def _types(text: str) -> Collection[str]:
     return matching
 
 
-_KEY = tuple_(feed.c.turn, feed.c.id)
-_SETTLED: Select[Any] = (
-    select(feed)
-    .where(
-        tuple_(bindparam("turn", type_=BigInteger), bindparam("id", type_=BigInteger)) < _KEY,
-        feed.c.turn < first_open_turn(),
-    )
-    .order_by(feed.c.turn, feed.c.id)
-    .limit(bindparam("window", type_=BigInteger))
-)
-_WINDOW = _SETTLED.subquery("settled")
-_END = select(_WINDOW.c.turn, _WINDOW.c.id).order_by(_WINDOW.c.turn.desc(), _WINDOW.c.id.desc()).limit(1)
-_NEWEST = (
-    select(feed.c.turn, feed.c.id)
+_TURN, _ID = bindparam("turn", type_=BigInteger), bindparam("id", type_=BigInteger)
+_LIMIT = bindparam("window", type_=BigInteger)
+_BY_TURN = (feed.c.turn, feed.c.id)
+# In SQLite every turn is 0, so the order is that of the ids, for which it needs no further index.
+_ORDER: Mapping[str, tuple[ColumnElement[Any], ...]] = {"sqlite": (feed.c.id,), "postgresql": _BY_TURN}
+_AFTER: Mapping[str, ColumnElement[bool]] = {
+    "sqlite": feed.c.id > _ID,
+    "postgresql": tuple_(*_BY_TURN) > tuple_(_TURN, _ID),
+}
+_UP_TO: Mapping[str, ColumnElement[bool]] = {
+    "sqlite": feed.c.id <= _ID,
+    "postgresql": tuple_(*_BY_TURN) <= tuple_(_TURN, _ID),
+}
+_SETTLED: Mapping[str, Select[Any]] = {
+    name: select(feed).where(_AFTER[name], feed.c.turn < first_open_turn()).order_by(*order).limit(_LIMIT)
+    for name, order in _ORDER.items()
+}
+_WINDOW = {name: statement.subquery("settled") for name, statement in _SETTLED.items()}
+_END = {
+    name: select(window.c.turn, window.c.id).order_by(window.c.turn.desc(), window.c.id.desc()).limit(1)
+    for name, window in _WINDOW.items()
+}
+_NEWEST = {
+    name: select(feed.c.turn, feed.c.id)
     .where(feed.c.turn < first_open_turn())
-    .order_by(feed.c.turn.desc(), feed.c.id.desc())
+    .order_by(*(column.desc() for column in order))
     .limit(1)
-)
+    for name, order in _ORDER.items()
+}
 _BEGINNING = select(settings.c.value).where(settings.c.key == FEED_BEGINNING)
 _INSERT_SETTING = Insert(settings)
 
@@ -180,20 +191,18 @@ def page(
     """
     _refuse_expired(connection, after)
     parameters = {"turn": after.turn, "id": after.id, "window": window}
-    chosen: Select[Any] = select(_WINDOW).where(*wanted.conditions(_WINDOW.c))
-    rows = [
-        FeedRow.of(row)
-        for row in connection.execute(chosen.order_by(_WINDOW.c.turn, _WINDOW.c.id).limit(limit), parameters)
-    ]
+    settled = _WINDOW[connection.dialect.name]
+    chosen: Select[Any] = select(settled).where(*wanted.conditions(settled.c)).order_by(settled.c.turn, settled.c.id)
+    rows = [FeedRow.of(row) for row in connection.execute(chosen.limit(limit), parameters)]
     if len(rows) == limit:
         return rows, rows[-1].position
-    end = connection.execute(_END, parameters).one_or_none()
+    end = connection.execute(_END[connection.dialect.name], parameters).one_or_none()
     return rows, after if end is None else FeedPosition(end.turn, end.id)
 
 
 def newest(connection: Connection) -> FeedPosition:
     """Return the position behind all events that can be read now."""
-    row = connection.execute(_NEWEST).one_or_none()
+    row = connection.execute(_NEWEST[connection.dialect.name]).one_or_none()
     return beginning(connection) if row is None else FeedPosition(row.turn, row.id)
 
 
@@ -219,7 +228,7 @@ def _refuse_expired(connection: Connection, after: FeedPosition) -> None:
 
 
 def _kept(connection: Connection) -> str:
-    at = connection.execute(select(feed.c.at).order_by(feed.c.turn, feed.c.id).limit(1)).scalar_one_or_none()
+    at = connection.execute(select(feed.c.at).order_by(*_ORDER[connection.dialect.name]).limit(1)).scalar_one_or_none()
     if at is None:
         return "The feed has no events now."
     return f"The feed now begins at {datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}."
@@ -227,24 +236,27 @@ def _kept(connection: Connection) -> str:
 
 # -- retention -----------------------------------------------------------------------------------
 
-_OLDEST = _SETTLED.with_only_columns(feed.c.turn, feed.c.id, (feed.c.at < now() - bindparam("retention")).label("old"))
-_DELETE = delete(feed).where(tuple_(bindparam("turn", type_=BigInteger), bindparam("id", type_=BigInteger)) >= _KEY)
+_IS_OLD = (feed.c.at < now() - bindparam("retention", type_=BigInteger)).label("old")
+_OLDEST = {name: rows.with_only_columns(feed.c.turn, feed.c.id, _IS_OLD) for name, rows in _SETTLED.items()}
 
 
 def purge(connection: Connection, *, retention: int, most: int) -> int:
     """Delete up to `most` events that are older than `retention` milliseconds, and return how many those were.
 
-    They are the oldest in the order of the feed, so that a reader who has seen the last of them misses nothing.
+    They are the oldest in the order of the feed, so that a reader who has seen the last of them misses nothing. The
+    newest one stays, however old it is: SQLite counts on from it.
     """
     _INSERT_SETTING(connection, {"key": FEED_BEGINNING, "value": str(START._replace(turn=0))})
     connection.execute(_BEGINNING.with_for_update()).one()  # one process at a time
     start = {"turn": START.turn, "id": START.id, "window": most, "retention": retention}
-    last: FeedPosition | None = None
-    for row in connection.execute(_OLDEST, start):
-        if not row.old:
+    last, end = None, newest(connection)
+    for row in connection.execute(_OLDEST[connection.dialect.name], start):
+        if not row.old or (row.turn, row.id) == end:
             break
         last = FeedPosition(row.turn, row.id)
     if last is None:
         return 0
     connection.execute(update(settings).where(settings.c.key == FEED_BEGINNING).values(value=str(last)))
-    return connection.execute(_DELETE, {"turn": last.turn, "id": last.id}).rowcount
+    return connection.execute(
+        delete(feed).where(_UP_TO[connection.dialect.name]), {"turn": last.turn, "id": last.id}
+    ).rowcount

@@ -80,14 +80,6 @@ class LakeStore:
         """
         return self._with_retries(self._on_connection, work, *args, **named)
 
-    def execute_few(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
-        """Return what `work(connection, …)` returns: a single statement in PostgreSQL, and a few in SQLite.
-
-        There, statements cost no round trips, so they are made a transaction.
-        """
-        is_file = self._url.get_backend_name() == "sqlite"
-        return self._with_retries(self._in_transaction if is_file else self._on_connection, work, *args, **named)
-
     def snapshot(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
         """Return what `work(connection, …)`, which only reads, returns. All of its statements see one state.
 

@@ -122,21 +122,6 @@ class FastConditionalInsert(ConditionalInsert):
         return connection.exec_driver_sql(statement.text, statement.bind(parameters))
 
 
-class FastInsert:
-    """An INSERT that goes past SQLAlchemy's handling of results, for the event of a claim."""
-
-    def __init__(self, statement: ClauseElement) -> None:
-        self._statement = statement
-        self._compiled: dict[str, CompiledStatement] = {}  # as above
-
-    def __call__(self, connection: Connection, values: Mapping[str, object]) -> None:
-        name = connection.dialect.name
-        statement = self._compiled.get(name) or self._compiled.setdefault(
-            name, CompiledStatement(self._statement, connection.dialect)
-        )
-        connection.exec_driver_sql(statement.text, statement.bind(values))
-
-
 class CompiledStatement:
     """A statement as the driver takes it, so that only the values differ from one execution to the next."""
 

@@ -38,7 +38,7 @@ from lanceway.errors import (
 from lanceway.lake.feed import outbox
 from lanceway.lake.feed.outbox import COLUMNS, object_event
 from lanceway.lake.store.clock import now
-from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, FastInsert, Insert
+from lanceway.lake.store.rows import ConditionalInsert, FastConditionalInsert, Insert
 from lanceway.lake.store.schema import TABLE, feed, objects, orphan_manifests, versions
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
@@ -168,7 +168,8 @@ def claim(connection: Connection, table: TableRow, requested: VersionClaim, *, b
     row = _NEXT(connection, values(table.id, requested, by, copied=False), start=start)
     if row is None:
         return _again(connection, table, requested)
-    outbox.record_object(connection, CREATED, table.id, by=by, data=_event_data(requested))
+    if connection.dialect.name == "postgresql":  # in SQLite a trigger does it, also for the claim in one statement
+        outbox.record_object(connection, CREATED, table.id, by=by, data=_event_data(requested))
     return Version.of(row)
 
 
@@ -418,15 +419,6 @@ def _with_event(claim: Any) -> Any:
 
 
 _CLAIM.statements["postgresql"] = _with_event(_CLAIM.statements["postgresql"])
-# SQLite changes one table with a statement, so there the event is the next one of the same transaction.
-_RECORD = FastInsert(
-    insert(feed).from_select(
-        COLUMNS,
-        object_event(literal(CREATED), bindparam("by", type_=Text), _ITS_EVENT).where(
-            objects.c.id == bindparam("object", type_=BigInteger)
-        ),
-    )
-)
 
 
 def claim_in_one_statement(
@@ -440,7 +432,7 @@ def claim_in_one_statement(
 ) -> Version | None:
     """Claim a version in one statement; None if anything was in the way. `table` may be out of date: then it is None.
 
-    In SQLite it is two, the second for the event: `LakeStore.execute_few` makes them one transaction.
+    Its event is written by the same statement; in SQLite by a trigger.
     `base` is a version that is known to be in its place, whether its row says so or not; if it is not the one before,
     it does not matter. To ask again does no harm: the version is there by then, and is not claimed a second time.
     """
@@ -449,12 +441,7 @@ def claim_in_one_statement(
     place = lookups.asked(catalog, lookups.known(table.identifier))
     published = (base.staging_path, base.created_at) if base and base.version == requested.version - 1 else (None, None)
     known = {"location": table.location, "base_staged": published[0], "base_since": published[1], **place}
-    if connection.dialect.name == "postgresql":
-        row = _CLAIM(connection, new, facts=_event_data(requested), **known)
-    else:
-        row = _CLAIM(connection, new, **known)
-        if row is not None:
-            _RECORD(connection, {"object": table.id, "by": by, "facts": _event_data(requested)})
+    row = _CLAIM(connection, new, facts=_event_data(requested), **known)
     return None if row is None else requested.made(table.id, by, row.created_at)
 
 

@@ -21,7 +21,7 @@ from lanceway.server.threads import CatalogThreads
 
 _PAUSE = 0.25  # seconds
 _PURGE_SECONDS = 600.0
-_NEWEST_OF_FILE = "SELECT turn, id FROM feed ORDER BY turn DESC, id DESC LIMIT 1"
+_NEWEST_OF_FILE = "SELECT turn, id FROM feed ORDER BY id DESC LIMIT 1"
 
 
 class FeedSignal:
