@@ -5,6 +5,7 @@ It is an Iceberg REST catalog too, whose warehouses are buckets of their own.
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import httpx
+import jwt
 import obstore
 from obstore.store import S3Store
 
@@ -25,6 +27,8 @@ BUCKET = "warehouse"
 TABLE_BUCKET = "tables"
 REGION = "us-east-1"
 KEY, SECRET = "lanceway", "lanceway-test-secret"
+# What it calls the user of these keys, which come from the environment.
+USER_ARN = f"arn:aws:iam::000000000000:user/admin-{KEY}"
 READY_SECONDS = 60.0
 ATTEMPTS = 3
 # Whom the catalog becomes when it makes credentials for a table, and the rights that it then narrows down.
@@ -131,14 +135,26 @@ def start_vending(run: Run) -> S3:
 
 
 def start_sts(run: Run) -> S3:
-    """Another one, which gives credentials that end to whoever has any: `sts:AssumeRole` on its own address."""
-    return _once(run, "seaweedfs-sts", _open_to_all(IAM))
+    """Another one, which gives credentials that end, and hold to a policy, to its user: `sts:AssumeRole` there."""
+    return _once(run, "seaweedfs-sts", _trusting(USER_ARN, IAM))
 
 
-def _open_to_all(iam: dict[str, Any]) -> dict[str, Any]:
-    trust = {"Effect": "Allow", "Principal": "*", "Action": ["sts:AssumeRole"]}
+def _trusting(principal: str, iam: dict[str, Any]) -> dict[str, Any]:
+    # It must be named: with "*", a credential for one table could take the role again without a policy.
+    trust = {"Effect": "Allow", "Principal": {"AWS": principal}, "Action": ["sts:AssumeRole"]}
     role = {**iam["roles"][0], "trustPolicy": {"Version": "2012-10-17", "Statement": [trust]}}
     return {**iam, "roles": [role]}
+
+
+def ending(token: str, end: int) -> str:
+    """A session's token that ends at another time, in seconds since 1970.
+
+    STS gives none that end before a quarter of an hour. So the end of a real one is changed and the token signed again,
+    with the key that the server has: it holds the server to the new end as to the old one.
+    """
+    key = base64.b64decode(IAM["sts"]["signingKey"])
+    claims: dict[str, Any] = jwt.decode(token, key, algorithms=["HS256"], options={"verify_aud": False})
+    return jwt.encode({**claims, "exp": end}, key, algorithm="HS256")
 
 
 def _once(run: Run, name: str, iam: dict[str, Any] | None = None, *options: str) -> S3:

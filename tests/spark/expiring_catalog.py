@@ -1,24 +1,17 @@
-"""A catalog for tests: folders in a bucket, with credentials from the storage's own STS that end within seconds.
-
-STS gives none that end before a quarter of an hour. So the token's end is changed and the token signed again, with the
-key that the server has: it holds the server to the new end as to the old one.
-"""
+"""A catalog for tests: folders in a bucket, with credentials from the storage's own STS that end within seconds."""
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import boto3
-import jwt
 
 from lanceway.catalogs import DirectoryCatalog
 from lanceway.catalogs.contract.hooks import TableEntry
 from lanceway.identifiers import Identifier
-from tests.servers.seaweedfs import IAM, REGION, ROLE
+from tests.servers.seaweedfs import REGION, ROLE, ending
 
 LIFE = 6.0
 
@@ -38,16 +31,10 @@ def credentials(options: Mapping[str, str], seconds: float) -> dict[str, str]:
         **options,
         "aws_access_key_id": given["AccessKeyId"],
         "aws_secret_access_key": given["SecretAccessKey"],
-        "aws_session_token": _ending(given["SessionToken"], int(end)),
+        "aws_session_token": ending(given["SessionToken"], int(end)),
         "expires_at_millis": str(int(end) * 1000),
         "refresh_offset_millis": "2000",
     }
-
-
-def _ending(token: str, end: int) -> str:
-    key = base64.b64decode(IAM["sts"]["signingKey"])
-    claims: dict[str, Any] = jwt.decode(token, key, algorithms=["HS256"], options={"verify_aud": False})
-    return jwt.encode({**claims, "exp": end}, key, algorithm="HS256")
 
 
 class ExpiringCatalog(DirectoryCatalog):

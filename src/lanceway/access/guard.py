@@ -17,6 +17,8 @@ import lance_namespace as ln
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from lanceway.access.credentials.entitlement import StorageEntitlement
+from lanceway.access.credentials.vending import Vending
 from lanceway.access.decisions import Verdict, grounds, judge
 from lanceway.access.lists import VisibleTree, shows_all
 from lanceway.access.mounted.identities import MountedIdentities
@@ -111,6 +113,7 @@ class Guard(Forwarder):
         metalake: str,
         principal: Principal,
         identities: MountedIdentities | None = None,
+        vending: Vending | None = None,
     ) -> None:
         self._store, self._metalake, self._principal = store, metalake, principal
         self._identities = identities or MountedIdentities(store)
@@ -121,6 +124,13 @@ class Guard(Forwarder):
             still_holds = partial(self._identities.still_holds, self._tree)
             visible = VisibleTree(store, metalake, self._caller, frozenset(self._mounted), still_holds)
             self._tree = self._tree.showing(visible)
+        self.storage = StorageEntitlement(
+            vending or Vending(),
+            store,
+            principal,
+            partial(self._place, kind=TABLE),
+            partial(self._identities.still_holds, self._tree),
+        )
 
     # -- the operations of the contract ----------------------------------------------------------
 
@@ -486,8 +496,14 @@ class Guards:
     """The guards of a server, by caller: those who are no administrators may have tables in allowed locations alone."""
 
     def __init__(
-        self, tree: FederatedCatalog, store: LakeStore, allowed: AllowedLocations, metalake: str = "lanceway"
+        self,
+        tree: FederatedCatalog,
+        store: LakeStore,
+        allowed: AllowedLocations,
+        metalake: str = "lanceway",
+        vending: Vending | None = None,
     ) -> None:
+        self.vending = vending or Vending()
         self._tree, self._confined = tree, tree.confined_to(allowed)
         self._store, self._metalake = store, metalake
         self._identities = MountedIdentities(store)
@@ -506,7 +522,8 @@ class Guards:
             if len(self._made) >= _MOST_GUARDS:
                 self._made.clear()
             tree = self._tree if principal.admin else self._confined
-            guard = self._made[key] = Guard(tree, self._store, self._metalake, principal, self._identities)
+            guard = Guard(tree, self._store, self._metalake, principal, self._identities, self.vending)
+            self._made[key] = guard
         return guard
 
 

@@ -6,9 +6,11 @@ Nothing else in the package reads `os.environ`.
     settings    a setting as a row, and how given values are read by it
     files       the file and the environment
     namespaces  `[namespaces.NAME]`: root namespaces under the names that a tool gives them
+    credentials credentials that end, of the server's storage and of each that it mounts
     server      `[server]` and `[catalogs.NAME]`: the server, and what it mounts
 """
 
+from lanceway.config.credentials import CredentialSettings
 from lanceway.config.files import (
     FILE_NAME,
     LAKE_VARIABLES,
@@ -38,6 +40,7 @@ __all__ = [
     "LAKE_VARIABLES",
     "SERVER",
     "CatalogSettings",
+    "CredentialSettings",
     "NamespaceSettings",
     "ServerSettings",
     "Setting",

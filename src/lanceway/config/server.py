@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from lanceway.config.credentials import CREDENTIALS, CredentialSettings, credentials_of
 from lanceway.config.files import NAMESPACES, document, lake, override, override_named, section, sections, variable
 from lanceway.config.settings import Setting, read_settings, unknown
 from lanceway.errors import InvalidInputError
 
 _CATALOGS, _SERVER = "catalogs", "server"
+_STORAGE = "storage."
 ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
 _MEBIBYTE, _GIBIBYTE = 1 << 20, 1 << 30
 _AUDIT = ("rows", "lines", "both", "off")
@@ -149,12 +151,14 @@ SERVER = (
         default=False,
     ),
     Setting("storage.*", "Options of the lake's storage, as pylance takes them: storage.region, storage.endpoint, …"),
+    *CREDENTIALS,
 )
 CATALOG = (
     Setting("type", "A type of catalog, or a class by its import path.", required=True),
     Setting("at", "The namespace inside that becomes the root here."),
     Setting("threads", "How many calls to it run at once; as the server has it if it is not set.", int),
     Setting("deadline", "How many seconds it has to answer; as the server has it if it is not set.", float),
+    *CREDENTIALS,
 )
 _OF_THE_MOUNT = tuple(row.name for row in CATALOG)
 
@@ -168,6 +172,12 @@ class CatalogSettings:
     at: str | None = None
     threads: int = 16
     deadline: float = 60.0
+    credentials: CredentialSettings | None = None
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """The options of its storage, as pylance takes them. They may hold secrets."""
+        return {key.removeprefix(_STORAGE): value for key, value in self.settings.items() if key.startswith(_STORAGE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +203,7 @@ class ServerSettings:
     allowed_locations: tuple[str, ...]
     allowed_base_paths: tuple[str, ...]
     storage: Mapping[str, str] = field(repr=False)  # may hold secrets
+    credentials: CredentialSettings | None
     anonymous: bool
     allow_public_anonymous: bool
     allowed_hosts: tuple[str, ...]
@@ -235,6 +246,7 @@ def server(file: str | Path | None = None, arguments: Mapping[str, object] | Non
     values["root_path"] = _prefix(values["root_path"])
     for name in _LISTS:
         values[name] = tuple(part.strip() for part in values[name].split(",") if part.strip())
+    values["credentials"] = credentials_of("The server", values)
     values["catalogs"] = _catalogs(path, content, values)
     return ServerSettings(**{row.name: values[row.name] for row in fields(ServerSettings)})
 
@@ -297,4 +309,5 @@ def _catalog(name: str, entry: Mapping[str, str], server: Mapping[str, Any]) -> 
     deadline = server["request_timeout"] if values["deadline"] is None else values["deadline"]
     _positive(owner, "threads", threads)
     _positive(owner, "deadline", deadline)
-    return CatalogSettings(values["type"], settings, values["at"] or None, threads, deadline)
+    credentials = credentials_of(owner, values)
+    return CatalogSettings(values["type"], settings, values["at"] or None, threads, deadline, credentials)

@@ -11,10 +11,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.audit import AuditTrail
 from lanceway.access.authenticator import Authenticator
+from lanceway.access.credentials.vending import Vending
 from lanceway.access.guard import Guards
 from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings
+from lanceway.lake.tree import locations
 from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
@@ -53,7 +55,10 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
     audit = AuditTrail.from_settings(home.store, settings)
     seal = PageTokenSeal(home.store.page_key)
-    guards = Guards(tree, home.store, allowed)
+    vending = Vending.from_settings(settings, tree.mounts())
+    if vending.lake_life:
+        home.store.transact(locations.retire_for, vending.lake_life)
+    guards = Guards(tree, home.store, allowed, vending=vending)
     lance = Authentication(
         LanceDialect(guards, threads, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
     )

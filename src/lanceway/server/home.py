@@ -24,6 +24,7 @@ from sqlalchemy.engine import URL
 from lanceway import config
 from lanceway.access import tokens
 from lanceway.access.authenticator import Authenticator
+from lanceway.access.credentials.vending import Vending
 from lanceway.access.oidc import Oidc
 from lanceway.access.principal import ADMIN
 from lanceway.catalogs.federated.catalog import FederatedCatalog
@@ -145,7 +146,9 @@ def prepare(settings: ServerSettings) -> Home:
     with ExitStack() as closing:
         closing.callback(home.close)
         Authenticator.from_settings(home.store, settings).close()
-        closing.callback(FederatedCatalog.from_settings(home.complete(settings), home.store).close)
+        tree = FederatedCatalog.from_settings(home.complete(settings), home.store)
+        closing.callback(tree.close)
+        Vending.from_settings(settings, tree.mounts())
         AllowedLocations.from_settings(home.complete(settings))
         AllowedBasePaths.from_settings(settings)
     return home

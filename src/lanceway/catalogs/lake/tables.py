@@ -297,6 +297,7 @@ class LakeTables:
                 if row is None:
                     return None
                 replaced.append(row)
+                locations.reuse(connection, [location_of(row)])  # it is still the same table's
             return register_row(connection)
 
         with self.marking_managed(location):

@@ -74,6 +74,7 @@ def describe(
         with_table_uri=True,
         check_declared=True,
         load_detailed_metadata=detailed or None,
+        vend_credentials=False,  # they are for programs, and not for a terminal
     )
     session.output.record({**response, **session.full_name(id_, table=True)})
 

@@ -39,7 +39,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 9
+VERSION = 10
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -290,6 +290,14 @@ removals = Table(
     Column("location", Name, primary_key=True),
     Column("dropped_by", Name, nullable=False),
     Column("dropped_at", BigInteger, nullable=False),
+)
+
+# Locations of tables that have gone, for as long as credentials may open them that were made for those tables.
+retired_locations = Table(
+    "retired_locations",
+    metadata,
+    Column("location", Name, primary_key=True),
+    Column("until", BigInteger, nullable=False),
 )
 
 # Rows to be locked: a transaction that gives out a location that a user chose holds the lock on all locations.

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from sqlalchemy import Column, ColumnElement, Connection, delete, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, delete, insert, or_, select
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import LOCATIONS, catalogs, locks, objects, removals
+from lanceway.lake.store.schema import LOCATIONS, catalogs, locks, objects, removals, retired_locations
+from lanceway.lake.tree import settings
 from lanceway.lake.tree.names import LONGEST_INDEXED
 
 _LOCAL = frozenset({"file", "file-object-store"})
@@ -164,6 +165,7 @@ def claim(connection: Connection, location: str) -> str:
     _refuse(path, "of another table", _first(connection, objects.c.location, path, inside=True))
     _refuse(path, "of a dropped table whose data is being removed", _removed(connection, path))
     _refuse(path, "of a catalog", _first(connection, catalogs.c.location, path, inside=False))
+    _refuse_retired(connection, path)
     return path
 
 
@@ -251,3 +253,50 @@ def pending(connection: Connection, *, limit: int = 1000) -> Sequence[Removal]:
 def done(connection: Connection, location: str) -> None:
     """Forget a removal whose data is deleted: the location may be used again."""
     connection.execute(delete(removals).where(removals.c.location == location))
+
+
+# -- locations of tables that have gone ----------------------------------------------------------
+
+
+def retire_for(connection: Connection, seconds: int) -> None:
+    """Keep locations of tables that go from now on for so long, if not for longer already: credentials live on."""
+    if _credential_life(connection) < seconds:
+        settings.store(connection, {settings.CREDENTIAL_LIFE: str(seconds)})
+
+
+def retire(connection: Connection, gone: Sequence[str]) -> None:
+    """Record that tables have left these locations, where credentials are vended, with what makes them go.
+
+    No other table is put there while a credential may live that was made for the one that was.
+    """
+    seconds = _credential_life(connection)
+    if not seconds:
+        return
+    connection.execute(delete(retired_locations).where(retired_locations.c.until <= now()))
+    chosen = sorted({location for location in gone if not location.startswith("/")})  # a folder has no credentials
+    if chosen:
+        reuse(connection, chosen)
+        values = [{"location": location} for location in chosen]
+        connection.execute(insert(retired_locations).values(until=now() + seconds * 1000), values)
+
+
+def reuse(connection: Connection, gone: Sequence[str]) -> None:
+    """Let locations be used at once, by what replaces the same table."""
+    connection.execute(delete(retired_locations).where(retired_locations.c.location.in_(gone)))
+
+
+def _credential_life(connection: Connection) -> int:
+    return int(settings.load(connection).get(settings.CREDENTIAL_LIFE, "0"))
+
+
+def _refuse_retired(connection: Connection, wanted: str) -> None:
+    column = retired_locations.c.location
+    conflicts = select(column, (retired_locations.c.until - now()).label("left")).where(
+        or_(column.in_(_upwards(wanted)), _below(column, wanted)), retired_locations.c.until > now()
+    )
+    row = connection.execute(conflicts.order_by(retired_locations.c.until.desc()).limit(1)).one_or_none()
+    if row is not None:
+        raise InvalidInputError(
+            f"The location {wanted} cannot be used yet: a table was at {row.location}, and credentials that were made "
+            f"for it open that place for another {-(-row.left // 1000)} seconds. Choose another one, or try again then."
+        )

@@ -67,6 +67,7 @@ def _remove(connection: Connection, top: int, namespace: Identifier, *, by: str)
         raise RetryError(f"Something was made in {namespace} while it was dropped. Try again.") from error
     gone_from = sorted(location for location in dropped if location is not None)
     removals.record(connection, gone_from, by=by)
+    removals.retire(connection, gone_from)
     return gone_from
 
 

@@ -15,6 +15,8 @@ SEPARATOR, POLICY, OLDEST_CODE, IDENTITY = "separator", "separator_policy", "old
 # Whether rights are asked for: on in new lakes, and off in those that were made without.
 ACCESS_CONTROL, ON, OFF = "access_control", "on", "off"
 PAGE_KEY = "page_key"
+# For how many seconds a credential to the files of a table may live, the longest that any server was set to.
+CREDENTIAL_LIFE = "credential_life"
 # They stay in the database: no backup, answer or list has them. Where the feed begins is no secret, but a restored lake
 # has a feed of its own.
 FEED_BEGINNING = "feed_beginning"

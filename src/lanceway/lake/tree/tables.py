@@ -158,6 +158,8 @@ def _forget(connection: Connection, row: TableRow, verb: str, by: str | None) ->
     clones.refuse_source(connection, row)
     outbox.record_going(connection, verb, row.id, by=by)
     connection.execute(_DELETE, {"row": row.id})
+    if row.location is not None:
+        locations.retire(connection, [row.location])
 
 
 def refuse_taken(connection: Connection, parent: object, path: Identifier) -> None:

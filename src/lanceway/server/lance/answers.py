@@ -1,6 +1,6 @@
 """Responses of Lance REST, with storage options that may leave the server, never the server's own keys.
 
-An allow-list, since the names of options are not ours: an option that is not known to be harmless is removed.
+A description, and the answer to a declaration, has credentials beside them that were made for the caller alone.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from lance_namespace import ListTablesRequest, ListTablesResponse
 from pydantic import BaseModel
 from starlette.types import Send
 
+from lanceway.access.credentials.options import safe_options
+from lanceway.access.credentials.vending import NOT_NOW, refusal
 from lanceway.access.guard import Guard
 from lanceway.catalogs.federated.catalog import ListingStep
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
-from lanceway.errors import InternalError
+from lanceway.errors import InternalError, InvalidInputError, ServiceUnavailableError
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.lance import fields
 from lanceway.wire import lance
@@ -28,43 +30,12 @@ Answer = TypeVar("Answer")
 
 _OPTIONS, _PAGE_TOKEN = "storage_options", "page_token"
 _LIST_ALL = "list_all_tables"
+_DESCRIBE = "describe_table"
+# Operations whose answers have credentials, unless the request says that it wants none.
+_VENDING = frozenset({_DESCRIBE, "declare_table"})
+# Where an answer says why it has none.
+ADVICE = "lanceway.storage"
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-
-# As object_store and pylance spell them, without the prefix of a cloud.
-_HARMLESS = frozenset(
-    {
-        "account_name",
-        "allow_http",
-        "bucket",
-        "bucket_name",
-        "conditional_put",
-        "container_name",
-        "copy_if_not_exists",
-        "default_region",
-        "disable_tagging",
-        "endpoint",
-        "endpoint_url",
-        "expires_at_millis",
-        "imdsv1_fallback",
-        "region",
-        "request_payer",
-        "s3_express",
-        "server_side_encryption",
-        "skip_signature",
-        "unsigned_payload",
-        "use_emulator",
-        "use_fabric_endpoint",
-        "virtual_hosted_style_request",
-    }
-)
-_CLOUDS = ("aws_", "azure_storage_", "azure_", "google_", "gcs_", "oss_", "cos_")
-
-
-def safe_options(options: Mapping[str, str] | None) -> dict[str, str] | None:
-    """Return the options that a client may know."""
-    if options is None:
-        return None
-    return {key: value for key, value in options.items() if _is_harmless(key, value)}
 
 
 def without_secrets(answer: Answer) -> Answer:
@@ -119,28 +90,24 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(argument)
 
 
-def _is_harmless(key: str, value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    name = key.lower()
-    for cloud in _CLOUDS:
-        name = name.removeprefix(cloud)
-    # An address may carry a password before its @, or a signature in its query.
-    return name in _HARMLESS and not ("://" in value and ("@" in value or "?" in value))
-
-
 class SafeCatalog(Forwarder):
-    """The catalog that dialects use: its answers are safe to send, without secrets, and with sealed page tokens."""
+    """The catalog that dialects use: its answers are safe to send, without secrets, and with sealed page tokens.
 
-    def __init__(self, guard: Guard, seal: PageTokenSeal) -> None:
-        self._guard, self._seal = guard, seal
+    `request_id` is what the logs of a storage have of the request for which a credential was made.
+    """
+
+    def __init__(self, guard: Guard, seal: PageTokenSeal, request_id: str = "") -> None:
+        self._guard, self._seal, self._request_id = guard, seal, request_id
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         token = getattr(request, _PAGE_TOKEN, None)
         if token:
             opened = self._seal.open(operation, getattr(request, "id", None) or (), token)
             request = request.model_copy(update={_PAGE_TOKEN: opened})
-        return self._sealed(operation, request, without_secrets(carry_out(self._guard, operation, request, *data)))
+        response = without_secrets(carry_out(self._guard, operation, request, *data))
+        if operation in _VENDING:
+            response = self._vended(operation, request, response)
+        return self._sealed(operation, request, response)
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the answer if it needs no waiting, else None."""
@@ -153,7 +120,39 @@ class SafeCatalog(Forwarder):
             response[_OPTIONS] = safe_options(response[_OPTIONS])
         if response is not None and response.get(_PAGE_TOKEN):
             response[_PAGE_TOKEN] = self._seal.close(operation, names or (), response[_PAGE_TOKEN])
+        if response is not None and operation == _DESCRIBE and names:
+            return self._vended_fast(names, fields.get("vend_credentials"), response)
         return response
+
+    def _vended_fast(self, names: list[str], wanted: object, response: dict[str, Any]) -> dict[str, Any] | None:
+        location = response["location"]
+        if wanted is False or not self._guard.storage.is_vended(names, location):
+            advice = refusal(location, served=False) if wanted else None
+            return {**response, "context": {ADVICE: advice}} if advice else response
+        options = self._guard.storage.at_hand(names, location)
+        return None if options is None else {**response, _OPTIONS: options}
+
+    def _vended(self, operation: str, request: Any, response: Any) -> Any:
+        """Return a description with credentials for the caller, or with the reason why it has none."""
+        location, wanted = _get(response, "location"), request.vend_credentials
+        if wanted is False or not location:
+            return response
+        advice = refusal(location, served=False)
+        if self._guard.storage.is_vended(request.id, location):
+            try:
+                options = self._guard.storage.credentials(request.id, location, self._request_id)
+            except (InvalidInputError, ServiceUnavailableError):
+                # A declaration is done by now, and who did not ask for credentials may do without.
+                if wanted and operation == _DESCRIBE:
+                    raise
+                options, advice = None, NOT_NOW
+            else:
+                advice = refusal(location, served=True)
+            if options is not None:
+                return _with(response, {_OPTIONS: options})
+        if not wanted or not advice:
+            return response
+        return _with(response, {"context": {**(_get(response, "context") or {}), ADVICE: advice}})
 
     def listing(self, request: ListTablesRequest) -> Generator[ListingStep, Any, ListTablesResponse]:
         """List the tables of all catalogs, step by step."""
@@ -174,7 +173,7 @@ class SafeCatalog(Forwarder):
         if not token:
             return response
         update = {_PAGE_TOKEN: self._seal.close(operation, getattr(request, "id", None) or (), token)}
-        return response.model_copy(update=update) if isinstance(response, BaseModel) else {**response, **update}
+        return _with(response, update)
 
 
 JSON = (b"content-type", lance.JSON.encode())
@@ -238,6 +237,10 @@ _BODIES: Mapping[lance.Success, Callable[[Any], bytes]] = {
 
 def _context(response: Any) -> Mapping[str, str] | None:
     return None if isinstance(response, str) else _get(response, "context")
+
+
+def _with(response: Any, update: Mapping[str, Any]) -> Any:
+    return response.model_copy(update=update) if isinstance(response, BaseModel) else {**response, **update}
 
 
 def _get(response: Any, name: str) -> Any:

@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from lanceway.access.audit import AuditTrail
 from lanceway.access.guard import Guards
-from lanceway.access.principal import Principal
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.federated.catalog import canonical
@@ -79,7 +78,7 @@ class LanceDialect:
     async def _read(
         self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        catalog, mount = self._view(principal_of(scope)), _mount(route, request)
+        catalog, mount = self._view(scope), _mount(route, request)
         if route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
         elif route.operation == _LIST_ALL:
@@ -95,12 +94,11 @@ class LanceDialect:
     async def _change(
         self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive
     ) -> EncodedAnswer:
-        principal = principal_of(scope)
-        catalog, mount = self._view(principal), _mount(route, request)
+        catalog, mount = self._view(scope), _mount(route, request)
         if route.body is not Body.ARROW:
             return await self._threads.run(mount, _ask, route, catalog, request)
         uploads.check_type(scope["headers"], uploads.ARROW_TYPES)
-        async with self._threads.upload_share(mount, principal.name):
+        async with self._threads.upload_share(mount, principal_of(scope).name):
             return await self._upload(route, catalog, mount, request, receive)
 
     async def _list_all(self, catalog: SafeCatalog, request: Mapping[str, Any]) -> ListTablesResponse:
@@ -149,8 +147,8 @@ class LanceDialect:
             # Whatever ended this, a thread that still reads must not wait for ever.
             stream.end(uploads.ClientGoneError("The server stopped before the body had arrived. Nothing was changed."))
 
-    def _view(self, principal: Principal) -> SafeCatalog:
-        return SafeCatalog(self._guards.of(principal), self._seal)
+    def _view(self, scope: Scope) -> SafeCatalog:
+        return SafeCatalog(self._guards.of(principal_of(scope)), self._seal, log.of(scope).request_id)
 
 
 def _find_route(scope: Scope) -> tuple[LanceRoute, Match]:

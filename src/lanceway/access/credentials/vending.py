@@ -1,0 +1,148 @@
+"""Vending: which credentials a client gets with a description of a table, and for how long one is kept.
+
+A credential is kept for whom it was made, by table and access, until half of its life is over, and is given again as
+often as it is asked for. Each answer names another end, a little before the real one, so that the workers of one user
+do not all renew at once.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+from lanceway.access.credentials.options import VendedOptions
+from lanceway.access.credentials.vendor import (
+    Credential,
+    CredentialVendor,
+    SessionLabel,
+    StorageAccess,
+    TableScope,
+    vendor_of,
+)
+from lanceway.catalogs.federated.catalog import canonical
+from lanceway.catalogs.federated.mounts import Mount
+from lanceway.config import ServerSettings
+from lanceway.errors import InvalidInputError
+from lanceway.tables.storage.store import EXPIRES, local_path
+
+REFRESH = "refresh_offset_millis"
+# Of the life of a credential: how far before its end a client is told that it ends, at most; and how long before that
+# it renews. A credential that is given again has half of its life left, which is more than both.
+_JITTER, _EARLY = 0.1, 0.1
+_KEPT = 0.5
+_MOST_KEPT = 10_000
+_LOCKS = 64
+# The type of catalog whose tables lie where its own settings say.
+_DIRECTORY = "dir"
+
+NO_VENDOR = (
+    "This server makes no credentials for the storage of this table. Read and write it through the server: by "
+    "/lance/v1/table/{id}/query and /insert, by lanceway.connect('rest', …), or by lancedb's remote tables; or bring "
+    "credentials of your own."
+)
+NO_ACCESS = (
+    "Credentials for the storage of this table are made for those who may read it (SELECT_TABLE). Work through the "
+    "server, by /lance/v1/table/{id}/insert and the like."
+)
+NOT_NOW = "No credentials could be made now for the storage of this table. Work through the server, or ask again."
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who a credential is for, and for what. Two requests that agree in all of it get the same one."""
+
+    user: str
+    table: tuple[str, ...]  # the catalog's name first
+    location: str
+    access: StorageAccess
+
+
+class Vending:
+    """The credentials of one server: vendors by catalog, and what they have made. Safe to use from several threads."""
+
+    def __init__(
+        self, lake: CredentialVendor | None = None, mounted: Mapping[str, CredentialVendor | None] | None = None
+    ) -> None:
+        self._lake, self._mounted = lake, MappingProxyType(dict(mounted or {}))
+        self._kept: dict[Holder, Credential] = {}
+        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+
+    @classmethod
+    def from_settings(cls, settings: ServerSettings, mounts: Mapping[str, Mount]) -> Self:
+        """Return the vending of a server. Raises InvalidInputError for a storage that none can be made for."""
+        mounted: dict[str, CredentialVendor | None] = {}
+        for name, section in settings.catalogs.items():
+            if section.credentials is not None and mounts[canonical(name)].takes != _DIRECTORY:
+                raise InvalidInputError(
+                    f"[catalogs.{name}]: credentials.* are for catalogs of the type {_DIRECTORY}, whose storage the "
+                    f"server knows. A catalog of the type {section.type} has what its service vends."
+                )
+            mounted[canonical(name)] = vendor_of(section.credentials, section.storage)
+        return cls(vendor_of(settings.credentials, settings.storage), mounted)
+
+    @property
+    def lake_life(self) -> int:
+        """For how many seconds a key to a table of the lake lives; 0 where none are made."""
+        return 0 if self._lake is None else self._lake.life
+
+    def vendor(self, catalog: str) -> CredentialVendor | None:
+        """Return what makes credentials for the tables of a catalog."""
+        return self._mounted.get(catalog, self._lake)
+
+    def serves(self, catalog: str, location: str) -> bool:
+        """Return whether credentials are made for a table."""
+        vendor = self.vendor(catalog)
+        return vendor is not None and vendor.serves(location)
+
+    def at_hand(self, holder: Holder) -> VendedOptions | None:
+        """Return a credential that was made before and has enough of its life left. It never waits."""
+        credential = self._kept.get(holder)
+        if credential is None or time.time() >= credential.issued_at + _KEPT * credential.life:
+            return None
+        return _answer(credential)
+
+    def vend(
+        self, holder: Holder, request_id: str = "", base_paths: Callable[[str], tuple[str, ...]] = lambda location: ()
+    ) -> VendedOptions:
+        """Return a credential, made now unless there is one at hand. Of many who ask at once, one makes it.
+
+        `base_paths` finds where else a table has files, by its location; it is asked only if one is made.
+
+        Raises ServiceUnavailableError, and InvalidInputError for a location that none can be made for.
+        """
+        vendor = self.vendor(holder.table[0])
+        if vendor is None:
+            raise InvalidInputError(NO_VENDOR)
+        with self._locks[hash(holder) % _LOCKS]:
+            options = self.at_hand(holder)
+            if options is not None:
+                return options
+            scope = TableScope(holder.location, holder.access, base_paths(holder.location))
+            credential = vendor.issue(scope, SessionLabel(holder.user, "/".join(holder.table), request_id))
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[holder] = credential
+        return _answer(credential)
+
+
+def refusal(location: str | None, *, served: bool) -> str | None:
+    """Return what a client is told that asked for credentials and gets none; None where it needs none to be told."""
+    if not location or local_path(location) is not None:
+        return None  # a folder is opened by whoever may open it
+    return NO_ACCESS if served else NO_VENDOR
+
+
+def _answer(credential: Credential) -> VendedOptions:
+    early = random.random() * _JITTER * credential.life
+    return VendedOptions(
+        {
+            **credential.options,
+            EXPIRES: str(int((credential.expires_at - early) * 1000)),
+            REFRESH: str(max(1, int(credential.life * _EARLY * 1000))),
+        }
+    )

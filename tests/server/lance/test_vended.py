@@ -1,0 +1,357 @@
+"""Credentials that a server makes for one user and one table, on a storage that holds them to their policy."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import lance
+import lance_namespace
+import obstore
+import pytest
+from botocore.exceptions import ClientError
+
+from lanceway.access.privileges import CREATE_TABLE, MODIFY_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
+from tests.server.server_helpers import path, stream, table
+from tests.servers import lanceway as lanceway_server
+from tests.servers import seaweedfs
+from tests.servers.lanceway import Lanceway
+from tests.servers.run import Run
+from tests.servers.seaweedfs import KEY, REGION, ROLE, S3, SECRET
+
+Id = list[str]
+SPACE = ["lake", "team"]
+_ENTER = (USE_CATALOG, USE_SCHEMA)
+
+
+def settings(s3: S3, root: str, *, duration: int | None = 900, section: str = "server") -> str:
+    """The text of a section whose tables are in a bucket; without a duration no credentials are made."""
+    lines = [f"[{section}]", f'warehouse = "{root}"' if section == "server" else f'type = "dir"\npath = "{root}"']
+    lines += [f'storage.{key} = "{value}"' for key, value in s3.storage_options.items()]
+    if duration is not None:
+        lines += [f'credentials.role_arn = "{ROLE}"', f"credentials.duration = {duration}"]
+    return "\n".join([*lines, ""])
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server that makes credentials, and its storage."""
+
+    server: Lanceway
+    s3: S3
+    tokens: dict[str, str]
+
+    def ask(self, who: str, kind: str, id_: Id, verb: str, body: Any = None, **options: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.tokens[who]}", **options.pop("headers", {})}
+        return self.server.ask("POST", path(kind, id_, verb), body, headers=headers, **options)
+
+    def create(self, who: str = "owner", *ids: int) -> Id:
+        id_ = [*SPACE, f"t{uuid.uuid4().hex[:8]}"]
+        headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+        answer = self.ask(who, "table", id_, "create", content=stream(table(*(ids or (1, 2, 3)))), headers=headers)
+        assert answer.status_code == 200, answer.text
+        return id_
+
+    def describe(self, who: str, id_: Id, **fields: Any) -> dict[str, Any]:
+        answer = self.ask(who, "table", id_, "describe", {"vend_credentials": True, **fields})
+        assert answer.status_code == 200, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+    def options(self, who: str, id_: Id) -> dict[str, str]:
+        options: dict[str, str] = self.describe(who, id_)["storage_options"]
+        return options
+
+    def client(self, who: str) -> Any:
+        """A stock client of this user."""
+        told = {"uri": self.server.uri, "header.Authorization": f"Bearer {self.tokens[who]}"}
+        return lance_namespace.connect("rest", told)
+
+    def open(self, who: str, id_: Id, **options: Any) -> lance.LanceDataset:
+        return lance.dataset(namespace_client=self.client(who), table_id=id_, **options)
+
+
+@pytest.fixture(scope="module")
+def s3(whole_run: Run) -> S3:
+    return seaweedfs.start_sts(whole_run)
+
+
+@pytest.fixture(scope="module")
+def site(whole_run: Run, s3: S3) -> Iterator[Site]:
+    text = settings(s3, s3.prefix()) + settings(s3, s3.prefix(), section="catalogs.archive")
+    server = lanceway_server.start(whole_run, name="vending", settings=text)
+    tokens = {
+        "admin": server.token,
+        "owner": server.token_for("owner", *_ENTER, CREATE_TABLE),
+        "writer": server.token_for("writer", *_ENTER, SELECT_TABLE, MODIFY_TABLE),
+        "reader": server.token_for("reader", *_ENTER, SELECT_TABLE),
+        "changer": server.token_for("changer", *_ENTER, MODIFY_TABLE),
+    }
+    found = Site(server, s3, tokens)
+    assert found.ask("admin", "namespace", SPACE, "create", {}).status_code == 200
+    yield found
+    server.stop()
+
+
+def bucket(s3: S3, options: dict[str, str]) -> Any:
+    """The storage itself, as the holder of some options has it."""
+    return boto3.client(
+        "s3",
+        endpoint_url=s3.endpoint,
+        region_name=REGION,
+        aws_access_key_id=options["aws_access_key_id"],
+        aws_secret_access_key=options["aws_secret_access_key"],
+        aws_session_token=options.get("aws_session_token"),
+    )
+
+
+def key_of(location: str, name: str = "") -> str:
+    return f"{location.removeprefix('s3://').partition('/')[2]}/{name}"
+
+
+def refused(call: Any, **arguments: Any) -> bool:
+    try:
+        call(**arguments)
+    except ClientError as error:
+        return str(error.response["Error"]["Code"]) in ("AccessDenied", "403")
+    return False
+
+
+# -- who gets what -------------------------------------------------------------------------------
+
+
+def test_who_may_read_gets_credentials_that_read(site: Site) -> None:
+    id_, neighbour = site.create(), site.create()
+    described = site.describe("reader", id_)
+    location, options = described["location"], described["storage_options"]
+    assert options["aws_session_token"]
+    assert options["aws_endpoint"] == site.s3.endpoint
+    assert SECRET not in json.dumps(described)
+    assert KEY not in options.values()
+    assert site.open("reader", id_).to_table()["id"].to_pylist() == [1, 2, 3]
+    opened = bucket(site.s3, options)
+    own = {"Bucket": site.s3.bucket, "Key": key_of(location, "data/new")}
+    assert refused(opened.put_object, **own, Body=b"x")
+    assert refused(opened.delete_object, **own)
+    other = site.describe("admin", neighbour)["location"]
+    assert refused(opened.list_objects_v2, Bucket=site.s3.bucket, Prefix=key_of(other))
+    assert refused(opened.list_objects_v2, Bucket=site.s3.bucket, Prefix=key_of(location).rpartition("/")[0])
+    with pytest.raises(ValueError, match="AccessDenied|403"):
+        lance.dataset(other, storage_options={**options, "client_max_retries": "0"})
+    with pytest.raises(OSError, match="AccessDenied"):
+        lance.write_dataset(table(4), location, mode="append", storage_options=options)
+
+
+def test_who_may_read_and_change_writes_and_deletes_nothing(site: Site) -> None:
+    id_ = site.create()
+    described = site.describe("writer", id_)
+    client = site.client("writer")
+    lance.write_dataset(table(4), namespace_client=client, table_id=id_, mode="append")
+    assert site.open("writer", id_).count_rows() == 4
+    site.open("writer", id_).delete("id = 1")
+    site.open("writer", id_).optimize.compact_files()
+    site.open("writer", id_).create_scalar_index("id", "BTREE")
+    assert site.open("reader", id_).to_table()["id"].to_pylist() == [2, 3, 4]
+    opened = bucket(site.s3, described["storage_options"])
+    listed = opened.list_objects_v2(Bucket=site.s3.bucket, Prefix=key_of(described["location"]))["Contents"]
+    assert refused(opened.delete_object, Bucket=site.s3.bucket, Key=listed[0]["Key"])
+
+
+def test_who_owns_a_table_deletes_too(site: Site) -> None:
+    id_ = site.create("owner")
+    described = site.describe("owner", id_)
+    opened = bucket(site.s3, described["storage_options"])
+    own = {"Bucket": site.s3.bucket, "Key": key_of(described["location"], "data/new")}
+    opened.put_object(**own, Body=b"x")
+    opened.delete_object(**own)
+    assert refused(opened.delete_object, Bucket=site.s3.bucket, Key="ready")
+
+
+def test_who_may_only_change_gets_none_and_is_told_how(site: Site) -> None:
+    described = site.describe("changer", site.create())
+    assert "aws_session_token" not in described["storage_options"]
+    assert "SELECT_TABLE" in described["context"]["lanceway.storage"]
+
+
+def test_who_may_not_see_a_table_gets_nothing(site: Site) -> None:
+    answer = site.ask("owner", "table", site.create("admin"), "describe", {"vend_credentials": True})
+    assert answer.status_code == 403
+    assert "token" not in answer.text
+
+
+def test_none_are_made_for_who_wants_none(site: Site) -> None:
+    id_ = site.create()
+    for _ in range(2):  # the second time there are some at hand
+        assert "aws_session_token" not in site.describe("reader", id_, vend_credentials=False)["storage_options"]
+        assert "aws_session_token" in site.options("reader", id_)
+
+
+def test_a_declaration_comes_with_credentials(site: Site) -> None:
+    id_ = [*SPACE, f"t{uuid.uuid4().hex[:8]}"]
+    declared = site.ask("owner", "table", id_, "declare", {"vend_credentials": True}).json()
+    opened = bucket(site.s3, declared["storage_options"])
+    opened.put_object(Bucket=site.s3.bucket, Key=key_of(declared["location"], "data/x"), Body=b"x")
+    assert refused(opened.put_object, Bucket=site.s3.bucket, Key="elsewhere", Body=b"x")
+
+
+def test_a_mounted_folder_has_credentials_of_its_own(site: Site) -> None:
+    id_, neighbour = ["archive", "orders"], ["archive", "orders2"]
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    for each in (id_, neighbour):
+        assert site.ask("admin", "table", each, "create", content=stream(table(1, 2)), headers=headers).is_success
+    assert site.open("reader", id_).count_rows() == 2
+    options = site.options("reader", id_)
+    location = site.describe("admin", neighbour)["location"]
+    assert refused(
+        bucket(site.s3, options).list_objects_v2, Bucket=site.s3.bucket, Prefix=key_of(location.removesuffix("2"))[:-1]
+    )
+    with pytest.raises(ValueError, match="AccessDenied|403"):
+        lance.dataset(location, storage_options={**options, "client_max_retries": "0"})
+
+
+# -- clones --------------------------------------------------------------------------------------
+
+
+def test_a_clone_is_read_with_its_own_credentials_and_its_source_is_not(site: Site) -> None:
+    source, clone = site.create("owner", 1, 2, 3), [*SPACE, f"c{uuid.uuid4().hex[:8]}"]
+    opened = site.open("admin", source)
+    opened.create_scalar_index("id", "BTREE")
+    opened.delete("id = 2")
+    body = {"source": source, "target": clone}
+    with site.server.client() as client:
+        assert client.post("/lanceway/v1/tables/clone", json=body).status_code == 201
+    lance.write_dataset(table(4), namespace_client=site.client("admin"), table_id=source, mode="append")
+    assert site.open("reader", clone).to_table(filter="id > 0")["id"].to_pylist() == [1, 3]
+    options = site.options("reader", clone)
+    location = site.describe("admin", source)["location"]
+    with pytest.raises(ValueError, match="AccessDenied|403"):
+        lance.dataset(location, storage_options={**options, "client_max_retries": "0"})
+    files = bucket(site.s3, {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET}).list_objects_v2(
+        Bucket=site.s3.bucket, Prefix=key_of(location, "_versions/")
+    )["Contents"]
+    assert refused(bucket(site.s3, options).get_object, Bucket=site.s3.bucket, Key=files[0]["Key"])
+
+
+# -- for how long --------------------------------------------------------------------------------
+
+
+def test_a_credential_is_kept_and_its_end_is_another_each_time(site: Site) -> None:
+    id_ = site.create()
+    answers = [site.options("reader", id_) for _ in range(5)]
+    assert len({answer["aws_access_key_id"] for answer in answers}) == 1
+    ends = {int(answer["expires_at_millis"]) for answer in answers}
+    assert len(ends) > 1
+    assert all(0 < end / 1000 - time.time() <= 900 for end in ends)
+    assert all(80_000 < int(answer["refresh_offset_millis"]) <= 90_000 for answer in answers)
+    assert site.options("writer", id_)["aws_access_key_id"] != answers[0]["aws_access_key_id"]
+
+
+def test_to_renew_opens_no_table(site: Site) -> None:
+    id_ = site.create()
+    location = site.describe("admin", id_)["location"]
+    store = site.s3.store(location)
+    obstore.delete(store, [entry["path"] for page in obstore.list(store) for entry in page])
+    assert "aws_session_token" in site.options("reader", id_)
+
+
+def test_a_revoked_right_gives_no_more_and_what_was_given_ends_by_itself(site: Site) -> None:
+    token = site.server.token_for(user := f"u{uuid.uuid4().hex[:8]}", *_ENTER, SELECT_TABLE)
+    site.tokens[user] = token
+    id_ = site.create()
+    described = site.describe(user, id_)
+    with site.server.client() as client:
+        assert client.post(f"/lanceway/v1/roles/role-of-{user}/take", json={"user": user}).is_success
+    assert site.ask(user, "table", id_, "describe", {"vend_credentials": True}).status_code == 403
+    options = described["storage_options"]
+    assert lance.dataset(described["location"], storage_options=options).count_rows() == 3
+
+
+def test_a_location_is_not_used_again_while_credentials_live(site: Site) -> None:
+    root = site.describe("admin", site.create())["location"].rpartition("/")[0]
+    location, id_ = f"{root}/chosen-{uuid.uuid4().hex}", [*SPACE, f"t{uuid.uuid4().hex[:8]}"]
+
+    def declare(place: str) -> Any:
+        return site.ask("admin", "table", id_, "declare", {"location": place})
+
+    assert declare(location).is_success
+    assert site.ask("admin", "table", id_, "drop").is_success
+    for place in (location, f"{location}/below"):
+        answer = declare(place)
+        assert answer.status_code == 400
+        assert "seconds" in answer.json()["error"]
+    assert declare(f"{location}-2").is_success
+
+
+def test_a_table_is_registered_again_in_its_own_place_alone(site: Site) -> None:
+    id_ = site.create("admin")
+    location = site.describe("admin", id_)["location"]
+    again = site.ask("admin", "table", id_, "register", {"location": location, "mode": "overwrite"})
+    assert again.is_success, again.text
+    assert site.ask("admin", "table", id_, "deregister").is_success
+    assert site.ask("admin", "table", id_, "register", {"location": location}).status_code == 400
+
+
+# -- renewing ------------------------------------------------------------------------------------
+
+SHORT = 4
+
+
+@pytest.fixture(scope="module")
+def short(whole_run: Run, s3: S3) -> Iterator[Site]:
+    """A server whose clients are told that credentials end within seconds."""
+    server = lanceway_server.start(whole_run, name="short", settings=settings(s3, s3.prefix(), duration=SHORT))
+    found = Site(server, s3, {"admin": server.token, "owner": server.token})
+    assert found.ask("admin", "namespace", SPACE, "create", {}).status_code == 200
+    yield found
+    server.stop()
+
+
+def describes(site: Site) -> int:
+    """How many descriptions the server has given."""
+    with site.server.client() as client:
+        lines = client.get("/metrics").text.splitlines()
+    found = [line for line in lines if line.startswith('lanceway_requests_total{operation="describe_table"')]
+    return sum(int(float(line.rpartition(" ")[2])) for line in found)
+
+
+def test_stock_pylance_renews_during_a_long_read(short: Site) -> None:
+    id_ = short.create("admin", *range(40))
+    lance.write_dataset(
+        table(*range(40, 200)), namespace_client=short.client("admin"), table_id=id_, mode="append", max_rows_per_file=8
+    )
+    opened = short.open("admin", id_)
+    before, began, rows = describes(short), time.monotonic(), 0
+    for batch in opened.to_batches(batch_size=8, batch_readahead=1, fragment_readahead=1):
+        rows += batch.num_rows
+        time.sleep(0.35)
+    lasted = time.monotonic() - began
+    assert rows == 200
+    assert lasted > SHORT
+    renewed = describes(short) - before
+    assert 1 <= renewed <= 2 * lasted / (SHORT / 4), "each renewal serves for more than a quarter of a life"
+
+
+def test_tasks_of_one_process_renew_together(short: Site) -> None:
+    """As Spark's tasks in one worker: many datasets of one table, opened through one catalog."""
+    id_, client, tasks = short.create("admin", *range(64)), short.client("admin"), 8
+    before = describes(short)
+
+    def task(_: int) -> int:
+        opened = lance.dataset(namespace_client=client, table_id=id_)
+        rows = 0
+        for _ in range(2):
+            rows += opened.to_table().num_rows
+            time.sleep(SHORT * 0.9)
+        return rows + opened.to_table().num_rows
+
+    with ThreadPoolExecutor(tasks) as pool:
+        assert list(pool.map(task, range(tasks))) == [192] * tasks
+    # Each opens the table with one description; what is renewed in between is renewed for all of them.
+    renewals = describes(short) - before - tasks
+    assert 1 <= renewals < tasks, renewals
