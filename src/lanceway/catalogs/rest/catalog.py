@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin
 
 import lance_namespace as ln
@@ -24,6 +24,7 @@ from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.contract.schemas import Path, PathNaming
 from lanceway.catalogs.rest import arrow, clones, messages
 from lanceway.catalogs.rest.jobs import RestJobs
+from lanceway.catalogs.rest.renewals import Renewals, is_renewal
 from lanceway.catalogs.rest.schemas import RestSchemas
 from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
 from lanceway.catalogs.wrappers.forward import Forwarder
@@ -84,6 +85,7 @@ class RestCatalog(Forwarder, Catalog):
         self._jobs = RestJobs(uri, self._settings, self._credentials)
         self._schemas = RestSchemas(self._jobs)
         self._authenticated = _has_credentials(settings)
+        self._renewals = Renewals()
 
     @classmethod
     def support(cls) -> Mapping[str, frozenset[str]]:
@@ -142,6 +144,11 @@ class RestCatalog(Forwarder, Catalog):
 
     def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
         return create_empty_table(self, request)
+
+    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+        if is_renewal(request):
+            return self._renewals.renew(cast("Mapping[str, Any]", request), super().describe_table)
+        return super().describe_table(request)
 
     def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
         if self._works_on_storage:
