@@ -227,11 +227,12 @@ def _whole_number(options: Mapping[str, str], name: str, default: int) -> int:
         raise InvalidInputError(f"The storage option {name!r} must be a whole number.") from None
 
 
-_CODE = re.compile(r"<Code>(\w+)</Code>")
+_CODE = re.compile(r"(?:<Code>|\(code: )(\w+)(?:</Code>|\))")  # of an answer, and of one key of a deletion
 _STATUS = re.compile(r"\bstatus (?:code )?(\d{3})\b")
 _BAD_CREDENTIALS = frozenset(
     {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidClientTokenId"}
 )
+_DENIED = frozenset({"AccessDenied", "403"})  # of a listing, for which obstore has no class of its own
 _THROTTLED = frozenset({"SlowDown", "TooManyRequests", "RequestLimitExceeded", "ServerBusy", "429"})
 
 
@@ -246,7 +247,7 @@ def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
     said = f" ({code})" if code else ""
     if isinstance(error, exceptions.UnauthenticatedError) or code in _BAD_CREDENTIALS:
         return UnauthenticatedError(f"{what}: the storage does not accept the credentials{said}. Check them.")
-    if isinstance(error, exceptions.PermissionDeniedError):
+    if isinstance(error, exceptions.PermissionDeniedError) or code in _DENIED:
         return PermissionDeniedError(f"{what}: the storage denies it to these credentials{said}.")
     if isinstance(error, exceptions.InvalidPathError):
         return InvalidInputError(f"{what}: this is no valid path in a bucket.")
