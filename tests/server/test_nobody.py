@@ -231,6 +231,7 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
         Told(DENIED, body={"changes": [{**CHANGE, "object": "metalake"}]}),
     ),
     "purge_dangling_grants": (Told(DENIED),),
+    "check_storage": tuple(Told(DENIED, body=body) for body in ({}, {"catalog": MOUNT}, {"catalog": "none"})),
     "clone_table": tuple(
         Told(DENIED, body={"source": [catalog, SPACE, TABLE], "target": [CATALOG, SPACE, "new"]})
         for catalog in (CATALOG, MOUNT, "none")

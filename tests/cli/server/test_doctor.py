@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 import lanceway
+from lanceway.access.credentials.checks import CHECKS, LAKE, PASSED, SKIPPED
 from lanceway.cli.server import doctor
 from tests.cli.conftest import Run
+from tests.servers import seaweedfs
+from tests.servers.run import Run as ServerRun
+from tests.servers.seaweedfs import S3
 
 
 def test_packages(bare: Run) -> None:
@@ -103,3 +107,51 @@ def test_a_broken_base(module: str) -> None:
     assert report["healthy"] is False
     fixes = {row["name"]: row["fix"] for row in report["packages"] if not row["ok"] and row["needed"] == "always"}
     assert any(fix.startswith("pip install --force-reinstall '") for fix in fixes.values())
+
+
+@pytest.fixture
+def s3(whole_run: ServerRun) -> S3:
+    return seaweedfs.start_sts(whole_run)
+
+
+def test_storages_are_checked(bare: Run, tmp_path: Path, s3: S3) -> None:
+    options = "\n".join(f'storage.{key} = "{value}"' for key, value in s3.storage_options.items())
+    (tmp_path / "lanceway.toml").write_text(
+        f"""
+        [server]
+        warehouse = "{s3.prefix()}"
+        credentials.role_arn = "{seaweedfs.ROLE}"
+        {options}
+        [catalogs.plain]
+        type = "dir"
+        path = "{tmp_path}"
+        """
+    )
+    ended = bare("doctor", "--storage", "--json")
+    assert ended.code == 0, ended.out
+    outcomes = {(row["storage"], row["name"]): row["outcome"] for row in ended.json}
+    assert outcomes[LAKE, "refused for a neighbour whose name begins alike"] == PASSED
+    assert outcomes[LAKE, "expired is refused"] == SKIPPED
+    assert outcomes["plain", "reachable"] == SKIPPED
+    assert {name for _, name in outcomes} == set(CHECKS)
+    shown = bare("doctor", "--storage")
+    assert "refused outside the table" in shown.out
+    assert seaweedfs.SECRET not in shown.out + ended.out
+
+
+def test_a_storage_that_fails_is_a_failure(bare: Run, tmp_path: Path) -> None:
+    (tmp_path / "lanceway.toml").write_text(
+        """
+        [server]
+        warehouse = "s3://none/warehouse"
+        storage.aws_endpoint = "http://127.0.0.1:9"
+        storage.allow_http = true
+        storage.aws_region = "here"
+        storage.aws_access_key_id = "key"
+        storage.aws_secret_access_key = "sesame"
+        credentials.role_arn = "arn:aws:iam::123456789012:role/tables"
+        """
+    )
+    ended = bare("doctor", "--storage")
+    assert ended.code == 1
+    assert "sesame" not in ended.out + ended.err

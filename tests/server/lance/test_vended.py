@@ -17,6 +17,7 @@ import obstore
 import pytest
 from botocore.exceptions import ClientError
 
+from lanceway.access.credentials.checks import CHECKS
 from lanceway.access.privileges import CREATE_TABLE, MODIFY_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
 from lanceway.writes.table_ref import TableRef
 from tests.server.server_helpers import path, stream, table
@@ -87,6 +88,8 @@ def s3(whole_run: Run) -> S3:
 def site(whole_run: Run, s3: S3) -> Iterator[Site]:
     text = settings(s3, s3.prefix()) + settings(s3, s3.prefix(), section="catalogs.archive")
     text += settings(s3, s3.prefix(), duration=SHORT, section=f"catalogs.{BRIEF}")
+    text += settings(s3, s3.prefix(), duration=None, section="catalogs.plain")
+    text += settings(s3, s3.prefix(), section="catalogs.broken").replace(ROLE, f"{ROLE}-not-there")
     server = lanceway_server.start(whole_run, name="vending", settings=text)
     tokens = {
         "admin": server.token,
@@ -215,6 +218,73 @@ def test_a_mounted_folder_has_credentials_of_its_own(site: Site) -> None:
     )
     with pytest.raises(ValueError, match=r"AccessDenied|403"):
         lance.dataset(location, storage_options={**options, "client_max_retries": "0"})
+
+
+# -- where none are made -------------------------------------------------------------------------
+
+
+def arrow(site: Site, id_: Id) -> None:
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    answer = site.ask("admin", "table", id_, "create", content=stream(table(1, 2)), headers=headers)
+    assert answer.is_success, answer.text
+
+
+def test_without_sts_nothing_is_vended_and_the_answer_says_how(site: Site) -> None:
+    id_ = ["plain", "orders"]
+    arrow(site, id_)
+    described = site.describe("reader", id_)
+    assert "through the server" in described["context"]["lanceway.storage"]
+    assert described["storage_options"] == {
+        key: value for key, value in site.s3.storage_options.items() if "key" not in key
+    }
+    assert "context" not in site.ask("reader", "table", id_, "describe", {}).json(), "who did not ask is told nothing"
+    declared = site.ask("admin", "table", ["plain", "new"], "declare", {"vend_credentials": True}).json()
+    assert "through the server" in declared["context"]["lanceway.storage"]
+
+
+def test_a_stock_client_takes_such_an_answer(site: Site) -> None:
+    id_ = ["plain", "sales"]
+    arrow(site, id_)
+    client = site.client("reader")
+    described = client.describe_table(lance_namespace.DescribeTableRequest(id=id_, vend_credentials=True))
+    assert described.location.endswith("sales")
+    keys = {key: value for key, value in site.s3.storage_options.items() if "key" in key}
+    assert lance.dataset(namespace_client=client, table_id=id_, storage_options=keys).count_rows() == 2
+    assert client.count_table_rows(lance_namespace.CountTableRowsRequest(id=id_)).count == 2
+
+
+def test_if_sts_refuses_who_asked_for_credentials_is_told_and_others_go_on(site: Site) -> None:
+    id_ = ["broken", "orders"]
+    arrow(site, id_)
+    refusal = site.ask("reader", "table", id_, "describe", {"vend_credentials": True})
+    assert (refusal.status_code, refusal.json()["code"]) == (503, 17)
+    assert "STS" in refusal.json()["error"]
+    assert site.ask("reader", "table", id_, "describe", {}).status_code == 200
+    declared = site.ask("admin", "table", ["broken", "new"], "declare", {"vend_credentials": True})
+    assert declared.status_code == 200, "it is declared, and says so"
+    assert "ask again" in declared.json()["context"]["lanceway.storage"]
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
+def test_the_storages_are_checked_when_they_are_mounted(site: Site) -> None:
+    lines = site.server.lines()
+    assert "storage of the lake's warehouse: refused outside the table: passed" in lines
+    assert "storage of archive: read-only cannot write: passed" in lines
+    assert "storage of broken: issued: failed" in lines
+    assert "storage of plain" not in lines
+    assert SECRET not in lines
+
+
+def test_an_administrator_has_a_storage_checked(site: Site) -> None:
+    with site.server.client() as client:
+        found = client.post("/lanceway/v1/storage/check", json={"catalog": "archive"}).raise_for_status().json()
+        wrong = client.post("/lanceway/v1/storage/check", json={"catalog": "broken"}).raise_for_status().json()
+    outcomes = {check["name"]: check["outcome"] for check in found["checks"]}
+    assert list(outcomes) == list(CHECKS)
+    assert {outcomes[name] for name in CHECKS if name != "expired is refused"} == {"passed"}
+    assert (found["storage"], found["passed"], wrong["passed"]) == ("archive", True, False)
 
 
 # -- clones --------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class StsVendor:
             from botocore.config import Config
         except ModuleNotFoundError as error:
             raise InvalidInputError(
-                f"Credentials of STS need the package {error.name!r}. Install it with: pip install 'lanceway[sts]'"
+                f"Credentials of STS need the package {error.name!r}. Install it with: pip install 'lanceway[glue]'"
             ) from error
         storage, settings = self._storage, self._settings
         config = Config(

@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
 
+from lanceway.access.credentials.checks import LAKE, StorageSite, sites_of
 from lanceway.access.credentials.options import VendedOptions
 from lanceway.access.credentials.vendor import (
     Credential,
@@ -66,9 +67,13 @@ class Vending:
     """The credentials of one server: vendors by catalog, and what they have made. Safe to use from several threads."""
 
     def __init__(
-        self, lake: CredentialVendor | None = None, mounted: Mapping[str, CredentialVendor | None] | None = None
+        self,
+        lake: CredentialVendor | None = None,
+        mounted: Mapping[str, CredentialVendor | None] | None = None,
+        sites: Sequence[StorageSite] = (),
     ) -> None:
         self._lake, self._mounted = lake, MappingProxyType(dict(mounted or {}))
+        self._sites = {canonical(site.name): site for site in sites}
         self._kept: dict[Holder, Credential] = {}
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
@@ -83,7 +88,7 @@ class Vending:
                     f"server knows. A catalog of the type {section.type} has what its service vends."
                 )
             mounted[canonical(name)] = vendor_of(section.credentials, section.storage)
-        return cls(vendor_of(settings.credentials, settings.storage), mounted)
+        return cls(vendor_of(settings.credentials, settings.storage), mounted, sites_of(settings))
 
     @property
     def lake_life(self) -> int:
@@ -93,6 +98,15 @@ class Vending:
     def vendor(self, catalog: str) -> CredentialVendor | None:
         """Return what makes credentials for the tables of a catalog."""
         return self._mounted.get(catalog, self._lake)
+
+    def site(self, catalog: str) -> StorageSite:
+        """Return where the tables of a catalog lie. Raises InvalidInputError where only its service knows."""
+        name = catalog if catalog in self._mounted else LAKE
+        if name not in self._sites:
+            raise InvalidInputError(
+                f"Where the tables of {catalog!r} lie, its service knows: there is no folder to check."
+            )
+        return self._sites[name]
 
     def serves(self, catalog: str, location: str) -> bool:
         """Return whether credentials are made for a table."""

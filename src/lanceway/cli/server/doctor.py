@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from threading import Thread
@@ -270,11 +271,26 @@ def doctor(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.1, help="Wait this long for each namespace's answer.")
     ] = 10.0,
+    storage: Annotated[
+        bool,
+        typer.Option(
+            "--storage",
+            help="Check the storages of the server that is configured here instead: whether they can be used, and hold "
+            "credentials to what they are made for. It writes to a new folder, and removes it.",
+        ),
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="With --storage: wait until a credential has ended, and see that it is refused."),
+    ] = False,
 ) -> None:
     """Say what is installed, what is missing and how to get it, and whether the namespaces answer.
 
-    Exit code 0 if all that Lanceway needs is there, 1 if not.
+    Exit code 0 if all that Lanceway needs is there, 1 if not; with --storage, 1 if a check failed.
     """
+    if storage:
+        _check_storages(session, wait)
+        return
     packages = check_packages()
     healthy = all(row["ok"] for row in packages if row["needed"] == "always")
     # Without its base Lanceway cannot even read its configuration.
@@ -282,4 +298,19 @@ def doctor(
     healthy = healthy and not report["problems"]
     session.output.health({"healthy": healthy, "packages": packages, **report})
     if not healthy:
+        raise typer.Exit(FAILED)
+
+
+def _check_storages(session: Session, wait: bool) -> None:
+    from lanceway import config
+
+    config.quiet_lance()
+    from lanceway.access.credentials import checks
+
+    sites = checks.sites_of(config.server(session.config))
+    found = checks.run_all(sites, expire=checks.wait_for_end if wait else None)
+    columns = {"storage": "storage", "name": "check", "outcome": "outcome", "seconds": "seconds", "reason": "reason"}
+    named = [(site.name, result) for site, results in zip(sites, found, strict=True) for result in results]
+    session.output.records(columns, [{"storage": name, **asdict(result)} for name, result in named])
+    if any(result.is_wrong for _, result in named):
         raise typer.Exit(FAILED)

@@ -100,8 +100,21 @@ def _serve(session: Session, settings: ServerSettings) -> None:
     # Refuse what can be refused here, in one line, before anything is started.
     home = prepare(settings)
     complete = home.complete(settings)
+    _check_storages(complete)
     with beside_server(complete):
         serve(complete, lambda address: _announce(session, home, address))
+
+
+def _check_storages(settings: ServerSettings) -> None:
+    """Say what each storage does with credentials, before any are vended. A server starts all the same."""
+    from lanceway.access.credentials import checks
+
+    sites = [site for site in checks.sites_of(settings) if site.credentials is not None]
+    for site, results in zip(sites, checks.run_all(sites), strict=True):
+        for result in results:
+            line = f"storage of {site.name}: {result.name}: {result.outcome}"
+            text = f"lanceway: {line} ({result.seconds:.1f} s)" + (f": {result.reason}" if result.reason else "")
+            typer.secho(text, err=True, fg="red" if result.is_wrong else None)
 
 
 def _require_packages() -> None:

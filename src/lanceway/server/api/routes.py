@@ -26,6 +26,7 @@ from lanceway.server.api import (
 )
 from lanceway.server.api.endpoints import Endpoint, Services
 from lanceway.server.feed import events
+from lanceway.server.api.storage import checks as storage
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import JSON
@@ -43,6 +44,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *events.ENDPOINTS,
     *schemas.ENDPOINTS,
     *tables.ENDPOINTS,
+    *storage.ENDPOINTS,
     *jobs.RECORD_ENDPOINTS,
     *runs.ENDPOINTS,
     *jobs.ENDPOINTS,
