@@ -4,8 +4,9 @@ A lake with 100,000 and 1,000,000 tables in one namespace, eight deep, on SQLite
 roles and 1,000,000 grants: each role may use the catalog and the highest namespace, and read tables at random. The
 caller has five roles, of which one may read one table in a thousand. What is shown is the median and the 99th
 percentile in milliseconds: of a describe, of a decision about the same table, and of pages of 100 tables, unfiltered
-and filtered. Then a server is asked to describe such tables, with access control and without, see `access_http.py`. At
-last versions are committed with their events and without, see `access_feed.py`; without sizes (`--no-sizes`) only that.
+and filtered. Then a server is asked to describe such tables, with access control and without, see `access_http.py`; and
+tables in a bucket, with a vended credential and without, see `access_credentials.py`. Versions are committed with their
+events and without, see `access_feed.py`; without sizes (`--no-sizes`) only these two.
 
 On a small machine: `bench/access.py 10000 --grants 100000 --roles 1000`.
 """
@@ -35,6 +36,7 @@ from tests.servers.run import Run
 
 from access_feed import measure_feed
 from access_feed import table_of as feed_table
+from access_credentials import measure_credentials
 from access_http import measure_http
 from access_http import table_of as http_table
 from lake import folder
@@ -260,6 +262,8 @@ def main() -> None:
                 if name == "postgresql" and server is not None:
                     uris = server.uri(server.schema()), server.uri(server.schema())
                 console.print(feed_table(name, measure_feed(uris, place / "w", options.seconds)))
+        if options.turns:
+            console.print(measure_credentials(run, options.databases, options.turns, options.seconds))
     finally:
         run.end()
 
