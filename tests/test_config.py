@@ -422,12 +422,51 @@ def test_the_environment_overrides_the_file_and_an_argument_both(monkeypatch: py
         ("[server]\noidc_leeway = -1\n", "oidc_leeway is"),
         ("[server]\ntls_cert = 'c.pem'\n", "tls_cert but no tls_key"),
         ("[server]\ntls_key = 'k.pem'\n", "tls_key but no tls_cert"),
+        ("[server]\ncredentials.type = 'google'\n", "no credentials can be vended for Google Cloud Storage yet"),
+        ("[catalogs.x]\ntype = 'dir'\ncredentials.type = 'Azure'\n", r"\[catalogs\.x\]: .*Azure Blob Storage yet"),
+        ("[server]\ncredentials.type = 'other'\n", "must be 'sts'"),
+        ("[server]\ncredentials.type = 'sts'\n", r"Set credentials\.role_arn"),
+        ("[server]\ncredentials.duration = 60\n", r"credentials\.duration but no credentials\.role_arn"),
+        ("[server]\ncredentials.role_arn = 'r'\ncredentials.duration = 43201\n", "between 1 and 43200"),
+        ("[server]\ncredentials.role = 'r'\n", "no setting 'credentials.role'"),
     ],
 )
 def test_a_wrong_setting_of_a_server_is_refused(text: str, reason: str) -> None:
     write(Path("lanceway.toml"), text)
     with pytest.raises(InvalidInputError, match=reason):
         config.server()
+
+
+@pytest.mark.usefixtures("no_lake")
+def test_each_storage_has_its_own_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        Path("lanceway.toml"),
+        """
+        [server]
+        credentials.role_arn = "arn:lake"
+        credentials.external_id = "hunter2-hunter2"
+        [catalogs.archive]
+        type = "dir"
+        path = "s3://archive"
+        [catalogs.archive.credentials]
+        role_arn = "arn:archive"
+        duration = 3600
+        session_tags = true
+        [catalogs.plain]
+        type = "dir"
+        """,
+    )
+    monkeypatch.setenv("LANCEWAY_SERVER__CREDENTIALS__STS_ENDPOINT", "http://sts")
+    found = config.server()
+    assert found.credentials == config.CredentialSettings("arn:lake", external_id=SECRET, sts_endpoint="http://sts")
+    assert (found.credentials.duration, found.credentials.life) == (900, 900)
+    archive = found.catalogs["archive"]
+    assert archive.credentials == config.CredentialSettings("arn:archive", duration=3600, session_tags=True)
+    assert archive.settings == {"path": "s3://archive"}
+    assert found.catalogs["plain"].credentials is None
+    assert config.CredentialSettings("arn", duration=60).life == 900, "STS gives none shorter"
+    assert SECRET not in repr(found)
+    assert pickle.loads(pickle.dumps(found)) == found
 
 
 def test_paths_are_relative_to_the_running_process(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from lanceway.access.credentials.checks import StorageSite
 from lanceway.access.credentials.options import VendedOptions, safe_options
 from lanceway.access.credentials.sts import session_name, session_tags
-from lanceway.access.credentials.vending import Holder, Vending
+from lanceway.access.credentials.vending import CredentialHolder, Vending
 from lanceway.access.credentials.vendor import Credential, SessionLabel, StorageAccess, TableScope
 from lanceway.errors import InvalidInputError
 
@@ -40,7 +41,7 @@ class CountingVendor:
         return Credential({"key": str(next(self.numbers))}, began, began + self.life)
 
 
-HOLDER = Holder("ann", ("lake", "t"), "s3://b/t", StorageAccess.READ)
+HOLDER = CredentialHolder("ann", ("lake", "t"), "s3://b/t", StorageAccess.READ)
 
 
 @pytest.fixture
@@ -115,6 +116,15 @@ def test_a_catalog_has_the_vendor_of_its_own_storage(vendor: CountingVendor) -> 
     assert not vending.serves("archive", "s3://b/t")
     with pytest.raises(InvalidInputError, match="through the server"):
         vending.vend(replace(HOLDER, table=("archive", "t")))
+
+
+@pytest.mark.parametrize("location", ["s3://b", "s3://b/x", "s3://b/x/archive/"])
+def test_a_location_with_a_whole_catalog_in_it_has_none(vendor: CountingVendor, location: str) -> None:
+    vending = Vending(vendor, {"archive": vendor}, [StorageSite("archive", "s3://b/x/archive")])
+    with pytest.raises(InvalidInputError, match="a catalog lie below"):
+        vending.vend(replace(HOLDER, location=location))
+    assert vending.vend(replace(HOLDER, location="s3://b/x/archive/t"))
+    assert vending.vend(replace(HOLDER, location="s3://b/x/arch"))
 
 
 def test_only_what_a_vendor_made_passes_as_it_is() -> None:

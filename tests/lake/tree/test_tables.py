@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import select, update
 
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -12,7 +13,8 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import ROOT, parse
-from lanceway.lake.tree import catalogs, locations, lookups, namespaces, tables
+from lanceway.lake.store.schema import retired_locations
+from lanceway.lake.tree import catalogs, locations, lookups, namespaces, nesting, tables
 from tests.lake.conftest import Lake
 
 
@@ -214,3 +216,66 @@ def test_a_catalog_is_not_put_inside_a_table(lake: Lake) -> None:
         with pytest.raises(InvalidInputError, match="of a table"):
             lake.store.transact(lambda c, at=location: catalogs.create(c, "m", "other", by="me", location=at))
     assert lake.store.transact(catalogs.create, "m", "other", by="me", location="s3://b/x").location
+
+
+# -- locations that credentials still open -------------------------------------------------------
+
+
+def test_where_no_credentials_are_vended_a_location_is_free_at_once(lake: Lake) -> None:
+    for _ in range(2):
+        lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/t")
+        lake.do(tables.deregister, parse("a.t"))
+
+
+@pytest.mark.parametrize("verb", ["drop", "deregister"])
+@pytest.mark.parametrize("wanted", ["s3://bucket/x/t", "s3://bucket/x/t/inner", "s3://bucket/x"])
+def test_a_location_is_not_given_again_while_credentials_live(lake: Lake, wanted: str, verb: str) -> None:
+    lake.store.transact(locations.retire_for, 900)
+    lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/x/t")
+    if verb == "drop":
+        lake.do(tables.drop, parse("a.t"), by="me")
+        lake.store.transact(locations.done, "s3://bucket/x/t")
+    else:
+        lake.do(tables.deregister, parse("a.t"))
+    with pytest.raises(InvalidInputError, match=r"cannot be used yet.* seconds"):
+        lake.do(tables.create, parse("a.t"), by="me", location=wanted)
+    lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/x/t2")
+
+
+def test_so_it_is_for_all_that_goes_with_a_namespace(lake: Lake) -> None:
+    lake.store.transact(locations.retire_for, 900)
+    lake.do(tables.create, parse("a.b.t"), by="me", location="s3://bucket/t")
+    lake.do(nesting.drop, parse("a"), by="me")
+    lake.store.transact(locations.done, "s3://bucket/t")
+    with pytest.raises(InvalidInputError, match="cannot be used yet"):
+        lake.do(tables.create, parse("c.t"), by="me", location="s3://bucket/t")
+
+
+def test_the_longest_life_counts_and_what_is_over_is_free(lake: Lake) -> None:
+    lake.store.transact(locations.retire_for, 900)
+    lake.store.transact(locations.retire_for, 1)
+    lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/t")
+    lake.do(tables.deregister, parse("a.t"))
+    with pytest.raises(InvalidInputError, match="cannot be used yet"):
+        lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/t")
+    over = update(retired_locations).values(until=0)
+    lake.store.transact(lambda connection: connection.execute(over))
+    lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/t")
+    lake.do(tables.deregister, parse("a.t"))
+    rows = lake.store.read(lambda connection: connection.execute(select(retired_locations)).all())
+    assert [row.location for row in rows] == ["s3://bucket/t"]
+
+
+def test_a_folder_has_no_credentials_and_is_free(lake: Lake) -> None:
+    lake.store.transact(locations.retire_for, 900)
+    for _ in range(2):
+        lake.do(tables.create, parse("a.t"), by="me", location="/elsewhere/t")
+        lake.do(tables.deregister, parse("a.t"))
+
+
+def test_a_location_that_others_are_in_is_known(lake: Lake) -> None:
+    lake.do(tables.create, parse("a.t"), by="me", location="s3://bucket/x/t")
+    for location, holds in {"s3://bucket/x": True, "s3://bucket/x/t": False, "s3://bucket/x/t/u": False}.items():
+        assert lake.store.read(locations.holds_others, location) is holds
+    for location, holds in {"/warehouse": True, "/ware": False, "/warehouse/x": False}.items():
+        assert lake.store.read(locations.holds_others, location) is holds

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 
 from lanceway.access.credentials.checks import CHECKS
 from lanceway.access.privileges import CREATE_TABLE, MODIFY_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
+from lanceway.writes import journal
 from lanceway.writes.table_ref import TableRef
 from tests.server.server_helpers import path, stream, table
 from tests.servers import lanceway as lanceway_server
@@ -166,6 +167,9 @@ def test_who_may_read_and_change_writes_and_deletes_nothing(site: Site) -> None:
     opened = bucket(site.s3, described["storage_options"])
     listed = opened.list_objects_v2(Bucket=site.s3.bucket, Prefix=key_of(described["location"]))["Contents"]
     assert refused(opened.delete_object, Bucket=site.s3.bucket, Key=listed[0]["Key"])
+    note = {"Bucket": site.s3.bucket, "Key": key_of(described["location"], f"{journal.FOLDER}/entry/note")}
+    opened.put_object(**note, Body=b"")
+    opened.delete_object(**note)
 
 
 def test_who_owns_a_table_deletes_too(site: Site) -> None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from lanceway.access.credentials.options import VendedOptions
-from lanceway.access.credentials.vending import Holder, Vending
+from lanceway.access.credentials.vending import CredentialHolder, Vending
 from lanceway.access.credentials.vendor import StorageAccess
 from lanceway.access.decisions import grounds, judge
 from lanceway.access.principal import Principal
 from lanceway.access.rules import BY_NAME, Rule
 from lanceway.catalogs.federated.catalog import canonical
+from lanceway.errors import InvalidInputError
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.fast_holdings import load_fast
 from lanceway.lake.access.securables import RecordedObject, Securable
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tree import clones
+from lanceway.lake.tree import clones, locations
 
 _OWN, _READ, _MODIFY = BY_NAME["own table"], BY_NAME["read table"], BY_NAME["modify table"]
 
@@ -80,12 +81,16 @@ class StorageEntitlement:
             if all(self._still_holds(str(place.catalog), recorded) for recorded in rest_on):
                 return _allowed(verdicts.__getitem__)
 
-    def _holder(self, names: Sequence[str], location: str, access: StorageAccess) -> Holder:
-        return Holder(self._principal.name, (canonical(names[0]), *names[1:]), location, access)
+    def _holder(self, names: Sequence[str], location: str, access: StorageAccess) -> CredentialHolder:
+        return CredentialHolder(self._principal.name, (canonical(names[0]), *names[1:]), location, access)
 
     def _base_paths(self, location: str) -> tuple[str, ...]:
-        """Return where else a table has files: a clone's are recorded."""
-        return tuple(self._store.read(clones.base_paths, location))
+        """Return where else a table has files: a clone's are recorded. Refuse a location that others are in."""
+        spelling = locations.spelled(location)
+        if self._store.read(locations.holds_others, spelling):
+            # Of a mounted folder that is around the lake's: a credential for it would open the tables of others.
+            raise InvalidInputError(f"No credentials can be made for {location}: tables of the lake lie below it.")
+        return tuple(self._store.read(clones.base_paths, spelling))
 
 
 def _allowed(allows: Callable[[Rule], object]) -> StorageAccess | None:

@@ -21,6 +21,8 @@ _DELETE = ("s3:DeleteObject",)
 # Where the files lie that the manifest of a clone names in its source. Their names are random: without a manifest, of
 # which there are none here, no others can be read.
 _SHARED = ("data", "_deletions", "_indices")
+# Where writes of Lanceway note what they stage (`writes.journal`), and remove their notes afterwards.
+NOTES = ".lanceway/writes"
 # What IAM reads as anything, as one character, and as the beginning of a variable.
 _SPECIAL = re.compile(r"[*?]|\$(?=\{)")
 
@@ -37,7 +39,9 @@ def session_policy(scope: TableScope) -> str:
     }
     statements = [_allow(_READ, [*own, *shared]), listing]
     if scope.access.writes:
-        statements.append(_allow((*_WRITE, *(_DELETE if scope.access is StorageAccess.OWN else ())), own))
+        statements.append(_allow(_WRITE, own))
+        all_or_notes = own if scope.access is StorageAccess.OWN else [f"{own[0][:-1]}{NOTES}/*"]
+        statements.append(_allow(_DELETE, all_or_notes))
     policy = json.dumps({"Version": _VERSION, "Statement": statements}, separators=(",", ":"), ensure_ascii=False)
     if len(policy) > LARGEST:
         raise InvalidInputError(

@@ -54,7 +54,7 @@ NOT_NOW = "No credentials could be made now for the storage of this table. Work 
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class CredentialHolder:
     """Who a credential is for, and for what. Two requests that agree in all of it get the same one."""
 
     user: str
@@ -74,7 +74,7 @@ class Vending:
     ) -> None:
         self._lake, self._mounted = lake, MappingProxyType(dict(mounted or {}))
         self._sites = {canonical(site.name): site for site in sites}
-        self._kept: dict[Holder, Credential] = {}
+        self._kept: dict[CredentialHolder, Credential] = {}
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
     @classmethod
@@ -113,7 +113,7 @@ class Vending:
         vendor = self.vendor(catalog)
         return vendor is not None and vendor.serves(location)
 
-    def at_hand(self, holder: Holder) -> VendedOptions | None:
+    def at_hand(self, holder: CredentialHolder) -> VendedOptions | None:
         """Return a credential that was made before and has enough of its life left. It never waits."""
         credential = self._kept.get(holder)
         if credential is None or time.time() >= credential.issued_at + _KEPT * credential.life:
@@ -121,7 +121,10 @@ class Vending:
         return _answer(credential)
 
     def vend(
-        self, holder: Holder, request_id: str = "", base_paths: Callable[[str], tuple[str, ...]] = lambda location: ()
+        self,
+        holder: CredentialHolder,
+        request_id: str = "",
+        base_paths: Callable[[str], tuple[str, ...]] = lambda location: (),
     ) -> VendedOptions:
         """Return a credential, made now unless there is one at hand. Of many who ask at once, one makes it.
 
@@ -136,12 +139,18 @@ class Vending:
             options = self.at_hand(holder)
             if options is not None:
                 return options
+            self._refuse_sites(holder.location)
             scope = TableScope(holder.location, holder.access, base_paths(holder.location))
             credential = vendor.issue(scope, SessionLabel(holder.user, "/".join(holder.table), request_id))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             self._kept[holder] = credential
         return _answer(credential)
+
+    def _refuse_sites(self, location: str) -> None:
+        """Refuse a location at or below which the tables of a whole catalog lie."""
+        if any(f"{site.location.rstrip('/')}/".startswith(f"{location.rstrip('/')}/") for site in self._sites.values()):
+            raise InvalidInputError(f"No credentials can be made for {location}: the tables of a catalog lie below it.")
 
 
 def refusal(location: str | None, *, served: bool) -> str | None:

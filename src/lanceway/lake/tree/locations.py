@@ -192,6 +192,13 @@ def is_abandoned(connection: Connection, location: str) -> bool:
     return _first(connection, objects.c.location, location, inside=True) is None
 
 
+def holds_others(connection: Connection, location: str) -> bool:
+    """Return whether more than one table may lie in a location: it is a catalog's, or above one's or a table's."""
+    below = select(objects.c.location).where(_below(objects.c.location, location)).limit(1)
+    is_above = connection.execute(below).scalar() is not None
+    return is_above or _first(connection, catalogs.c.location, location, inside=False) is not None
+
+
 def is_managed(connection: Connection, location: str) -> bool:
     """Return whether a managed table is at a location."""
     statement = select(objects.c.id).where(objects.c.location == location, objects.c.managed)
