@@ -98,8 +98,17 @@ def test_no_model_of_the_contract_is_written_with_a_secret(model: type[BaseModel
     assert full.model_dump_json() == before  # a catalog may go on using what it has answered
 
 
+class NoVendor:
+    """The credentials of a server that makes none."""
+
+    def is_vended(self, names: list[str], location: str) -> bool:
+        return False
+
+
 class Generous(LanceNamespace):
     """A catalog whose every answer has secrets in it."""
+
+    storage = NoVendor()
 
     def namespace_id(self) -> str:
         return "generous"

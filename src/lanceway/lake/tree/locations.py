@@ -31,6 +31,8 @@ _CHOSEN = re.compile("[0-9a-f]{32}")
 # In a bucket a path is read as a URI's: what would be taken for an escape, a fragment or a query is written so.
 _ESCAPED = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
+_AT_ONCE = 500  # values of one statement
+
 _LOCK = select(locks.c.name).where(locks.c.name == LOCATIONS).with_for_update()
 
 
@@ -289,7 +291,9 @@ def retire(connection: Connection, gone: Sequence[str]) -> None:
 
 def reuse(connection: Connection, gone: Sequence[str]) -> None:
     """Let locations be used at once, by what replaces the same table."""
-    connection.execute(delete(retired_locations).where(retired_locations.c.location.in_(gone)))
+    for start in range(0, len(gone), _AT_ONCE):
+        some = gone[start : start + _AT_ONCE]
+        connection.execute(delete(retired_locations).where(retired_locations.c.location.in_(some)))
 
 
 def _credential_life(connection: Connection) -> int:
