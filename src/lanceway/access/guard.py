@@ -44,6 +44,7 @@ from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.contract.schemas import Path, PathNaming, first
 from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep, canonical
 from lanceway.catalogs.federated.locations import AllowedLocations
+from lanceway.catalogs.federated.mounts import Mount
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.errors import (
     InvalidInputError,
@@ -118,11 +119,10 @@ class Guard(Forwarder):
         self._store, self._metalake, self._principal = store, metalake, principal
         self._identities = identities or MountedIdentities(store)
         self._caller = Caller(principal.name, principal.groups)
-        self._mounted = tree.mounts()
-        self._tree = tree.acting_as(principal.name, principal.groups)
+        self._tree = tree.pinned().acting_as(principal.name, principal.groups)
         if not principal.admin:
             still_holds = partial(self._identities.still_holds, self._tree)
-            visible = VisibleTree(store, metalake, self._caller, frozenset(self._mounted), still_holds)
+            visible = VisibleTree(store, metalake, self._caller, self._tree.mounts, still_holds)
             self._tree = self._tree.showing(visible)
         self.storage = StorageEntitlement(
             vending or Vending(),
@@ -132,10 +132,15 @@ class Guard(Forwarder):
             partial(self._identities.still_holds, self._tree),
         )
 
+    @property
+    def _mounted(self) -> Mapping[str, Mount]:
+        return self._tree.mounts()
+
     # -- the operations of the contract ----------------------------------------------------------
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         name = operation.removesuffix(_TWIN)
+        self._tree.refresh()
         if not self._principal.admin:
             request = self._checked(name, request)
         try:
@@ -153,7 +158,8 @@ class Guard(Forwarder):
 
     def listing(self, request: ln.ListTablesRequest) -> Generator[ListingStep, Any, ln.ListTablesResponse]:
         """List all tables that are visible, step by step, as the tree does."""
-        return self._tree.listing(request)
+        yield ListingStep(None, self._tree.refresh)
+        return (yield from self._tree.listing(request))
 
     def namespace_id(self) -> str:
         return self._tree.namespace_id()
@@ -162,12 +168,14 @@ class Guard(Forwarder):
 
     def naming(self, names: Sequence[str] = ()) -> PathNaming | None:
         """Return how names are written in the catalog that an identifier begins with."""
+        self._tree.refresh()
         if names:
             self._require("load schema", [names[0]])
         return self._tree.naming(names)
 
     def list_schemas(self, parent: Path | None = None) -> list[str]:
         """Return the namespaces directly inside one that are visible, as `lake.team:sales`."""
+        self._tree.refresh()
         if parent:
             self._require("load schema", [first(parent)[0]])
         naming = self._tree.naming([first(parent)[0]]) if parent and not self._principal.admin else None
@@ -190,6 +198,7 @@ class Guard(Forwarder):
         self, path: Path, properties: Mapping[str, str] | None = None, *, comment: str | None = None
     ) -> Identifier:
         """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
+        self._tree.refresh()
         names = self._names(path)
         self._require("create schema", names[:-1])
         new = [ln.CreateNamespaceRequest(id=each) for each in self._missing_in_mount(names)]
@@ -208,12 +217,14 @@ class Guard(Forwarder):
     def alter_namespace(
         self, path: Path, properties: Mapping[str, str] | None = None, *, unset: Iterable[str] = ()
     ) -> dict[str, str]:
-        """Set and take away properties of a namespace, or of a catalog of the lake, and return all it has then."""
+        """Set and take away properties of a namespace, or of a catalog, and return all it has then."""
+        self._tree.refresh()
         self._require("own schema", self._names(path))
         return self._tree.alter_namespace(path, properties, unset=unset)
 
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace, or an empty catalog of the lake."""
+        self._tree.refresh()
         names = self._names(path)
         self._require("own schema", names)
         self._tree.drop_schema(path)
@@ -255,6 +266,7 @@ class Guard(Forwarder):
         branch: str | None = None,
     ) -> ln.DescribeTableResponse:
         """Make a shallow clone of a table of the lake, which the caller owns."""
+        self._tree.refresh()
         request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
         if not self._principal.admin:
             self._ask(list(self._questions("clone_table", request)))
@@ -265,6 +277,12 @@ class Guard(Forwarder):
     def require(self, rule: str) -> None:
         """Raise PermissionDeniedError unless the caller may do what a rule about the metalake says."""
         self._require(rule, [])
+
+    def require_on_catalog(self, rule: str, name: str) -> None:
+        """Raise PermissionDeniedError unless the caller may do what a rule about a catalog says."""
+        self._tree.refresh()
+        if not self._principal.admin:
+            self._ask([(BY_NAME[rule], self._place([name]))])
 
     def _require(self, rule: str, names: Sequence[str]) -> None:
         if not self._principal.admin:
@@ -510,9 +528,14 @@ class Guards:
         self._made: dict[tuple[str, tuple[str, ...], bool], Guard] = {}
 
     @property
-    def mounted_names(self) -> frozenset[str]:
-        """The catalogs whose objects are those of other services."""
-        return frozenset(self._tree.mounts())
+    def tree(self) -> FederatedCatalog:
+        """The tree of an administrator, to whom nothing is closed."""
+        return self._tree
+
+    @property
+    def configured_names(self) -> frozenset[str]:
+        """The mounted catalogs of the configuration; which others are mounted, the database says."""
+        return frozenset(self._tree.configured)
 
     def of(self, principal: Principal) -> Guard:
         """Return the guard for a caller."""

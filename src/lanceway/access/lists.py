@@ -91,11 +91,11 @@ class VisibleTree:
     store: LakeStore
     metalake: str
     caller: Caller
-    mounted_names: Collection[str]
+    mounted_names: Callable[[], Collection[str]]
     still_holds: Callable[[str, RecordedObject], bool]
 
     def catalogs(self, names: Sequence[str]) -> Sequence[str]:
-        return self.store.read(visible_catalogs, self.caller, self.metalake, names, self.mounted_names)
+        return self.store.read(visible_catalogs, self.caller, self.metalake, names, self.mounted_names())
 
     def namespaces(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         place = Securable(self.metalake, catalog, parent)

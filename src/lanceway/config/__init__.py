@@ -31,7 +31,7 @@ from lanceway.config.files import (
     user_config_folder,
     variable,
 )
-from lanceway.config.server import CATALOG, SERVER, CatalogSettings, ServerSettings, server
+from lanceway.config.server import CATALOG, SERVER, CatalogSettings, ServerSettings, read_catalog, server
 from lanceway.config.settings import Setting, is_secret, read_settings, redacted
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "namespaces",
     "proxy",
     "quiet_lance",
+    "read_catalog",
     "read_settings",
     "redacted",
     "server",

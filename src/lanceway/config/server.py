@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lanceway.config.credentials import CREDENTIALS, CredentialSettings, credentials_of
 from lanceway.config.files import NAMESPACES, document, lake, override, override_named, section, sections, variable
@@ -14,7 +14,7 @@ from lanceway.errors import InvalidInputError
 
 _CATALOGS, _SERVER = "catalogs", "server"
 _STORAGE = "storage."
-ALLOWED_LOCATIONS = "LANCEWAY_ALLOWED_LOCATIONS"
+ALLOWED_LOCATIONS, SECRET_KEY = "LANCEWAY_ALLOWED_LOCATIONS", "LANCEWAY_SECRET_KEY"
 _MEBIBYTE, _GIBIBYTE = 1 << 20, 1 << 30
 _AUDIT = ("rows", "lines", "both", "off")
 _LISTS = (
@@ -91,6 +91,14 @@ SERVER = (
         "Below which locations tables may have files beside their own location, a list of URIs and paths: manifests "
         "written by clients are read with the server's keys. None by default.",
         default="",
+    ),
+    Setting(
+        "secret_key",
+        "The key that encrypts secrets of catalogs in the database: 64 hexadecimal digits; several are separated by "
+        "commas, and the first encrypts. LANCEWAY_SECRET_KEY sets it too; the file secret-key in the home if neither "
+        "does. With PostgreSQL one of the two must.",
+        default="",
+        secret=True,
     ),
     Setting("anonymous", "Whether requests without credentials are served.", bool, default=False),
     Setting(
@@ -204,6 +212,7 @@ class ServerSettings:
     allowed_base_paths: tuple[str, ...]
     storage: Mapping[str, str] = field(repr=False)  # may hold secrets
     credentials: CredentialSettings | None
+    secret_key: str = field(repr=False)
     anonymous: bool
     allow_public_anonymous: bool
     allowed_hosts: tuple[str, ...]
@@ -258,9 +267,10 @@ def _merge(entries: Mapping[str, str], arguments: Mapping[str, object]) -> dict[
     for name, key in (("database", "uri"), ("warehouse", "root")):
         if key in lake_settings:
             merged[name] = lake_settings[key]
-    allowed = variable(ALLOWED_LOCATIONS)
-    if allowed:
-        merged["allowed_locations"] = allowed
+    for key, variable_name in (("allowed_locations", ALLOWED_LOCATIONS), ("secret_key", SECRET_KEY)):
+        value = variable(variable_name)
+        if value:
+            merged[key] = value
     override(merged, _SERVER)
     return {**merged, **{name: value for name, value in arguments.items() if value is not None}}
 
@@ -302,11 +312,28 @@ def _catalogs(
 
 
 def _catalog(name: str, entry: Mapping[str, str], server: Mapping[str, Any]) -> CatalogSettings:
-    owner = f"[{_CATALOGS}.{name}]"
+    return _read_catalog(f"[{_CATALOGS}.{name}]", entry, server["threads"], server["request_timeout"])
+
+
+class CatalogDefaults(Protocol):
+    """What a catalog takes of a server unless it says otherwise."""
+
+    @property
+    def threads(self) -> int: ...
+    @property
+    def deadline(self) -> float: ...
+
+
+def read_catalog(name: str, entry: Mapping[str, str], defaults: CatalogDefaults) -> CatalogSettings:
+    """Return the settings of a catalog that is mounted; those of its type are not checked here."""
+    return _read_catalog(f"The catalog {name!r}", entry, defaults.threads, defaults.deadline)
+
+
+def _read_catalog(owner: str, entry: Mapping[str, str], threads: int, deadline: float) -> CatalogSettings:
     settings = {key: value for key, value in entry.items() if key not in _OF_THE_MOUNT}
     values = read_settings(owner, CATALOG, {key: entry[key] for key in _OF_THE_MOUNT if key in entry})
-    threads = server["threads"] if values["threads"] is None else values["threads"]
-    deadline = server["request_timeout"] if values["deadline"] is None else values["deadline"]
+    threads = threads if values["threads"] is None else values["threads"]
+    deadline = deadline if values["deadline"] is None else values["deadline"]
     _positive(owner, "threads", threads)
     _positive(owner, "deadline", deadline)
     credentials = credentials_of(owner, values)

@@ -436,6 +436,6 @@ def test_the_mounts_are_known_without_asking_any(tmp_path: Path) -> None:
         assert (configured.name, configured.type, configured.threads, configured.deadline) == ("archive", "dir", 3, 0.5)
         assert list(root.mounts()) == ["archive"]
         in_lake = root.mount("no such catalog")
-        assert (in_lake.type, in_lake.configured) == ("lake", False)
+        assert (in_lake.type, in_lake.foreign) == ("lake", False)
         with pytest.raises(NamespaceNotFoundError):
             _ = in_lake.catalog

@@ -52,7 +52,28 @@ def test_the_migrations_make_what_the_schema_says(made: LakeStore) -> None:
         found = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
         return list(found)
 
-    assert made.read(differences) == []
+    unseen = [] if made.uri.startswith("postgresql") else list(ADDED_REFERENCES)
+    assert [difference for difference in made.read(differences) if not _is_reference(difference, unseen)] == []
+
+
+# SQLite takes a reference in a column that is added, but SQLAlchemy does not read there what it does on a deletion.
+ADDED_REFERENCES = {("foreign_objects", "mount_id"): "mounts", ("tokens", "parent_id"): "tokens"}
+
+
+def _is_reference(difference: Any, unseen: list[tuple[str, str]]) -> bool:
+    if difference[0] not in ("add_fk", "remove_fk"):
+        return False
+    constraint = difference[1]
+    return (constraint.parent.name, *constraint.column_keys) in unseen
+
+
+def test_references_of_added_columns_cascade(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'lake.db'}")
+    for (table, column), other in ADDED_REFERENCES.items():
+        rows = store.read(lambda c, table=table: c.execute(text(f"PRAGMA foreign_key_list({table})")).mappings().all())
+        (row,) = (row for row in rows if row["from"] == column)
+        assert (row["table"], row["on_delete"]) == (other, "CASCADE")
+    store.close()
 
 
 def test_checks_and_collations_are_what_the_schema_says(made: LakeStore) -> None:

@@ -18,7 +18,7 @@ from lanceway.lake.access import securables
 from lanceway.lake.access.near import hint, nearest
 from lanceway.lake.access.securables import LEVELS, METALAKE, SCHEMA, Securable
 from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, metalakes, objects
-from lanceway.lake.tree import settings
+from lanceway.lake.tree import mounts, settings
 
 _KINDS = {SCHEMA: NAMESPACE, TABLE: TABLE, VIEW: VIEW}
 _parents = objects.alias("parents")
@@ -61,10 +61,13 @@ class WrittenPlace:
 
 @dataclass(frozen=True, slots=True)
 class PlaceFinder:
-    """The objects of a metalake: those in the lake's own catalogs, and those of catalogs that a server mounts."""
+    """The objects of a metalake: those in the lake's own catalogs, and those of catalogs that a server mounts.
+
+    `configured` are the mounted catalogs of its configuration; the others are in the database.
+    """
 
     metalake: str
-    mounts: frozenset[str] = frozenset()
+    configured: frozenset[str] = frozenset()
 
     @property
     def top(self) -> Securable:
@@ -85,13 +88,19 @@ class PlaceFinder:
             raise self._missing(connection, written)
         return place
 
-    def imagine(self, written: WrittenPlace, kind: str) -> Securable:
+    def mounts(self, connection: Connection) -> frozenset[str]:
+        """Return the names of the catalogs that are mounted, as the database has them now."""
+        return self.configured.union(mounts.names(connection, self.metalake))
+
+    def imagine(self, connection: Connection, written: WrittenPlace, kind: str) -> Securable:
         """Return an object that need not exist: of the lake's kinds, unless what is written says which."""
         if written.is_metalake:
             return self.top
         names = written.names
         kind = _KINDS.get(written.kind or "", kind) if len(names) > 1 else NAMESPACE
-        return Securable(self.metalake, names[0], Identifier(names[1:]), kind, mounted=names[0] in self.mounts)
+        return Securable(
+            self.metalake, names[0], Identifier(names[1:]), kind, mounted=names[0] in self.mounts(connection)
+        )
 
     def write(self, place: Securable, delimiter: str = "$") -> dict[str, object]:
         """Describe an object: as it is written, by its kind, and by its names, which may hold the delimiter."""
@@ -105,9 +114,10 @@ class PlaceFinder:
         if written.is_metalake:
             yield self.top
             return
-        for names in self._readings(connection, written):
+        mounted = self.mounts(connection)
+        for names in self._readings(connection, written, mounted):
             catalog, path = names[0], Identifier(names[1:])
-            if catalog in self.mounts:
+            if catalog in mounted:
                 yield from self._mounted(connection, written, catalog, path)
                 continue
             candidates = [Securable(self.metalake, catalog, path, kind) for kind in _kinds(path)]
@@ -115,12 +125,14 @@ class PlaceFinder:
                 place for place in candidates if written.kind in (None, place.level) and _exists(connection, place)
             )
 
-    def _readings(self, connection: Connection, written: WrittenPlace) -> Iterator[Sequence[str]]:
+    def _readings(
+        self, connection: Connection, written: WrittenPlace, mounted: frozenset[str]
+    ) -> Iterator[Sequence[str]]:
         """Yield the names that a text may mean: in a lake, its separator may join those of namespaces."""
         names = written.names
         yield names
         separator = settings.separator(connection).character
-        if names[0] not in self.mounts and any(separator in name for name in names[1:]):
+        if names[0] not in mounted and any(separator in name for name in names[1:]):
             yield [names[0], *(part for name in names[1:] for part in name.split(separator) if part)]
 
     def _mounted(
@@ -137,7 +149,7 @@ class PlaceFinder:
 
     def _missing(self, connection: Connection, written: WrittenPlace) -> InvalidInputError:
         names = written.names
-        if names[0] in self.mounts:
+        if names[0] in self.mounts(connection):
             return InvalidInputError(
                 f"{names[0]} is a mounted catalog, and what {written} is there is not known here. Say it: kind schema, "
                 "table or view."
@@ -154,7 +166,7 @@ class PlaceFinder:
             if depth and _exists(connection, self._inner(names[: depth + 1])):
                 continue
             if not depth:
-                known = {*self.mounts, *connection.execute(_catalog_names(self.metalake)).scalars()}
+                known = {*self.mounts(connection), *connection.execute(_catalog_names(self.metalake)).scalars()}
                 if names[0] in known:
                     continue
                 near = nearest(names[0], {*known, METALAKE})

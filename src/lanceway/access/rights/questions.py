@@ -99,7 +99,8 @@ class _Targets:
         if any(demand.of == operations.TARGET for demand in action.demands):
             self._target = places.find(connection, actor, written)
         else:
-            self._target = places.imagine(written, NAMESPACE if action.name == "create_namespace" else TABLE)
+            kind = NAMESPACE if action.name == "create_namespace" else TABLE
+            self._target = places.imagine(connection, written, kind)
 
     @property
     def demands(self) -> tuple[Demand, ...]:

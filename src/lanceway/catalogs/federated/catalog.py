@@ -1,9 +1,10 @@
 """One tree over many catalogs: each is mounted by its name under one root.
 
 The first name of an identifier chooses the catalog, and the names after it are the catalog's own:
-`["lake", "team", "orders"]` is `["team", "orders"]` in the catalog `lake`. There are two kinds of catalogs: those
-from the configuration, of any type, which cannot be changed here (`mounts.py`), and those in the database of the
-tree's own lake, which are created and dropped as namespaces of the root (`own_lake.py`).
+`["lake", "team", "orders"]` is `["team", "orders"]` in the catalog `lake`. There are three kinds of catalogs: those
+from the configuration, of any type, which cannot be changed here (`mounts.py`); those of other services that were made
+through an interface (`made.py`); and those in the database of the tree's own lake, which are created and dropped as
+namespaces of the root (`own_lake.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token
 from lanceway.catalogs.contract.schemas import HasSchemas, Path, PathNaming, StatesNaming, changes, first, require
 from lanceway.catalogs.federated.locations import AllowedLocations
-from lanceway.catalogs.federated.mounts import ConfiguredMount, Mount, canonical, check_name
+from lanceway.catalogs.federated.mounts import (
+    ConfiguredMount,
+    Mount,
+    Mounted,
+    ServiceMount,
+    canonical,
+    check_name,
+    in_use,
+)
 from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.config import CatalogSettings, ServerSettings
@@ -56,7 +65,9 @@ from lanceway.identifiers import Identifier
 from lanceway.tables import bases
 
 if TYPE_CHECKING:
+    from lanceway.catalogs.federated.made import MadeMounts
     from lanceway.catalogs.federated.own_lake import OwnLake
+    from lanceway.lake.secrets import SecretKeys
     from lanceway.lake.store.database import LakeStore
 
 __all__ = ["FederatedCatalog", "ListingStep", "Mount", "canonical"]
@@ -119,7 +130,12 @@ class FederatedCatalog(JobMethods, Forwarder):
     the root and the other branches do not need it.
     """
 
-    def __init__(self, catalogs: Mapping[str, CatalogSettings], lake: OwnLake | None = None) -> None:
+    def __init__(
+        self,
+        catalogs: Mapping[str, CatalogSettings],
+        lake: OwnLake | None = None,
+        keys: SecretKeys | None = None,
+    ) -> None:
         self._configured: dict[str, ConfiguredMount] = {}
         for name, settings in catalogs.items():
             mount = ConfiguredMount(canonical(name), settings)
@@ -127,6 +143,8 @@ class FederatedCatalog(JobMethods, Forwarder):
                 raise InvalidInputError(f"Two sections [catalogs.{name}] have names that look the same. Rename one.")
             self._configured[mount.name] = mount
         self._lake = lake
+        self._made = None if lake is None else lake.made_mounts(self._configured, keys)
+        self._is_pinned = False
         self._user: str | None = None
         self._groups: tuple[str, ...] | None = None
         self._allowed: AllowedLocations | None = None
@@ -159,8 +177,8 @@ class FederatedCatalog(JobMethods, Forwarder):
             threads=settings.threads,
             deadline=settings.request_timeout,
         )
-        tree = cls(settings.catalogs, lake)
-        if hidden := lake.present(list(tree.mounts())):
+        tree = cls(settings.catalogs, lake, secret_keys(settings, lake.store))
+        if hidden := lake.present(list(tree._configured)):
             raise InvalidInputError(
                 f"The section [catalogs.{hidden[0]}] of the configuration and the catalog {hidden[0]!r} in the lake's "
                 f"database ({lake.store!r}) have the same name, and one would hide the other. Rename the section."
@@ -169,17 +187,59 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     # -- mounts ----------------------------------------------------------------------------------
 
-    def mounts(self) -> Mapping[str, Mount]:
-        """Return the catalogs from the configuration. Those of the lake come and go, and share one database."""
+    @property
+    def made(self) -> MadeMounts:
+        """The mounted catalogs that were made through an interface. Raises UnsupportedOperationError without a lake."""
+        if self._made is None:
+            raise self._without_lake("to make catalogs")
+        return self._made
+
+    @property
+    def lake(self) -> OwnLake:
+        """The tree's own lake. Raises UnsupportedOperationError where there is none."""
+        return self._require_lake("to make catalogs")
+
+    @property
+    def configured(self) -> Mapping[str, Mount]:
+        """The catalogs from the configuration, which cannot be changed here."""
         return MappingProxyType(self._configured)
+
+    def mounts(self) -> Mapping[str, Mount]:
+        """Return the catalogs of other services. Those of the lake come and go, and share one database."""
+        return MappingProxyType(self._mounts)
+
+    @property
+    def _mounts(self) -> Mapping[str, ServiceMount]:
+        return self._mounted.mounts
+
+    @property
+    def _mounted(self) -> Mounted:
+        if self._made is None:
+            return Mounted("", self._configured)
+        return self._made.at_hand if self._is_pinned else self._made.current()
+
+    def pinned(self) -> Self:
+        """Return the tree with what was mounted when `refresh` was last called, rather than asking each time."""
+        view = self._copy()
+        view._is_pinned = True
+        return view
+
+    def refresh(self) -> None:
+        """Notice what any process has mounted, altered, disabled or dropped: with one statement, which may wait."""
+        if self._made is not None:
+            self._made.current()
+
+    def is_fresh(self) -> bool:
+        """Return whether nothing was changed since, if that is known at once. It never waits, for an event loop."""
+        return self._made is None or self._made.is_current()
 
     def mount(self, name: str) -> Mount:
         """Return the catalog of a name. Nothing is asked: whether the lake has it is known when it is used.
 
         Raises NamespaceNotFoundError where there is no lake to ask.
         """
-        configured = self._configured.get(canonical(name))
-        return configured or self._lake_or_missing(name).mount(canonical(name))
+        mounted, key = self._mounted, canonical(name)
+        return mounted.mounts.get(key) or self._lake_or_missing(name).mount(key, disabled=key in mounted.disabled)
 
     def _lake_or_missing(self, name: str) -> OwnLake:
         if self._lake is None:
@@ -218,7 +278,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         mount = self.mount(name)
         if self._allowed is not None:
             self._allowed.check(mount, operation, request)
-        if mount.configured:
+        if mount.foreign:
             for new_name in _new_names(operation, request):
                 self._check_plain(mount, new_name)
 
@@ -233,11 +293,11 @@ class FederatedCatalog(JobMethods, Forwarder):
             return names[1:]
 
         inside = subtree.rewrite_request(request, below)
-        if mount.configured and getattr(inside, "identity", None) is not None:
+        if mount.foreign and getattr(inside, "identity", None) is not None:
             # It says who asks this tree, and is not for the mounted service to know.
             inside = inside.model_copy(update={"identity": None})
         with bases.claimed_by_client() if operation in _CLAIMING else nullcontext():
-            if self._visible is not None and mount.configured and operation in _LISTING:
+            if self._visible is not None and mount.foreign and operation in _LISTING:
                 response = self._visible.listed(name, operation, inside, partial(self._ask, mount))
             else:
                 response = self._ask(mount, operation, inside, *data)
@@ -266,11 +326,11 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def _ask(self, mount: Mount, operation: str, request: BaseModel, *data: Any) -> Any:
         try:
-            with self._reaching(mount, getattr(request, "storage_options", None)):
+            with in_use(mount), self._reaching(mount, getattr(request, "storage_options", None)):
                 return carry_out(self._catalog_for(mount, operation), operation, request, *data)
         except NamespaceNotFoundError:
             # A catalog of the lake may have been dropped, and its name given to another since it was opened.
-            if mount.configured or self._lake is None or not self._lake.is_stale(mount.name):
+            if mount.foreign or self._lake is None or not self._lake.is_stale(mount.name):
                 raise
         if data:  # some of it may have been read
             raise ConcurrentModificationError(
@@ -281,7 +341,7 @@ class FederatedCatalog(JobMethods, Forwarder):
     def object_identity(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectIdentity | None:
         """Return what tells an object of a mounted catalog from a later one of the same name, if its service says."""
         mount = self.mount(id_[0])
-        with self._reaching(mount):
+        with in_use(mount), self._reaching(mount):
             return object_identity(mount.catalog, id_[1:], is_namespace=is_namespace)
 
     @contextmanager
@@ -303,10 +363,10 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def _catalog_for(self, mount: Mount, operation: str) -> ln.LanceNamespace:
         catalog = mount.catalog if self._user is None else acting_as(mount.catalog, self._user, self._groups)
-        if self._visible is not None and not mount.configured and isinstance(catalog, ShowsVisible):
+        if self._visible is not None and not mount.foreign and isinstance(catalog, ShowsVisible):
             catalog = catalog.showing(self._visible)
         # The jobs of the lake's own catalogs are recorded in the same database anyway.
-        queue = self._queue_of(mount.name) if mount.configured and operation in _RECORDING else None
+        queue = self._queue_of(mount.name) if mount.foreign and operation in _RECORDING else None
         return catalog if queue is None else with_job_queue(catalog, queue)
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -314,7 +374,10 @@ class FederatedCatalog(JobMethods, Forwarder):
 
         It never waits, and fits an event loop. Nothing is refused here.
         """
-        if not names or self._lake is None or names[0] in self._configured:
+        if not names or self._made is None or self._lake is None or not self._made.is_current():
+            return None
+        mounted = self._made.at_hand
+        if names[0] in mounted.mounts or names[0] in mounted.disabled:
             return None
         catalog = self._lake.at_hand(names[0])
         return None if catalog is None else catalog.try_fast(operation, names[1:], fields)
@@ -345,9 +408,10 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def _names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
         """Return the first `limit` catalogs after `after`, in code point order."""
-        configured = sorted(name for name in self._configured if name > (after or ""))
+        mounts = self._mounts
+        mounted = sorted(name for name in mounts if name > (after or ""))
         in_lake = [] if self._lake is None else self._lake.names(after, limit)
-        return list(heapq.merge(configured, (name for name in in_lake if name not in self._configured)))[:limit]
+        return list(heapq.merge(mounted, (name for name in in_lake if name not in mounts)))[:limit]
 
     def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
         """Describe a namespace: a catalog by its type and properties; one from the configuration is not asked."""
@@ -369,8 +433,8 @@ class FederatedCatalog(JobMethods, Forwarder):
         if namespace.is_root:
             return {}
         name = canonical(namespace.name)
-        configured = self._configured.get(name)
-        return self._lake_or_missing(name).properties(name) if configured is None else dict(configured.properties)
+        mount = self._mounts.get(name)
+        return self._lake_or_missing(name).properties(name) if mount is None else dict(mount.properties)
 
     def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
         """Create a namespace: at the root, a nested catalog of the lake."""
@@ -382,18 +446,19 @@ class FederatedCatalog(JobMethods, Forwarder):
             return super().create_namespace(request)
         chosen = mode("The mode of create_namespace", request.mode, "create", "exist_ok", "overwrite")
         name = canonical(namespace.name)
-        if name in self._configured:
-            return ln.CreateNamespaceResponse(properties=self._keep_configured(name, chosen))
+        if name in self._mounts:
+            return ln.CreateNamespaceResponse(properties=self._keep_mounted(name, chosen))
         return ln.CreateNamespaceResponse(properties=self._create_catalog(name, request.properties or {}, chosen))
 
-    def _keep_configured(self, name: str, chosen: str) -> dict[str, str]:
+    def _keep_mounted(self, name: str, chosen: str) -> dict[str, str]:
         if chosen == "overwrite":
-            raise self._read_only(name)
+            raise self.read_only(name) if name in self._configured else _kept_by_service(name, "replaced")
         if chosen == "create":
+            where = "the configuration has one" if name in self._configured else "there is one"
             raise NamespaceAlreadyExistsError(
-                f"The catalog {name!r} cannot be made: the configuration has one of this name. Choose another name."
+                f"The catalog {name!r} cannot be made: {where} of this name. Choose another name."
             )
-        return dict(self._configured[name].properties)
+        return dict(self._mounts[name].properties)
 
     def _create_catalog(self, name: str, properties: Mapping[str, str], chosen: str) -> dict[str, str]:
         check_name(name)
@@ -417,7 +482,9 @@ class FederatedCatalog(JobMethods, Forwarder):
             return super().drop_namespace(request)
         name = canonical(namespace.name)
         if name in self._configured:
-            raise self._read_only(name)
+            raise self.read_only(name)
+        if name in self._mounts:
+            return ln.DropNamespaceResponse(properties=self._unmount(name, behavior))
         lake = self._require_lake("drop_namespace")
         try:
             properties = lake.drop(name, by=self._user or lake.user, cascade=behavior == "cascade")
@@ -427,15 +494,26 @@ class FederatedCatalog(JobMethods, Forwarder):
             raise
         return ln.DropNamespaceResponse(properties=properties)
 
+    def _unmount(self, name: str, behavior: str) -> dict[str, str]:
+        if behavior == "cascade":
+            raise _kept_by_service(name, "dropped with all that is in it")
+        properties = dict(self._mounts[name].properties)
+        self.made.drop(name)
+        return properties
+
     def _require_lake(self, operation: str) -> OwnLake:
         if self._lake is None:
-            raise UnsupportedOperationError(
-                f"The root does not support {operation}: its catalogs all come from the configuration, and there is no "
-                "lake to make others in."
-            )
+            raise self._without_lake(operation)
         return self._lake
 
-    def _read_only(self, name: str) -> InvalidInputError:
+    def _without_lake(self, operation: str) -> UnsupportedOperationError:
+        return UnsupportedOperationError(
+            f"The root does not support {operation}: its catalogs all come from the configuration, and there is no "
+            "lake to make others in."
+        )
+
+    def read_only(self, name: str) -> InvalidInputError:
+        """Return the refusal to change a catalog of the configuration."""
         return InvalidInputError(
             f"The catalog {name!r} comes from the configuration and is read-only here. Change its section "
             f"[catalogs.{name}] instead."
@@ -477,7 +555,12 @@ class FederatedCatalog(JobMethods, Forwarder):
         if inside:
             return self._with_schemas(catalog, "alter_namespace").alter_namespace(inside, properties, unset=unset)
         if canonical(catalog) in self._configured:
-            raise self._read_only(canonical(catalog))
+            raise self.read_only(canonical(catalog))
+        if canonical(catalog) in self._mounts:
+            row = self.made.alter(
+                canonical(catalog), properties=changes(properties, unset), by=self._user or self.lake.user
+            )
+            return dict(row.properties)
         lake = self._lake_or_missing(catalog)
         return lake.alter(canonical(catalog), changes(properties, unset), by=self._user or lake.user)
 
@@ -510,7 +593,7 @@ class FederatedCatalog(JobMethods, Forwarder):
             _refuse_at_the_root("clone_table", identifier)
         (first_name, *inside), (target_name, *new) = names
         name = canonical(target_name)
-        if canonical(first_name) != name or name in self._configured:
+        if canonical(first_name) != name or name in self._mounts:
             raise UnsupportedOperationError(
                 f"{first_name!r} and {target_name!r}: a clone shares the files of a table of the same catalog, which "
                 "must be one of the lake. Between others, and in those that are mounted, copy the rows."
@@ -561,7 +644,7 @@ class FederatedCatalog(JobMethods, Forwarder):
             while True:
                 missing = None if limit is None else limit - len(tables)
                 below = request.model_copy(update={"id": [name], "limit": missing, "page_token": token})
-                page = yield ListingStep(name if name in self._configured else None, partial(self._page, name, below))
+                page = yield ListingStep(name if name in self._mounts else None, partial(self._page, name, below))
                 if page.page_token and page.page_token == token:
                     raise InternalError(f"The catalog {name!r} answers with the same page of tables again and again.")
                 tables += page.tables
@@ -577,7 +660,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         try:
             return super().list_all_tables(request)
         except NamespaceNotFoundError:
-            if name in self._configured:
+            if name in self._mounts:
                 raise
             return ln.ListTablesResponse(tables=[])  # dropped since
 
@@ -607,7 +690,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         policy keeps out of mounted catalogs.
         """
         _refuse_at_the_root("create_table", table)
-        mount = self._configured.get(canonical(table[0]))
+        mount = self._mounts.get(canonical(table[0]))
         for name in table[1:] if mount is not None else ():
             self._check_plain(self.mount(table[0]), name)
 
@@ -628,6 +711,8 @@ class FederatedCatalog(JobMethods, Forwarder):
         """Close all that is open. What is used again opens again."""
         for mount in self._configured.values():
             mount.close()
+        if self._made is not None:
+            self._made.close()
         if self._lake is not None:
             self._lake.close()
 
@@ -636,6 +721,21 @@ class FederatedCatalog(JobMethods, Forwarder):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def secret_keys(settings: ServerSettings, store: LakeStore) -> SecretKeys:
+    """Return the keys that encrypt secrets: the configured ones, else those of the home beside a SQLite database."""
+    from lanceway.lake import secrets
+
+    file = None if store.is_shared else settings.home / secrets.FILE
+    return secrets.SecretKeys(settings.secret_key, file)
+
+
+def _kept_by_service(name: str, what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The catalog {name!r} cannot be {what}: it is mounted, and what is in it belongs to its service. Drop what is "
+        "in it first, or drop the catalog alone, which leaves the service as it is."
+    )
 
 
 def _new_names(operation: str, request: Any) -> Iterator[str]:

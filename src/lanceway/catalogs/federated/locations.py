@@ -72,7 +72,7 @@ class AllowedLocations:
         What exists there makes no difference. Raises PermissionDeniedError, since an administrator may do it, and
         InvalidInputError for a text that is not a location.
         """
-        foreign = mount.configured and mount.takes not in _OPAQUE
+        foreign = mount.foreign and mount.takes not in _OPAQUE
         for location in _locations(request, foreign=foreign):
             if not self._allows(mount, location):
                 raise self._denied(mount, operation, location)
@@ -84,10 +84,10 @@ class AllowedLocations:
         if any(map(path.startswith, _below(_own_roots(mount)))):
             return True
         in_warehouse = bool(self.warehouse) and f"{path}/".startswith(f"{self.warehouse}/")
-        return any(map(path.startswith, _below(self.roots))) and not (mount.configured and in_warehouse)
+        return any(map(path.startswith, _below(self.roots))) and not (mount.foreign and in_warehouse)
 
     def _denied(self, mount: Mount, operation: str, location: str) -> PermissionDeniedError:
-        shared = [root for root in self.roots if not (mount.configured and root == self.warehouse)]
+        shared = [root for root in self.roots if not (mount.foreign and root == self.warehouse)]
         allowed = ", ".join((*_own_roots(mount), *shared)) or "none for this catalog"
         return PermissionDeniedError(
             f"{operation} may not use the location {location!r}: over this server, locations lie below those that it "

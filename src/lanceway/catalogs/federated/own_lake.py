@@ -10,14 +10,16 @@ from typing import Any, Self
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import mode
-from lanceway.catalogs.federated.mounts import TYPE, Mount
+from lanceway.catalogs.federated.made import MadeMounts, MountDefaults
+from lanceway.catalogs.federated.mounts import TYPE, CatalogDisabledError, Mount, ServiceMount
 from lanceway.catalogs.lake.catalog import VERSIONING, LakeCatalog
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE
 from lanceway.config import login
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError
 from lanceway.identifiers import ROOT
+from lanceway.lake.secrets import SecretKeys
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.tree import catalogs, locations, settings
+from lanceway.lake.tree import catalogs, locations, mounts, settings
 from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.lake.tree.separators import Separator
 from lanceway.tables.storage.store import local_path
@@ -32,15 +34,17 @@ _MOST_OPENED = 1000
 class LakeMount(Mount):
     """A catalog in the lake's database."""
 
-    configured = False
+    foreign = False
 
-    def __init__(self, name: str, lake: OwnLake) -> None:
+    def __init__(self, name: str, lake: OwnLake, disabled: bool = False) -> None:
         super().__init__(name, catalogs.LAKE, lake.threads, lake.deadline)
-        self._lake = lake
+        self._lake, self._is_disabled = lake, disabled
 
     @property
     def catalog(self) -> LakeCatalog:
-        """The catalog, opened if it is not yet. Raises NamespaceNotFoundError."""
+        """The catalog, opened if it is not yet. Raises NamespaceNotFoundError, CatalogDisabledError."""
+        if self._is_disabled:
+            raise CatalogDisabledError(self.name)
         return self._lake.opened(self.name)
 
 
@@ -86,8 +90,17 @@ class OwnLake:
     def names(self, after: str | None, limit: int | None) -> Sequence[str]:
         return self.store.read(catalogs.names, self.metalake, after=after, limit=limit)
 
-    def mount(self, name: str) -> LakeMount:
-        return LakeMount(name, self)
+    def mount(self, name: str, *, disabled: bool = False) -> LakeMount:
+        return LakeMount(name, self, disabled)
+
+    def made_mounts(self, configured: Mapping[str, ServiceMount], keys: SecretKeys | None) -> MadeMounts:
+        """Return the catalogs of other services in the database, beside those of the configuration."""
+        defaults = MountDefaults(self.threads, self.deadline)
+        return MadeMounts(self.store, self.metalake, keys or SecretKeys(), configured, defaults, self._forget_opened)
+
+    def _forget_opened(self) -> None:
+        """Forget catalogs that were opened: one of them may have another name now."""
+        self._opened.clear()
 
     def properties(self, name: str) -> dict[str, str]:
         """Return a catalog's own properties, its type and its versioning. Raises NamespaceNotFoundError."""
@@ -102,7 +115,7 @@ class OwnLake:
 
     def present(self, names: Sequence[str]) -> list[str]:
         """Return those of the names that catalogs in the database have."""
-        in_database = set(self.names(None, None))
+        in_database = {*self.names(None, None), *self.store.read(mounts.names, self.metalake)}
         return [name for name in names if name in in_database]
 
     def opened(self, name: str) -> LakeCatalog:
@@ -201,7 +214,8 @@ class OwnLake:
 
 def _properties(row: CatalogRow) -> dict[str, str]:
     """Return a catalog's own properties, its type and its versioning."""
-    return {**row.properties, TYPE: row.kind, VERSIONING: MANAGED if row.managed else STORAGE}
+    off = {"lanceway.disabled": "true"} if row.disabled else {}
+    return {**row.properties, TYPE: row.kind, VERSIONING: MANAGED if row.managed else STORAGE, **off}
 
 
 def _versioning(properties: Mapping[str, str]) -> tuple[bool, dict[str, str]]:

@@ -34,7 +34,7 @@ from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, foreign_objects, metalakes, objects
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, foreign_objects, metalakes, mounts, objects
 from lanceway.lake.tree import names
 from lanceway.lake.tree.names import checked_name
 
@@ -235,6 +235,8 @@ _FOREIGN = select(foreign_objects).where(
     foreign_objects.c.kind == bindparam("kind"),
     foreign_objects.c.lapsed_at.is_(None),
 )
+# With a catalog that was made through an interface go the rows of its objects.
+_MOUNT = select(mounts.c.id).where(mounts.c.metalake_id == bindparam("row"), mounts.c.name == bindparam("catalog"))
 _INSERT_FOREIGN = Insert(foreign_objects, created_at=now(), owner_kind="user", lapsed_at=cast(null(), BigInteger))
 _LAPSE = (
     update(foreign_objects)
@@ -283,7 +285,8 @@ def ensure(connection: Connection, place: Securable, *, by: str, owner: str = "a
         row = None
     service = place.service or ServiceObject()
     if row is None:
-        values = {**_foreign_key(place), "metalake_id": metalake, "created_by": by, "owner": owner}
+        mount = connection.execute(_MOUNT, {"row": metalake, "catalog": place.catalog}).scalar()
+        values = {**_foreign_key(place), "metalake_id": metalake, "created_by": by, "owner": owner, "mount_id": mount}
         row = _INSERT_FOREIGN(connection, {**values, "service_id": service.id, "made_at": service.made_at})
         if row is None:
             raise RetryError(f"{place} was recorded by others at the same time. Try again.")

@@ -112,6 +112,11 @@ class LakeStore:
         return self._page_key
 
     @property
+    def is_shared(self) -> bool:
+        """Whether servers on several machines may use the database: it is no file."""
+        return self._url.get_backend_name() != "sqlite"
+
+    @property
     def is_missing(self) -> bool:
         """Whether the database is a file that does not exist yet."""
         return is_missing(self._url)

@@ -2,7 +2,8 @@
 
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
                                 └─< versions, strays, tags, branches, definitions, clones (of tables)
-    users ─< tokens
+    users ─< tokens ─< tokens (issued for a token)
+    metalakes ─< mounts ─< foreign_objects
     metalakes ─< roles ─< grants (on metalakes, objects and foreign_objects)
     users ─< members >─ groups
     users ─< user_roles >─ roles    groups ─< group_roles >─ roles
@@ -39,7 +40,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 10
+VERSION = 11
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -112,8 +113,38 @@ catalogs = Table(
     Column("comment", Text),
     Column("properties", JSON, nullable=False),
     *_audit(),
+    Column("disabled_by", Name),
+    Column("disabled_at", BigInteger),
     UniqueConstraint("metalake_id", "name"),
     Index(None, "location"),
+    sqlite_autoincrement=True,
+)
+
+# Catalogs of other services that were made through an interface. No name is here and among the catalogs. What is
+# granted on one, and who owns it, is in its foreign objects.
+mounts = Table(
+    "mounts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("metalake_id", Id, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("key", Name, nullable=False, unique=True),  # what its secrets are bound to, whatever its name
+    Column("type", Name, nullable=False),
+    Column("settings", JSON, nullable=False),  # those that are no secrets
+    Column("secrets", Text),  # the others, encrypted
+    Column("secret_names", JSON, nullable=False),
+    Column("key_id", Name),  # the key that they are encrypted with
+    Column("comment", Text),
+    Column("properties", JSON, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("changed_by", Name, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False, server_default=text("1")),
+    Column("disabled_by", Name),
+    Column("disabled_at", BigInteger),
+    ForeignKeyConstraint(["metalake_id"], ["metalakes.id"], ondelete="CASCADE"),
+    UniqueConstraint("metalake_id", "name"),
     sqlite_autoincrement=True,
 )
 
@@ -333,8 +364,11 @@ tokens = Table(
     Column("revoked_by", Name),
     Column("revoked_at", BigInteger),
     Column("last_used_at", BigInteger),
+    Column("parent_id", Id),  # the token that it was issued for, and ends with
     ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["parent_id"], ["tokens.id"], ondelete="CASCADE"),
     Index(None, "user_id", "id"),
+    Index(None, "parent_id"),
     sqlite_autoincrement=True,
 )
 
@@ -411,7 +445,10 @@ foreign_objects = Table(
     Column("created_by", Name, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("lapsed_at", BigInteger),
+    Column("mount_id", Id),  # null for a catalog of the configuration file
     ForeignKeyConstraint(["metalake_id"], ["metalakes.id"], ondelete="CASCADE"),
+    ForeignKeyConstraint(["mount_id"], ["mounts.id"], ondelete="CASCADE"),
+    Index(None, "mount_id"),
     Index(
         "uq_foreign_objects_path",
         "metalake_id",

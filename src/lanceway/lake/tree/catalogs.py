@@ -9,18 +9,14 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
-from lanceway.errors import (
-    NamespaceAlreadyExistsError,
-    namespace_not_empty,
-    namespace_not_found,
-)
+from lanceway.errors import namespace_not_empty, namespace_not_found
 from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
 from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
 from lanceway.lake.store.schema import metalakes as metalake_rows
-from lanceway.lake.tree import locations, metalakes, nesting
+from lanceway.lake.tree import locations, metalakes, mounts, nesting, settings
 from lanceway.lake.tree.names import checked_name, new_name
 from lanceway.lake.tree.pages import at_most
 
@@ -53,11 +49,13 @@ class CatalogRow:
     properties: Mapping[str, str]
     owner: str | None
     audit: Audit
+    disabled: bool = False
 
     @classmethod
     def of(cls, row: Row[Any]) -> CatalogRow:
         flags = (row.kind, row.nested, row.managed, row.location)
-        return cls(row.id, row.name, *flags, row.comment, row.properties, row.owner, Audit.of(row))
+        texts = (row.comment, row.properties, row.owner)
+        return cls(row.id, row.name, *flags, *texts, Audit.of(row), row.disabled_at is not None)
 
 
 def create(
@@ -75,7 +73,7 @@ def create(
     properties: Mapping[str, str] | None = None,
 ) -> CatalogRow:
     """Make a catalog and its root. Raises NamespaceNotFoundError for the metalake, NamespaceAlreadyExistsError."""
-    parent = metalakes.load(connection, metalake)
+    parent = metalakes.lock(connection, metalake)
     values = {
         "metalake_id": parent.id,
         "name": new_name("catalog", name),
@@ -85,11 +83,9 @@ def create(
         "location": locations.claim_root(connection, location) if location else None,
         **described(comment, properties, owner, by),
     }
-    row = _insert(connection, values)
+    row = None if mounts.has(connection, parent.id, str(values["name"])) else _insert(connection, values)
     if row is None:
-        raise NamespaceAlreadyExistsError(
-            f"The catalog {name!r} exists already in the metalake {metalake!r}. Use it, or choose another name."
-        )
+        raise mounts.taken(metalake, name)
     _INSERT_ROOT(connection, _root(row.id, row.owner, by))
     outbox.record_catalog(connection, "catalog.created", row.id, by=by)
     return CatalogRow.of(row)
@@ -135,6 +131,26 @@ def alter(
         values["managed"] = managed
     outbox.record_catalog(connection, "catalog.altered", row.id, by=by, data={"revision": row.revision + 1})
     return CatalogRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
+
+
+def set_enabled(connection: Connection, metalake: str, name: str, enabled: bool, *, by: str) -> CatalogRow:
+    """Enable or disable a catalog: a disabled one keeps its tables, which no server serves."""
+    row = _row(connection, metalake, name, _CHANGING)
+    values = mounts.enabling(row, enabled, by=by)
+    settings.renew_mounts_revision(connection)
+    return CatalogRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
+
+
+def rename(connection: Connection, metalake: str, name: str, new: str, *, by: str) -> CatalogRow:
+    """Give a catalog another name. Raises NamespaceNotFoundError, NamespaceAlreadyExistsError."""
+    parent = metalakes.lock(connection, metalake)
+    row = _row(connection, metalake, name, _ALONE)
+    key = new_name("catalog", new)
+    if mounts.is_taken(connection, parent.id, key):
+        raise mounts.taken(metalake, new)
+    mounts.rename_jobs(connection, metalake, row.name, key)
+    settings.renew_mounts_revision(connection)
+    return CatalogRow.of(connection.execute(_CHANGE.values(name=key, changed_by=by), {"row": row.id}).one())
 
 
 def drop(connection: Connection, metalake: str, name: str, *, by: str | None = None) -> CatalogRow:

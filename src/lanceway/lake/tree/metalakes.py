@@ -63,6 +63,11 @@ def load(connection: Connection, name: str) -> Metalake:
     return Metalake.of(_row(connection, name))
 
 
+def lock(connection: Connection, name: str) -> Metalake:
+    """Return a metalake that no other transaction gives a new catalog meanwhile. Raises NamespaceNotFoundError."""
+    return Metalake.of(_row(connection, name, lock=True))
+
+
 def names(connection: Connection, *, after: str | None = None, limit: int | None = None) -> Sequence[str]:
     """Return the first `limit` names after `after`, in code point order."""
     statement = select(metalakes.c.name).where(metalakes.c.name > (after or "")).order_by(metalakes.c.name).limit(limit)

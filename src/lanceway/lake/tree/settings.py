@@ -17,6 +17,8 @@ ACCESS_CONTROL, ON, OFF = "access_control", "on", "off"
 PAGE_KEY = "page_key"
 # For how many seconds a credential to the files of a table may live, the longest that any server was set to.
 CREDENTIAL_LIFE = "credential_life"
+# Another text after each change of what is mounted or disabled: by it every process notices.
+MOUNTS_REVISION = "mounts_revision"
 # They stay in the database: no backup, answer or list has them. Where the feed begins is no secret, but a restored lake
 # has a feed of its own.
 FEED_BEGINNING = "feed_beginning"
@@ -27,6 +29,7 @@ _INSERT = Insert(settings)
 # It changes no row. Databases refuse it all the same where they are read-only or the user may not write.
 _CHANGE_NOTHING = update(objects).where(false()).values(name=objects.c.name)
 _ALL = select(settings.c.key, settings.c.value)
+_MOUNTS_REVISION = select(settings.c.value).where(settings.c.key == MOUNTS_REVISION)
 
 
 def load(connection: Connection) -> dict[str, str]:
@@ -55,6 +58,18 @@ def page_key(connection: Connection) -> bytes:
         _INSERT(connection, {"key": PAGE_KEY, "value": secrets.token_hex(_PAGE_KEY_BYTES)})  # as above
         key = load(connection)[PAGE_KEY]
     return bytes.fromhex(key)
+
+
+def renew_mounts_revision(connection: Connection) -> None:
+    """Let every process read again which catalogs are mounted and which are disabled."""
+    _INSERT(connection, {"key": MOUNTS_REVISION, "value": ""})  # or it is there
+    changed = update(settings).where(settings.c.key == MOUNTS_REVISION)
+    connection.execute(changed.values(value=secrets.token_hex(8)))
+
+
+def mounts_revision(connection: Connection) -> str:
+    """Return what changes with the catalogs that are mounted or disabled; empty before the first such change."""
+    return str(connection.execute(_MOUNTS_REVISION).scalar() or "")
 
 
 def require_writable(connection: Connection) -> None:

@@ -100,8 +100,8 @@ def actor_of(call: Call) -> Actor:
 
 
 def places_of(call: Call) -> PlaceFinder:
-    """Return the objects that the server knows, with the catalogs that it mounts."""
-    return PlaceFinder(METALAKE, call.guards.mounted_names)
+    """Return the objects that the server knows, with the catalogs that its configuration mounts."""
+    return PlaceFinder(METALAKE, call.guards.configured_names)
 
 
 @dataclass(frozen=True, slots=True)
