@@ -12,7 +12,20 @@ from lanceway.cli import namespaces, pipeline, views
 from lanceway.cli.command import group
 from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import lake
-from lanceway.cli.server import access, audit, doctor, events, grants, groups, owners, roles, tokens, up, users
+from lanceway.cli.server import (
+    access,
+    audit,
+    catalogs,
+    doctor,
+    events,
+    grants,
+    groups,
+    owners,
+    roles,
+    tokens,
+    up,
+    users,
+)
 from lanceway.cli.session import Session, pairs
 from lanceway.cli.tables import columns, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
@@ -43,6 +56,7 @@ app.add_typer(namespaces.app, name="namespaces")
 app.add_typer(tables.app, name="tables")
 app.add_typer(views.app, name="views")
 app.add_typer(lake.app, name="lake")
+app.add_typer(catalogs.app, name="catalogs")
 app.add_typer(between.app, name="jobs")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(tokens.app, name="tokens")

@@ -14,13 +14,15 @@ from lanceway.access.audit import AuditTrail
 from lanceway.access.authenticator import Authenticator
 from lanceway.access.credentials.vending import Vending
 from lanceway.access.guard import Guards
-from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
+from lanceway.access.mounted.catalogs import CatalogAdministration
+from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings
 from lanceway.lake.tree import locations
 from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
+from lanceway.server.branches import Branches
 from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.health import Health
 from lanceway.server.home import Home
@@ -47,7 +49,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     settings = home.complete(settings)
     metrics = Metrics(shared=settings.workers > 1)
     tree = FederatedCatalog.from_settings(settings, home.store)
-    threads = _catalog_threads(settings)
+    threads = CatalogThreads(ThreadLimits("lake", settings.threads, settings.request_timeout), {})
+    branches = Branches(tree, threads)
     authenticator = Authenticator.from_settings(home.store, settings)
     allowed = AllowedLocations.from_settings(settings)
     release_bases = bases.confine(AllowedBasePaths.from_settings(settings, home.store))
@@ -62,10 +65,11 @@ def create_app(settings: ServerSettings) -> ASGIApp:
         home.store.transact(locations.retire_for, vending.lake_life + math.ceil(settings.request_timeout))
     guards = Guards(tree, home.store, allowed, vending=vending)
     lance = Authentication(
-        LanceDialect(guards, threads, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
+        LanceDialect(guards, branches, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
     )
     feed = FeedSignal(home.store, threads)
-    services = Services(home.store, threads, guards, seal, Auditor(audit, "Lanceway API"), feed)
+    catalogs = CatalogAdministration(guards, home.store, allowed)
+    services = Services(home.store, branches, guards, catalogs, seal, Auditor(audit, "Lanceway API"), feed)
     api = Authentication(LancewayApi(services), authenticator)
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
@@ -133,13 +137,6 @@ def _descriptions(root_path: str) -> dict[str, bytes]:
         "/openapi.json": openapi.document(root_path),
         "/openapi-lanceway.json": openapi_lanceway.document(root_path),
     }
-
-
-def _catalog_threads(settings: ServerSettings) -> CatalogThreads:
-    shared = ThreadLimits("lake", settings.threads, settings.request_timeout)
-    mounts = {canonical(name): mount for name, mount in settings.catalogs.items()}
-    limits = {name: ThreadLimits(name, mount.threads, mount.deadline) for name, mount in mounts.items()}
-    return CatalogThreads(shared, limits)
 
 
 def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:

@@ -52,7 +52,25 @@ class CatalogThreads:
         limits: list[tuple[str | None, ThreadLimits]] = [(None, shared), *mounts.items()]
         self._calls = {name: _Pool(limit) for name, limit in limits}
         self._uploads = {name: _Pool(limit) for name, limit in limits}
+        self._retired: list[_Pool] = []
         self._shares: dict[tuple[str, str], _Share] = {}
+
+    def follow(self, mounts: Mapping[str, ThreadLimits]) -> None:
+        """Have threads for these mounted catalogs, and no others. Calls to one that is gone are finished first."""
+        for pools in (self._calls, self._uploads):
+            for name, limits in mounts.items():
+                if name not in pools or pools[name].limits != limits:
+                    self._retire(pools.pop(name, None))
+                    pools[name] = _Pool(limits)
+            for name in [name for name in pools if name is not None and name not in mounts]:
+                self._retire(pools.pop(name))
+        for pool in [pool for pool in self._retired if not pool.pending]:
+            self._retired.remove(pool)
+            pool.close()
+
+    def _retire(self, pool: _Pool | None) -> None:
+        if pool is not None:
+            self._retired.append(pool)
 
     def deadline(self, mount: str | None) -> float:
         return self._of(self._calls, mount).limits.deadline
@@ -98,7 +116,7 @@ class CatalogThreads:
 
     async def close(self, seconds: float) -> None:
         """Wait for running calls, but not longer than that."""
-        pools = [*self._calls.values(), *self._uploads.values()]
+        pools = [*self._calls.values(), *self._uploads.values(), *self._retired]
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while any(pool.pending for pool in pools):

@@ -233,6 +233,22 @@ class FederatedCatalog(JobMethods, Forwarder):
         """Return whether nothing was changed since, if that is known at once. It never waits, for an event loop."""
         return self._made is None or self._made.is_current()
 
+    @property
+    def is_readable_at_once(self) -> bool:
+        """Whether `is_fresh` can be known: the lake's database allows reads that never wait."""
+        return self._lake is None or self._lake.store.fast_reads is not None
+
+    @property
+    def revision(self) -> str | None:
+        """Which state of what is mounted is at hand; None before the first `refresh`."""
+        return None if self._made is None else self._made.at_hand.revision
+
+    def is_known(self, name: str | None) -> bool:
+        """Return whether a name is that of a catalog at hand, mounted or opened before. Nothing is asked."""
+        if self.revision is None and self._made is not None:
+            return False
+        return name is None or name in self._mounts or (self._lake is not None and self._lake.at_hand(name) is not None)
+
     def mount(self, name: str) -> Mount:
         """Return the catalog of a name. Nothing is asked: whether the lake has it is known when it is used.
 

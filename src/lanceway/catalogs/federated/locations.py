@@ -77,6 +77,24 @@ class AllowedLocations:
             if not self._allows(mount, location):
                 raise self._denied(mount, operation, location)
 
+    def check_root(self, location: str, roots: Iterable[str]) -> None:
+        """Refuse the root of a new catalog that is not below an allowed location, or that others have.
+
+        It may neither lie in the warehouse, nor around it, nor overlap one of the `roots` of mounted catalogs. Raises
+        PermissionDeniedError, since an administrator may do it.
+        """
+        path = f"{_canonical(location)}/"
+        taken = [root for root in (self.warehouse, *_known(roots)) if root]
+        if any(map(path.startswith, _below(self.roots))) and not any(
+            f"{root}/".startswith(path) or path.startswith(f"{root}/") for root in taken
+        ):
+            return
+        raise PermissionDeniedError(
+            f"A catalog may not have the location {location!r}: over this server, folders are mounted below those that "
+            "it allows, and where neither the warehouse nor another catalog is. Choose another one, or ask an "
+            "administrator to do this or to add it to allowed_locations in [server]."
+        )
+
     def _allows(self, mount: Mount, location: str) -> bool:
         if _is_relative(location) and mount.takes in _RELATIVE:
             return ".." not in location.split("/")
@@ -140,8 +158,12 @@ class AllowedBasePaths:
 
 def _own_roots(mount: Mount) -> tuple[str, ...]:
     """Return the roots that a mounted catalog has in the configuration, below which its tables are anyway."""
+    return _known(mount.roots)
+
+
+def _known(locations: Iterable[str]) -> tuple[str, ...]:
     roots: list[str] = []
-    for root in mount.roots:
+    for root in locations:
         with suppress(InvalidInputError):  # such as s3:// alone, which means any bucket
             roots.append(_configured(root))
     return tuple(roots)

@@ -169,10 +169,18 @@ class MadeMounts:
     # -- changes: this process knows of them at once, others with their next request -----------------
 
     def create(
-        self, name: str, new: MountSettings, *, by: str, comment: str | None, properties: Mapping[str, str]
+        self,
+        name: str,
+        type_: str,
+        entries: Mapping[str, str],
+        *,
+        by: str,
+        comment: str | None = None,
+        properties: Mapping[str, str] | None = None,
     ) -> MountRow:
-        """Mount a catalog. Raises NamespaceAlreadyExistsError."""
+        """Mount a catalog. Raises NamespaceAlreadyExistsError, and InvalidInputError for wrong settings."""
         check_name(name)
+        new = split(type_, entries, self._defaults)
         described: dict[str, Any] = {"by": by, "comment": comment, "properties": properties}
         row = self.store.transact(mounts.create, self.metalake, name, new, keys=self.keys, **described)
         self.current()

@@ -96,9 +96,9 @@ class OwnLake:
     def made_mounts(self, configured: Mapping[str, ServiceMount], keys: SecretKeys | None) -> MadeMounts:
         """Return the catalogs of other services in the database, beside those of the configuration."""
         defaults = MountDefaults(self.threads, self.deadline)
-        return MadeMounts(self.store, self.metalake, keys or SecretKeys(), configured, defaults, self._forget_opened)
+        return MadeMounts(self.store, self.metalake, keys or SecretKeys(), configured, defaults, self.forget_opened)
 
-    def _forget_opened(self) -> None:
+    def forget_opened(self) -> None:
         """Forget catalogs that were opened: one of them may have another name now."""
         self._opened.clear()
 
@@ -147,8 +147,17 @@ class OwnLake:
 
     # -- creating and dropping -------------------------------------------------------------------
 
-    def create(self, name: str, properties: Mapping[str, str], *, by: str, replace: bool = False) -> CatalogRow:
-        """Create a nested catalog below the warehouse; `replace` an empty one of the same name.
+    def create(
+        self,
+        name: str,
+        properties: Mapping[str, str],
+        *,
+        by: str,
+        replace: bool = False,
+        comment: str | None = None,
+        nested: bool = True,
+    ) -> CatalogRow:
+        """Create a catalog below the warehouse; `replace` an empty one of the same name.
 
         Raises NamespaceAlreadyExistsError, NamespaceNotEmptyError.
         """
@@ -169,9 +178,10 @@ class OwnLake:
                 self.metalake,
                 name,
                 by=by,
-                nested=True,
+                nested=nested,
                 managed=managed,
                 location=locations.under(root),
+                comment=comment,
                 properties=own_properties,
             )
 

@@ -36,6 +36,8 @@ class RestSchemas:
             answer = self._server.send(request)
         except UnsupportedOperationError:
             return None
+        if "separator" not in answer:
+            return None
         fields = (answer["separator"], answer["policy"], answer["nested"])
         return PathNaming(*fields, answer["metalake"], answer["catalog"], in_tree=True)
 

@@ -12,6 +12,7 @@ import typer
 
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.options import Catalog, LakePlace, Metalake, Root, Uri, place
+from lanceway.cli.server.tokens import Home, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def enable_nested(
     with where.opened() as store:
         row = store.read(catalogs.load, where.metalake, where.catalog)
         scan = store.transact(nesting.enable, row.id, by=where.user, dry_run=dry_run)
-    _report(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
+    report_scan(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
 
 
 @command(separators_app, "show")
@@ -127,7 +128,7 @@ def set_(
 
     with where.opened() as store:
         scan = store.transact(nesting.change_separator, character, policy=policy, dry_run=dry_run)
-    _report(session, scan, f"The separator is {character} now.", dry_run)
+    report_scan(session, scan, f"The separator is {character} now.", dry_run)
 
 
 @command(separators_app, "mend")
@@ -152,7 +153,8 @@ def mend(
     session.output.records({"from": "from", "to": "to"}, records)
 
 
-def _report(session: Session, scan: Scan, sentence: str, dry_run: bool) -> None:
+def report_scan(session: Session, scan: Scan, sentence: str, dry_run: bool) -> None:
+    """Say that a change is made, or show what a dry run has found; exit code 1 if anything stands in the way."""
     facts = {
         "separator": scan.separator,
         "conflicts": [list(conflict.namespace) for conflict in scan.conflicts],
@@ -295,3 +297,29 @@ def restore(
     ended = " All tokens are revoked; make new ones with lanceway tokens create." if revoke_tokens else ""
     facts = {"file": str(file), "rows": counts, "revoked_tokens": revoke_tokens}
     session.output.done(f"Restored {sum(counts.values()):,} rows from {file}.{ended}", facts)
+
+
+@command(app, "rotate-key")
+def rotate_key(session: Session, home: Home = None, uri: Uri = None) -> None:
+    """Encrypt the secrets of catalogs with a new key.
+
+    The key in the home is replaced. Where keys are configured, put the new one first in secret_key, restart the
+    servers, run this, and take the old one out. Servers that are running go on.
+    """
+    where = server_place(session, home, uri)
+    from lanceway import config
+    from lanceway.catalogs.federated.catalog import secret_keys
+    from lanceway.lake.tree import mounts
+
+    settings = config.server(session.config, {"home": home})
+
+    def replace_key(connection: Connection) -> int:
+        keys.begin_rotation()
+        return mounts.reseal(connection, keys)
+
+    with where.opened() as store:
+        keys = secret_keys(settings, store)
+        count = store.transact(replace_key)
+        store.transact(lambda connection: keys.end_rotation(mounts.key_ids(connection)))
+    what = "1 catalog" if count == 1 else f"{count:,} catalogs"
+    session.output.done(f"The secrets of {what} are encrypted with the new key.", {"catalogs": count})

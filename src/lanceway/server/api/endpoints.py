@@ -25,12 +25,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lanceway.access.guard import Guard, Guards
+from lanceway.access.mounted.catalogs import CatalogAdministration
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.places import PlaceFinder
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnauthenticatedError
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
+from lanceway.server.branches import Branches
 from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.home import METALAKE
 from lanceway.server.http import log, uploads
@@ -78,6 +80,7 @@ class Call:
     guards: Guards
     seal: PageTokenSeal
     feed: FeedSignal
+    catalogs: CatalogAdministration
 
     @property
     def guard(self) -> Guard:
@@ -109,8 +112,9 @@ class Services:
     """What the operations of one server share."""
 
     store: LakeStore
-    threads: CatalogThreads
+    branches: Branches
     guards: Guards
+    catalogs: CatalogAdministration
     seal: PageTokenSeal
     auditor: Auditor
     feed: FeedSignal
@@ -145,15 +149,18 @@ class Endpoint:
         if log.CONTEXT_KEY in request.scope:
             noun = self.path.split("/")[1]
             log.of(request.scope).operation = f"{self.method.lower()}_{noun}"
+        who = principal_of(request.scope)
         call = Call(
             request,
-            principal_of(request.scope),
+            who,
             services.store,
-            services.threads,
+            services.branches.threads,
             services.guards,
             services.seal,
             services.feed,
+            services.catalogs,
         )
+        await services.branches.follow(None)
         if call.principal == ANONYMOUS and not self.anonymous:
             raise UnauthenticatedError("Tokens belong to users, and this request names no user. Send a token of yours.")
         arguments: dict[str, Any] = dict(request.path_params)

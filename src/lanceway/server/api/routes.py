@@ -19,14 +19,14 @@ from lanceway.server.api import (
     owners,
     roles,
     runs,
-    schemas,
     tables,
     tokens,
     users,
 )
 from lanceway.server.api.endpoints import Endpoint, Services
-from lanceway.server.feed import events
 from lanceway.server.api.storage import checks as storage
+from lanceway.server.api.tree import catalogs, schemas
+from lanceway.server.feed import events
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.lance import openapi
 from lanceway.wire.lance import JSON
@@ -42,6 +42,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *access.ENDPOINTS,
     *audit.ENDPOINTS,
     *events.ENDPOINTS,
+    *catalogs.ENDPOINTS,
     *schemas.ENDPOINTS,
     *tables.ENDPOINTS,
     *storage.ENDPOINTS,

@@ -15,6 +15,7 @@ from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import PermissionDeniedError
+from lanceway.server.branches import Branches
 from lanceway.server.http import downloads, log, uploads
 from lanceway.server.http.audit import Auditor, objects_of
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
@@ -23,7 +24,6 @@ from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits, UploadStream
 from lanceway.server.lance import fields
 from lanceway.server.lance.answers import EncodedAnswer, SafeCatalog, encode_answer, send_answer
-from lanceway.server.threads import CatalogThreads
 from lanceway.tables.read import ipc
 from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire import lance
@@ -42,7 +42,7 @@ class LanceDialect:
     def __init__(
         self,
         guards: Guards,
-        threads: CatalogThreads,
+        branches: Branches,
         bodies: BodyLimits,
         streams: StreamLimits,
         seal: PageTokenSeal,
@@ -51,7 +51,7 @@ class LanceDialect:
     ) -> None:
         self._audit = Auditor(audit, "Lance REST")
         self._forwarded = fields.forwarded_headers(forwarded)
-        self._guards, self._threads = guards, threads
+        self._guards, self._branches, self._threads = guards, branches, branches.threads
         self._bodies, self._streams, self._seal = bodies, streams, seal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,6 +79,7 @@ class LanceDialect:
         self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive, send: Send
     ) -> None:
         catalog, mount = self._view(scope), _mount(route, request)
+        await self._branches.follow(mount)
         if route.answer is lance.Success.ARROW:
             await self._query(catalog, mount, request, scope, receive, send)
         elif route.operation == _LIST_ALL:
@@ -95,6 +96,7 @@ class LanceDialect:
         self, route: LanceRoute, request: Mapping[str, Any], scope: Scope, receive: Receive
     ) -> EncodedAnswer:
         catalog, mount = self._view(scope), _mount(route, request)
+        await self._branches.follow(mount)
         if route.body is not Body.ARROW:
             return await self._threads.run(mount, _ask, route, catalog, request)
         uploads.check_type(scope["headers"], uploads.ARROW_TYPES)

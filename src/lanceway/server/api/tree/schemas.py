@@ -1,6 +1,5 @@
-"""`/lanceway/v1/catalogs` and `schemas`: namespaces by logical paths, after the name of their catalog.
+"""`/lanceway/v1/schemas`: namespaces by logical paths, after the name of their catalog.
 
-    GET  /lanceway/v1/catalogs/{catalog}    its separator, the policy, whether its namespaces nest
     GET  /lanceway/v1/schemas               ?parent=lake.team: the namespaces directly inside; all catalogs without it
     POST /lanceway/v1/schemas               {name, properties, comment}: make lake.team:sales and what is missing above
     POST /lanceway/v1/schemas/alter         {name, set, unset}: change properties
@@ -18,20 +17,9 @@ from msgspec import Meta, Struct
 
 from lanceway.catalogs.contract.schemas import first
 from lanceway.catalogs.federated.catalog import canonical
-from lanceway.errors import UnsupportedOperationError
-from lanceway.server.api.endpoints import Call, PathPart, endpoint
+from lanceway.server.api.endpoints import Call, endpoint
 
 SchemaName = str | list[str]
-
-
-class CatalogNaming(Struct):
-    """How names are written in a catalog."""
-
-    catalog: str
-    metalake: str
-    separator: str
-    policy: str
-    nested: bool
 
 
 class SchemaQuery(Struct):
@@ -82,15 +70,6 @@ def _mount(name: SchemaName) -> str:
     return canonical(first(name)[0])
 
 
-@endpoint("GET", "/catalogs/{catalog}", CatalogNaming)
-async def describe_naming(call: Call, catalog: PathPart) -> CatalogNaming:
-    """Return how names are written in a catalog."""
-    naming = await call.threads.run(canonical(catalog), call.guard.naming, [catalog])
-    if naming is None:
-        raise UnsupportedOperationError(f"The catalog {catalog!r} has no separator: only those of the lake have one.")
-    return CatalogNaming(canonical(catalog), naming.metalake, naming.separator, naming.policy, naming.nested)
-
-
 @endpoint("GET", "/schemas", Schemas)
 async def list_schemas(call: Call, query: SchemaQuery) -> Schemas:
     """List the namespaces directly inside one, or all catalogs."""
@@ -119,4 +98,4 @@ async def drop_schema(call: Call, body: NamedSchema) -> NamedSchema:
     return body
 
 
-ENDPOINTS = (describe_naming, list_schemas, create_schema, alter_schema, drop_schema)
+ENDPOINTS = (list_schemas, create_schema, alter_schema, drop_schema)
