@@ -7,6 +7,7 @@ its user is disabled or an admin.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import threading
 import time
@@ -59,6 +60,8 @@ class AccessSettings(OidcSettings, Protocol):
 
     @property
     def anonymous(self) -> bool: ...
+    @property
+    def simple_auth(self) -> bool: ...
 
 
 class Authenticator:
@@ -72,10 +75,11 @@ class Authenticator:
         store: LakeStore,
         *,
         anonymous: bool = False,
+        simple: bool = False,
         oidc: Oidc | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store, self._anonymous, self._oidc = store, anonymous, oidc
+        self._store, self._anonymous, self._simple, self._oidc = store, anonymous, simple, oidc
         # The id of a token of the lake's own, or the user that an issuer vouches for, without what the lake says of it.
         self._identities = TtlCache[int | Principal](_MOST, clock)
         self._usage = Usage(store)
@@ -86,7 +90,7 @@ class Authenticator:
         oidc = Oidc.from_settings(settings)
         if oidc is not None:
             store.transact(issuers.register, oidc.alias, oidc.issuer)
-        return cls(store, anonymous=settings.anonymous, oidc=oidc)
+        return cls(store, anonymous=settings.anonymous, simple=settings.simple_auth, oidc=oidc)
 
     def try_fast(self, headers: Mapping[str, str]) -> Principal | None:
         """Return the principal of a request if that needs no waiting, so that an event loop may ask; else None."""
@@ -129,6 +133,9 @@ class Authenticator:
         self._usage.close()
 
     def _without(self, headers: Mapping[str, str]) -> Principal:
+        name = _claimed(headers) if self._simple else None
+        if name is not None:
+            return self._believed(name)
         if _has_any(headers):
             raise UnauthenticatedError("The header Authorization must be `Bearer` and a token. Correct it.")
         if self._anonymous:
@@ -136,6 +143,15 @@ class Authenticator:
         raise UnauthenticatedError(
             "This server must know who asks. Send a token in the header `Authorization: Bearer …` or `x-api-key`."
         )
+
+    def _believed(self, name: str) -> Principal:
+        """Return the user that a request claims to be of. Only where the settings say so, and on loopback."""
+        user = users.look_up(self._store, name)
+        if user is None and name == ANONYMOUS.name and self._anonymous:
+            return ANONYMOUS
+        if user is None or user.is_disabled or user.issuer is not None:
+            raise UnauthenticatedError("No user of this server has that name and is enabled. Make it first.")
+        return Principal(user.name, admin=user.admin)
 
     def _local(self, text: str) -> Principal:
         stored = tokens.verify(self._store, text)
@@ -184,8 +200,19 @@ def _token(headers: Mapping[str, str]) -> str | None:
     """
     scheme, _, token = headers.get(AUTHORIZATION, "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
-        return token.strip()
+        return tokens.bare(token.strip())
     return headers.get(API_KEY, "").strip() or None
+
+
+def _claimed(headers: Mapping[str, str]) -> str | None:
+    """Return the user's name in a header `Authorization: Basic`; its password is not looked at."""
+    scheme, _, value = headers.get(AUTHORIZATION, "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        return base64.b64decode(value.strip(), validate=True).decode().partition(":")[0] or None
+    except ValueError:
+        return None
 
 
 def _has_any(headers: Mapping[str, str]) -> bool:

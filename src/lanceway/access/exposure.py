@@ -17,6 +17,8 @@ class Exposed(Protocol):
     @property
     def anonymous(self) -> bool: ...
     @property
+    def simple_auth(self) -> bool: ...
+    @property
     def allow_public_anonymous(self) -> bool: ...
     @property
     def tls_cert(self) -> Path | None: ...
@@ -27,6 +29,8 @@ def check_exposure(settings: Exposed) -> str | None:
 
     Raises InvalidInputError where anyone on the network could use such a server and no setting allows that.
     """
+    if settings.simple_auth:
+        return _believing(settings)
     if not settings.anonymous:
         return None if is_loopback(settings.host) or settings.tls_cert else _in_the_clear(settings.host)
     if is_loopback(settings.host):
@@ -39,6 +43,18 @@ def check_exposure(settings: Exposed) -> str | None:
     raise InvalidInputError(
         f"Anonymous access is on and the server would listen on {settings.host!r}, where others than this machine can "
         "reach it. Listen on 127.0.0.1, turn `anonymous` off, or set `allow_public_anonymous` too if this is meant."
+    )
+
+
+def _believing(settings: Exposed) -> str:
+    if not is_loopback(settings.host):
+        raise InvalidInputError(
+            f"simple_auth is on and the server would listen on {settings.host!r}, where others than this machine can "
+            "reach it, and be whoever they say they are. Listen on 127.0.0.1, or turn simple_auth off and use tokens."
+        )
+    return (
+        "SIMPLE AUTHENTICATION IS ON: every program on this machine may say that it is any user, the admin too, and is "
+        "believed without a token."
     )
 
 

@@ -90,6 +90,7 @@ _PREFIX = re.compile(rf"(?:{MARK})?([0-9a-f]{{{2 * _PREFIX_BYTES}}})", re.ASCII)
 # Compared with where there is no such token, so that a guess takes as long as any other.
 _NO_HASH = "0" * 64
 _LONGEST_LIFE = timedelta(days=100 * 365)
+_PARTS_BEFORE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +169,38 @@ def ensure_admin(store: LakeStore, file: Path) -> str | None:
     return store.transact(work)
 
 
+def bare(text: str) -> str:
+    """Return the token in a text: what is issued has two parts before it, by which clients know when it ends."""
+    *before, token = text.split(".")
+    return token if len(before) == _PARTS_BEFORE and is_token(token) else text
+
+
+def is_valid_secret(stored: StoredToken | None, text: str) -> bool:
+    """Return whether a text is the whole of a stored token. It takes as long where there is none."""
+    return hmac.compare_digest(stored.hash if stored else _NO_HASH, hash_of(text)) and stored is not None
+
+
+def new_secret() -> tuple[str, str]:
+    """Return the prefix and the whole of a new token."""
+    prefix = secrets.token_hex(_PREFIX_BYTES)
+    return prefix, f"{shown(prefix)}_{secrets.token_hex(_SECRET_BYTES)}"
+
+
+def prefix_of(text: str) -> str | None:
+    """Return the prefix of a whole token; None for what is none."""
+    match = _TOKEN.fullmatch(text)
+    return match[1] if match else None
+
+
 def verify(store: LakeStore, text: str) -> StoredToken:
     """Return the stored token that a text stands for.
 
     Raises UnauthenticatedError for one that is unknown, has expired, was revoked or is of a disabled user,
     ServiceUnavailableError if the database cannot say.
     """
-    match = _TOKEN.fullmatch(text)
-    stored = _look_up(store, match[1]) if match else None
-    if not hmac.compare_digest(stored.hash if stored else _NO_HASH, hash_of(text)) or stored is None:
+    prefix = prefix_of(text)
+    stored = _look_up(store, prefix) if prefix else None
+    if not is_valid_secret(stored, text) or stored is None:
         raise UnauthenticatedError("The token is not known here. Check it, or ask for another one.")
     name = shown(stored.token.prefix)
     if stored.token.revoked_at is not None:
@@ -263,8 +287,7 @@ def _look_up(store: LakeStore, prefix: str) -> StoredToken | None:
 
 
 def _create(connection: Connection, user: User, *, by: str, label: str | None, lifetime: int | None) -> NewToken:
-    prefix = secrets.token_hex(_PREFIX_BYTES)
-    secret = f"{shown(prefix)}_{secrets.token_hex(_SECRET_BYTES)}"
+    prefix, secret = new_secret()
     token = tokens.create(connection, user, prefix, hash_of(secret), by=by, label=label, lifetime=lifetime)
     return NewToken(token, secret)
 

@@ -102,6 +102,13 @@ SERVER = (
     ),
     Setting("anonymous", "Whether requests without credentials are served.", bool, default=False),
     Setting(
+        "simple_auth",
+        "Whether a request is believed that names its user as `Authorization: Basic`, whatever the password, as "
+        "Gravitino's simple authentication has it. On loopback alone.",
+        bool,
+        default=False,
+    ),
+    Setting(
         "allow_public_anonymous",
         "Whether they are served even on an address that others can reach.",
         bool,
@@ -214,6 +221,7 @@ class ServerSettings:
     credentials: CredentialSettings | None
     secret_key: str = field(repr=False)
     anonymous: bool
+    simple_auth: bool
     allow_public_anonymous: bool
     allowed_hosts: tuple[str, ...]
     tls_cert: Path | None

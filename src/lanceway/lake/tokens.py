@@ -9,7 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, or_, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now
@@ -36,12 +48,15 @@ _STANDING = (
     .join_from(tokens, user_rows, tokens.c.user_id == user_rows.c.id)
     .where(tokens.c.id == bindparam("row"), _LIVE, user_rows.c.disabled_at.is_(None))
 )
-_REVOKE = (
+_REVOKE, _REVOKE_ISSUED = (
     update(tokens)
-    .where(tokens.c.id == bindparam("row"), tokens.c.revoked_at.is_(None))
+    .where(column == bindparam("row"), tokens.c.revoked_at.is_(None))
     .values(revoked_at=now(), revoked_by=bindparam("by"))
+    for column in (tokens.c.id, tokens.c.parent_id)
 )
 _REVOKED = "token.revoked"
+# Held, so that what is issued for a token and its revocation come one after the other.
+_HELD = _BY_PREFIX.with_for_update(of=tokens)
 _TOUCH = (
     update(tokens)
     .where(
@@ -66,11 +81,13 @@ class Token:
     expires_at: int | None
     revoked_at: int | None
     last_used_at: int | None
+    is_issued: bool = False  # for another token
 
     @classmethod
     def of(cls, row: Row[Any]) -> Token:
         times = (row.created_at, row.expires_at, row.revoked_at, row.last_used_at)
-        return cls(row.id, row.prefix, row.user, row.admin, row.label, row.created_by, *times)
+        issued = row.parent_id is not None
+        return cls(row.id, row.prefix, row.user, row.admin, row.label, row.created_by, *times, issued)
 
 
 class Standing(NamedTuple):
@@ -99,8 +116,38 @@ def create(
     connection: Connection, user: User, prefix: str, hash_: str, *, by: str, label: str | None, lifetime: int | None
 ) -> Token:
     """Store a new token of a user, valid for `lifetime` milliseconds, or without end if that is None."""
+    return _create(connection, user.id, prefix, hash_, by=by, label=label, lifetime=lifetime)
+
+
+def issue(connection: Connection, parent: Token, prefix: str, hash_: str, *, lifetime: int) -> Token:
+    """Store a token that is issued for another one, and is revoked with it. Those that have expired are forgotten."""
+    expired = delete(tokens).where(tokens.c.parent_id == parent.id, tokens.c.expires_at <= now())
+    connection.execute(expired)
+    user = select(tokens.c.user_id).where(tokens.c.id == parent.id)
+    user_id = connection.execute(user).scalar_one()
+    return _create(connection, user_id, prefix, hash_, by=parent.user, label=None, lifetime=lifetime, parent=parent.id)
+
+
+def count_issued(connection: Connection, parent: Token) -> int:
+    """Return how many tokens that were issued for another one are valid."""
+    counted = select(func.count()).select_from(tokens).where(tokens.c.parent_id == parent.id, _LIVE)
+    return int(connection.execute(counted).scalar_one())
+
+
+def _create(
+    connection: Connection,
+    user_id: int,
+    prefix: str,
+    hash_: str,
+    *,
+    by: str,
+    label: str | None,
+    lifetime: int | None,
+    parent: int | None = None,
+) -> Token:
     values = {
-        "user_id": user.id,
+        "user_id": user_id,
+        "parent_id": parent,
         "prefix": prefix,
         "hash": hash_,
         "label": checked_text("The label", label),
@@ -113,9 +160,12 @@ def create(
     return _one(connection, prefix).token
 
 
-def find(connection: Connection, prefix: str) -> StoredToken | None:
-    """Return the token with a prefix, even if it has expired or was revoked; None if there is none."""
-    row = connection.execute(_BY_PREFIX, {"token": prefix}).one_or_none()
+def find(connection: Connection, prefix: str, *, hold: bool = False) -> StoredToken | None:
+    """Return the token with a prefix, even if it has expired or was revoked; None if there is none.
+
+    With `hold` no other transaction revokes it meanwhile.
+    """
+    row = connection.execute(_HELD if hold else _BY_PREFIX, {"token": prefix}).one_or_none()
     return StoredToken(Token.of(row), row.hash, row.now, row.disabled_at is not None) if row is not None else None
 
 
@@ -133,19 +183,26 @@ def page(
     after: int = 0,
     limit: int | None = None,
 ) -> Sequence[Token]:
-    """Return the first `limit` tokens after the id `after`: of one user or of all, with `dead` also those not valid."""
+    """Return the first `limit` tokens after the id `after`: of one user or of all.
+
+    With `dead` also those that are not valid, and those that were issued for others.
+    """
     conditions: list[ColumnElement[bool]] = [tokens.c.id > after]
     if user is not None:
         conditions.append(user_rows.c.name == user)
     if not dead:
-        conditions.append(_LIVE)
+        conditions += [_LIVE, tokens.c.parent_id.is_(None)]
     rows = connection.execute(_ROWS.where(*conditions).order_by(tokens.c.id).limit(at_most(limit)))
     return [Token.of(row) for row in rows]
 
 
 def revoke(connection: Connection, token: Token, *, by: str) -> Token:
-    """Revoke a token. One that was revoked before stays as it is."""
-    if connection.execute(_REVOKE, {"row": token.id, "by": checked_text("The user", by)}).rowcount:
+    """Revoke a token, and those that were issued for it. One that was revoked before stays as it is."""
+    values = {"row": token.id, "by": checked_text("The user", by)}
+    is_revoked = connection.execute(_REVOKE, values).rowcount
+    # A statement of its own, which sees what was issued while the one before waited.
+    connection.execute(_REVOKE_ISSUED, values)
+    if is_revoked:
         user = select(tokens.c.user_id).where(tokens.c.id == token.id)
         row = connection.execute(user).scalar_one()
         outbox.record(connection, _REVOKED, token.user, by=by, row=row, data={"token": token.prefix})

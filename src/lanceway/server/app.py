@@ -31,6 +31,7 @@ from lanceway.server.http.audit import Auditor
 from lanceway.server.http.concealment import Concealment
 from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import Authentication, RequestMiddleware
+from lanceway.server.http.oauth import TokenEndpoint
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits, UploadPace
 from lanceway.server.lance import openapi
@@ -41,6 +42,7 @@ from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"
+TOKENS = "/lanceway/v1/oauth/tokens"
 
 
 def create_app(settings: ServerSettings) -> ASGIApp:
@@ -71,6 +73,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     catalogs = CatalogAdministration(guards, home.store, allowed)
     services = Services(home.store, branches, guards, catalogs, seal, Auditor(audit, "Lanceway API"), feed)
     api = Authentication(LancewayApi(services), authenticator)
+    token_endpoint = TokenEndpoint(home.store, Auditor(audit, "OAuth2"))
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
@@ -82,6 +85,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             if audit is not None:
                 closing.callback(audit.close)
             closing.push_async_callback(health.close)
+            closing.push_async_callback(token_endpoint.close, 0)
             closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)
             closing.push_async_callback(threads.close, GRACE_SECONDS)
@@ -94,7 +98,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
         return middleware.check_host(middleware.check_origin(app, settings), settings)
 
     dialects, others = {LANCE: checked(lance)}, {LANCEWAY: checked(api)}
-    paths = Paths(dialects, others, health, Router(lifespan=lifespan), settings.root_path)
+    pages = {TOKENS: checked(token_endpoint)}
+    paths = Paths(dialects, others, pages, health, Router(lifespan=lifespan), settings.root_path)
     served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))
     return _across_origins(served, settings.cors_origins)
 
@@ -106,10 +111,12 @@ class Paths:
         self,
         dialects: Mapping[str, ASGIApp],
         others: Mapping[str, ASGIApp],
+        pages: Mapping[str, ASGIApp],
         fallback: ASGIApp,
         lifespan: ASGIApp,
         root_path: str,
     ) -> None:
+        self._pages = {path.encode(): app for path, app in pages.items()}
         self._fallback, self._lifespan, self._prefix = fallback, lifespan, root_path
         # A dialect sees its paths from its own base, as if it were alone.
         self._bases = [(f"{base}/".encode(), base, app) for base, app in dialects.items()]
@@ -123,6 +130,10 @@ class Paths:
         raw: bytes = scope["raw_path"]
         root = self._prefix if self._prefix and raw.startswith(self._inside) else ""
         scope["root_path"] = root
+        page = self._pages.get(raw[len(root) :])
+        if page is not None:
+            await page(scope, receive, send)
+            return
         for start, base, app in self._bases:
             if raw.startswith(start, len(root)):
                 scope["root_path"] = root + base

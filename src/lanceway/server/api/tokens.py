@@ -59,7 +59,7 @@ class TokenRequest(Struct):
     expires_in: Annotated[int, Meta(ge=1, le=_LONGEST_LIFE)] | None = None
 
 
-_PUBLIC = partial(derive, model=Token, without=("id", "admin"), sparse=True)
+_PUBLIC = partial(derive, model=Token, without=("id", "admin", "is_issued"), sparse=True)
 TokenAnswer = _PUBLIC("Token", text="A token without its secret. Times are milliseconds since 1970.")
 CreatedToken = _PUBLIC("CreatedToken", text="A new token; `token` is the secret, shown this once.", token=str)
 

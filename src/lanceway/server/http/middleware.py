@@ -57,7 +57,7 @@ class HostCheck:
 def check_host(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     """Serve only the names that the settings allow: loopback's where anyone may ask on loopback, else any."""
     names = settings.allowed_hosts
-    local = settings.anonymous and is_loopback(settings.host)
+    local = (settings.anonymous or settings.simple_auth) and is_loopback(settings.host)
     return HostCheck(app, names) if ANY not in names and (names or local) else app
 
 
@@ -105,7 +105,7 @@ class OriginCheck:
 
 def check_origin(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     """Keep web pages out where no credentials are needed: only there can a page act for its visitor."""
-    is_needed = settings.anonymous and ANY not in settings.cors_origins
+    is_needed = (settings.anonymous or settings.simple_auth) and ANY not in settings.cors_origins
     return OriginCheck(app, settings.cors_origins) if is_needed else app
 
 
