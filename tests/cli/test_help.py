@@ -76,6 +76,10 @@ def test_the_verbs_are_all_there() -> None:
         "tables transactions": {"describe", "alter"},
         "lake": {
             *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore", "purge-events"),
+            *("create", "status", "upgrade", "enable-nested", "check", "tidy", "backup", "restore", "rotate-key"),
+        },
+        "catalogs": {
+            *("list", "describe", "create", "alter", "enable", "disable", "test", "drop", "enable-nested"),
         },
         "lake separator": {"show", "set", "mend"},
         "tokens": {"create", "list", "revoke"},

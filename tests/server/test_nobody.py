@@ -259,7 +259,25 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
     "disable_access": (Told(DENIED),),
     "list_events": (Told((200,)),),  # nothing is in them, see below
     "list_audit": (Told(DENIED, query={"user": "admin"}),),  # one's own are looked at below
-    "describe_naming": (Told(DENIED, {"catalog": CATALOG}), Told(DENIED, {"catalog": MOUNT})),
+    "list_catalogs": (Told(_page("catalogs")),),
+    "create_catalog": tuple(
+        Told(DENIED, body={"name": name, "type": type_, "settings": {"path": "/etc"} if type_ == "dir" else {}})
+        for name in (CATALOG, MOUNT, "new")
+        for type_ in ("lake", "dir")
+    ),
+    "test_new_catalog": (Told(DENIED, body={"name": MOUNT, "type": "dir", "settings": {"path": "/etc"}}),),
+    **{
+        operation: tuple(Told(DENIED, {"name": name}, body=body) for name in (CATALOG, MOUNT, "none"))
+        for operation, body in {
+            "get_catalog": None,
+            "alter_catalog": {"comment": "mine", "name": "new"},
+            "drop_catalog": None,
+            "enable_catalog": None,
+            "disable_catalog": None,
+            "test_catalog": None,
+            "enable_nested": {"dry_run": True},
+        }.items()
+    },
     "list_schemas": (
         Told({"schemas": []}),
         Told(DENIED, query={"parent": CATALOG}),

@@ -4,6 +4,7 @@
       lake.db              mode 0600: the lake, unless the database is elsewhere
       warehouse/           the data of its tables, unless the warehouse is elsewhere
       admin-token          mode 0600: the token of the user `admin`
+      secret-key           mode 0600: what encrypts secrets of catalogs, made with the first one
       jobs.sqlite          mode 0600: what the server's worker remembers of jobs that it has not finished
 
 A fresh one has the metalake `lanceway` with one catalog, `lake`, whose namespaces nest.

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.federated.mounts import (
     TYPE,
@@ -34,6 +34,9 @@ from lanceway.lake.store.rows import KEEP, Keep
 from lanceway.lake.tree import mounts, settings
 from lanceway.lake.tree.mounts import MountRow, MountSettings
 from lanceway.lake.tree.settings import MOUNTS_REVISION
+
+if TYPE_CHECKING:
+    from lance_namespace import LanceNamespace
 
 _LOG = logging.getLogger(__name__)
 _REVISION = f"SELECT value FROM settings WHERE key = '{MOUNTS_REVISION}'"
@@ -67,10 +70,13 @@ class MadeMount(ServiceMount):
         """Return how it is connected to, secrets included. Raises SecretsUnavailableError."""
         return read_catalog(self.name, {"type": self.type, **self.row.opened(self._keys)}, self._defaults)
 
-    @property
-    def catalog(self) -> Any:
+    def refuse_disabled(self) -> None:
         if self.row.disabled:
             raise CatalogDisabledError(self.name)
+
+    @property
+    def catalog(self) -> LanceNamespace:
+        self.refuse_disabled()
         return super().catalog
 
     @contextmanager

@@ -115,6 +115,9 @@ class ServiceMount(Mount):
     def _unavailable(self, reason: str) -> ServiceUnavailableError:
         return ServiceUnavailableError(f"The catalog {self.name!r} cannot be opened: {reason}")
 
+    def refuse_disabled(self) -> None:
+        """Raise CatalogDisabledError if it is switched off, which one of the configuration never is."""
+
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """Keep it open for a request, whatever happens to it meanwhile."""

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from lanceway.access.guard import require_all
 from lanceway.access.rules import BY_NAME
-from lanceway.catalogs.federated.catalog import canonical
+from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedBasePaths
+from lanceway.catalogs.federated.mounts import ServiceMount
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
@@ -110,6 +111,29 @@ class Places:
         return _LAKE, {**settings, **{f"storage.{key}": value for key, value in self.storage.items()}}
 
 
+class MountedSections(Mapping[str, CatalogSettings]):
+    """How the mounted catalogs of a server are connected to: those of its configuration, and those that were made.
+
+    A section is read when it is needed, and so is as any process has left it; one may hold secrets.
+    """
+
+    def __init__(self, tree: FederatedCatalog) -> None:
+        self._tree = tree
+
+    def __getitem__(self, name: str) -> CatalogSettings:
+        """Raises CatalogDisabledError, and SecretsUnavailableError where a key is missing."""
+        mount = self._tree.mounts()[name]
+        assert isinstance(mount, ServiceMount), "those that are mounted are"
+        mount.refuse_disabled()
+        return mount.section()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tree.mounts())
+
+    def __len__(self) -> int:
+        return len(self._tree.mounts())
+
+
 @contextmanager
 def server_places(settings: ServerSettings, database: str) -> Iterator[Places]:
     """Open the catalogs of a server with these settings, whose jobs are in `database`.
@@ -119,8 +143,8 @@ def server_places(settings: ServerSettings, database: str) -> Iterator[Places]:
     store = open_store(database, upgrade=False)
     try:
         with confined(settings, store):
-            mounted = {canonical(name): catalog for name, catalog in settings.catalogs.items()}
-            yield Places(store, storage=settings.storage, mounted=mounted)
+            tree = FederatedCatalog.from_settings(settings, store, metalake=METALAKE)
+            yield Places(store, storage=settings.storage, mounted=MountedSections(tree))
     finally:
         store.close()
 

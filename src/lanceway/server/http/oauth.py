@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from lanceway.access import issuing
 from lanceway.access.issuing import InvalidClientError
 from lanceway.access.principal import Principal
-from lanceway.errors import LanceNamespaceError
+from lanceway.errors import LanceNamespaceError, ThrottlingError
 from lanceway.lake.store.database import LakeStore
 from lanceway.server.http import log, uploads
 from lanceway.server.http.audit import Auditor
@@ -71,8 +71,11 @@ class TokenEndpoint:
                 issued = await self._threads.run(None, issuing.issue, self._store, user, secret)
         except InvalidClientError as error:
             raise GrantError("invalid_client", str(error), 401) from error
+        except ThrottlingError as error:
+            raise GrantError("temporarily_unavailable", str(error), 429) from error
         except LanceNamespaceError as error:
-            raise GrantError("temporarily_unavailable", str(error), 503) from error
+            log.refused("A token could not be issued.", log.of(scope), error)  # its words are not for strangers
+            raise GrantError("temporarily_unavailable", "Tokens cannot be issued now. Try again later.", 503) from error
         answer = {"access_token": issued.text, "token_type": "bearer", "expires_in": issued.seconds}
         answer["issued_token_type"] = "urn:ietf:params:oauth:token-type:access_token"
         if form.get("scope"):
