@@ -17,6 +17,7 @@ class Settings:
     anonymous: bool = True
     allow_public_anonymous: bool = False
     tls_cert: Path | None = None
+    simple_auth: bool = False
 
 
 LOOPBACK = ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LocalHost"]
@@ -52,3 +53,16 @@ def test_tokens_that_travel_in_the_clear_are_warned_of() -> None:
     assert {check_exposure(Settings(host, anonymous=False)) for host in LOOPBACK} == {None}
     for host in PUBLIC:
         assert f"PLAIN HTTP, AND THE SERVER LISTENS ON {host}" in str(check_exposure(Settings(host, anonymous=False)))
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_names_are_believed_on_this_machine_with_a_warning(host: str) -> None:
+    assert "SIMPLE AUTHENTICATION IS ON" in (check_exposure(Settings(host, anonymous=False, simple_auth=True)) or "")
+
+
+@pytest.mark.parametrize("host", PUBLIC)
+def test_names_are_never_believed_elsewhere(host: str) -> None:
+    for public in (False, True):
+        settings = Settings(host, allow_public_anonymous=public, simple_auth=True, tls_cert=Path("cert.pem"))
+        with pytest.raises(InvalidInputError, match="simple_auth"):
+            check_exposure(settings)

@@ -199,6 +199,7 @@ def test_a_catalog_that_does_not_answer_is_not_made(site: Site, name: str) -> No
         {"type": "os:system"},
         {"type": "dir", "settings": {"path": "/tmp", "no_such": "x"}},
         {"type": "dir"},
+        {"type": "dir", "settings": {"path": "relative"}},
         {"type": "dir", "settings": {"path": "/tmp", "threads": "none"}},
         {"settings": {"path": "/tmp"}},
         {"name": "a$b", "type": "dir", "settings": {"path": "/tmp"}},

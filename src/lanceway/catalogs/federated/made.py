@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.federated.mounts import (
@@ -34,6 +35,7 @@ from lanceway.lake.store.rows import KEEP, Keep
 from lanceway.lake.tree import mounts, settings
 from lanceway.lake.tree.mounts import MountRow, MountSettings
 from lanceway.lake.tree.settings import MOUNTS_REVISION
+from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
@@ -253,6 +255,12 @@ def split(type_: str, entries: Mapping[str, str], defaults: MountDefaults) -> Mo
             f"{', '.join(CATALOGS)}."
         )
     read_catalog("NAME", {"type": type_, **_of_the_mount(entries)}, defaults)
+    for root in roots_of(entries):
+        path = local_path(root)
+        if path is not None and not root.startswith("file:") and not Path(root).is_absolute():
+            raise InvalidInputError(
+                f"The path {root!r} is relative, and servers run in folders of their own. Give an absolute one."
+            )
     own = {key: value for key, value in entries.items() if key not in _OF_THE_MOUNT}
     public = {**public_settings(type_, own), **_of_the_mount(entries)}
     return MountSettings(type_, public, {key: value for key, value in entries.items() if key not in public})

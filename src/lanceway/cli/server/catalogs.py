@@ -239,7 +239,13 @@ def _settings(type_: str, settings: Sequence[str] | None, secrets: Sequence[str]
                 f"{key} is a secret, and others on this machine can read what a command is given. Use --secret {key}.",
                 param_hint="'--set'",
             )
-    return given | {key: _asked(key) for key in secrets or ()}
+    here = {key: _absolute(value) if key in ("path", "root") else value for key, value in given.items()}
+    return here | {key: _asked(key) for key in secrets or ()}
+
+
+def _absolute(path: str) -> str:
+    """Return a folder as servers find it too, whose working folders are others."""
+    return path if "://" in path or path.startswith("file:") else str(Path(path).absolute())
 
 
 def _asked(key: str) -> str:
