@@ -151,7 +151,10 @@ class Guard(Forwarder):
         return response
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return a response that needs no waiting, if the caller may have it; None means that it must be asked."""
+        """Return a response that needs no waiting, if the caller may have it; None means that it must be asked.
+
+        What is mounted must be fresh: a server follows it before (`lanceway.server.branches`).
+        """
         if not self._principal.admin and not self._may_fast(operation, names):
             return None
         return self._tree.try_fast(operation, names, fields)

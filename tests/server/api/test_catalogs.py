@@ -16,6 +16,7 @@ import lanceway
 from tests.server.server_helpers import stream, table
 from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
+from tests.servers.postgres import Postgres
 from tests.servers.run import Run
 
 BASE = "/lanceway/v1"
@@ -376,3 +377,46 @@ def test_nested_mode_is_enabled_after_a_scan(site: Site, name: str) -> None:
     finally:
         with sqlite3.connect(site.home / "lake.db") as database:
             database.execute("UPDATE settings SET value = 'restricted' WHERE key = 'separator_policy'")
+
+
+# -- PostgreSQL ----------------------------------------------------------------------------------
+
+
+def test_servers_on_postgresql_share_a_configured_key(
+    whole_run: Run, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory, folder: Path
+) -> None:
+    home, schema = tmp_path_factory.mktemp("home"), postgres.schema()
+    shared = {"LANCEWAY_DATABASE": postgres.uri(schema), "LANCEWAY_WAREHOUSE": str(home / "warehouse")}
+    with_key = {**shared, "LANCEWAY_SECRET_KEY": "0a" * 32}
+    servers = [
+        lanceway_server.start(whole_run, name="shared", home=home, environment=environment, arguments=("--no-worker",))
+        for environment in (with_key, shared)
+    ]
+    site = Site(servers, folder)
+    secret = {"path": str(folder), "storage.secret_access_key": "sesame"}
+    try:
+        refused = site.ask("POST", CATALOGS, at=1, json={"name": "kept", "type": "dir", "settings": secret})
+        assert (refused.status_code, refused.json()["code"]) == (400, 13)
+        assert "LANCEWAY_SECRET_KEY" in refused.json()["error"]
+        assert not (home / "secret-key").exists()
+        for turn in range(3):
+            assert site.make("kept", type="dir", settings=secret).status_code == 201
+            assert "kept" in site.names(1)
+            count = "/lance/v1/table/kept$t/count_rows"
+            assert site.ask("POST", count, json={}).json() == 2
+            there = site.ask("POST", count, at=1, json={})
+            assert (there.status_code, there.json()["code"]) == (503, 17), "without the key it says why"
+            assert "which this server does not have" in there.json()["error"]
+            assert site.ask("GET", "/lance/v1/namespace/lake/list", at=1).status_code == 200
+            assert "secret_key" in site.ask("GET", f"{CATALOGS}/kept", at=1).json()["unavailable"]
+            assert site.ask("DELETE", f"{CATALOGS}/kept", at=turn % 2).status_code == 200
+            assert site.everywhere("POST", count, json={}) == {404}
+            # A catalog of the lake in the place of a mounted one, and the other way round.
+            assert site.make("kept").status_code == 201
+            assert site.everywhere("POST", "/lance/v1/namespace/kept/exists", json={}) == {200}
+            assert site.everywhere("POST", count, json={}) == {404}
+            assert site.ask("DELETE", f"{CATALOGS}/kept", at=1).status_code == 200
+    finally:
+        for server in servers:
+            server.stop()
+        postgres.execute(f"DROP SCHEMA {schema} CASCADE")

@@ -390,7 +390,9 @@ class FederatedCatalog(JobMethods, Forwarder):
 
         It never waits, and fits an event loop. Nothing is refused here.
         """
-        if not names or self._made is None or self._lake is None or not self._made.is_current():
+        if not names or self._made is None or self._lake is None:
+            return None
+        if not self._is_pinned and not self._made.is_current():
             return None
         mounted = self._made.at_hand
         if names[0] in mounted.mounts or names[0] in mounted.disabled:

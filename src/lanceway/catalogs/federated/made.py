@@ -277,7 +277,7 @@ def _of_the_mount(entries: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_same(known: ServiceMount, row: MountRow) -> bool:
-    return isinstance(known, MadeMount) and (known.row.id, known.row.audit) == (row.id, row.audit)
+    return isinstance(known, MadeMount) and known.row == row
 
 
 def _read_revision(connection: sqlite3.Connection) -> str:
