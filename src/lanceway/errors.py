@@ -118,7 +118,7 @@ Error = TypeVar("Error", bound=LanceNamespaceError)
 
 def recognized(kind: type[Error], message: str) -> Error:
     """Return an error of this kind, with the words in its text by which other programs recognize it."""
-    words, beginning = _WORDS.get(kind, ("", ""))
+    words, beginning = next((_WORDS[base] for base in kind.__mro__ if base in _WORDS), ("", ""))
     return kind(message if words in message else f"{beginning}: {message}")
 
 

@@ -35,9 +35,10 @@ from lanceway.access.operations import (
     Demand,
 )
 from lanceway.access.principal import Principal
+from lanceway.access.privileges import MODIFY_TABLE, SELECT_TABLE
 from lanceway.access.rules import BY_NAME, Rule
 from lanceway.catalogs.contract import limits
-from lanceway.catalogs.contract.capabilities import KeepsDefinitions
+from lanceway.catalogs.contract.capabilities import KeepsDefinitions, ObjectDetails
 from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import mode
@@ -183,7 +184,7 @@ class Guard(Forwarder):
             self._require("load schema", [first(parent)[0]])
         naming = self._tree.naming([first(parent)[0]]) if parent and not self._principal.admin else None
         if parent and naming is not None and canonical(first(parent)[0]) in self._mounted:
-            return self._mounted_schemas(self._names(parent), naming)
+            return self._mounted_schemas(self.names(parent), naming)
         return self._tree.list_schemas(parent)
 
     def _mounted_schemas(self, names: list[str], naming: PathNaming) -> list[str]:
@@ -202,7 +203,7 @@ class Guard(Forwarder):
     ) -> Identifier:
         """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
         self._tree.refresh()
-        names = self._names(path)
+        names = self.names(path)
         self._require("create schema", names[:-1])
         new = [ln.CreateNamespaceRequest(id=each) for each in self._missing_in_mount(names)]
         made = self._tree.create_namespaces(path, properties, comment=comment)
@@ -222,28 +223,30 @@ class Guard(Forwarder):
     ) -> dict[str, str]:
         """Set and take away properties of a namespace, or of a catalog, and return all it has then."""
         self._tree.refresh()
-        self._require("own schema", self._names(path))
+        self._require("own schema", self.names(path))
         return self._tree.alter_namespace(path, properties, unset=unset)
 
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace, or an empty catalog of the lake."""
         self._tree.refresh()
-        names = self._names(path)
+        names = self.names(path)
         self._require("own schema", names)
         self._tree.drop_schema(path)
         self._note("drop_namespace", ln.DropNamespaceRequest(id=names))
 
-    def _names(self, path: Path) -> list[str]:
-        """Return the names of a logical path, the catalog's first."""
+    def names(self, path: Path) -> list[str]:
+        """Return the names of a logical path, the catalog's first. It tells nothing of what there is."""
         catalog, inside = first(path)
         if not isinstance(inside, str):
             return [catalog, *inside]
-        if not inside:
-            return [catalog]
-        naming = self._known_naming(catalog)
-        return [catalog, inside] if naming is None else [catalog, *HierarchicalName.parse(inside, naming)]
+        return self.split(catalog, inside) if inside else [catalog]
 
-    def _known_naming(self, catalog: str) -> str | None:
+    def split(self, catalog: str, inside: str) -> list[str]:
+        """Return the names of a logical path in a catalog, the catalog's first."""
+        separator = self._known_separator(catalog)
+        return [catalog, inside] if separator is None else [catalog, *HierarchicalName.parse(inside, separator)]
+
+    def _known_separator(self, catalog: str) -> str | None:
         """Return the separator of names in a catalog, None for one where they do not nest.
 
         A catalog that is missing, and one that the caller may not use, have the lake's: what is refused must not tell
@@ -251,11 +254,44 @@ class Guard(Forwarder):
         """
         try:
             if self._may("load schema", [catalog]):
-                naming = self._tree.naming([catalog])
-                return naming.separator if naming is not None and naming.nested else None
+                return self._nesting_separator(catalog)
         except NamespaceNotFoundError:
             pass
         return self._store.read(settings.separator).character
+
+    def nesting_separator(self, catalog: str) -> str | None:
+        """Return what joins the names of nested namespaces in a catalog; None if its namespaces do not nest."""
+        self._require("load schema", [catalog])
+        return self._nesting_separator(catalog)
+
+    def _nesting_separator(self, catalog: str) -> str | None:
+        naming = self._tree.naming([catalog])
+        if naming is not None:
+            return naming.separator if naming.nested else None
+        most = limits.identifier_limits(self._tree.mount(catalog).catalog).most
+        return None if most is not None and most <= 2 else self._store.read(settings.separator).character
+
+    # -- what is recorded of objects -------------------------------------------------------------
+
+    def object_details(self, names: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
+        """Return what is recorded of a catalog, a namespace or a table that the caller may see."""
+        self._require("load schema" if is_namespace else "load table", names)
+        return self._tree.object_details(names, is_namespace=is_namespace)
+
+    def alter_table_properties(self, names: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
+        """Change properties of a table of the lake, None for one that is taken away, and return all it has then."""
+        self._require("modify table", names)
+        return self._tree.alter_table_properties(names, changes)
+
+    def require_table(self, names: Sequence[str], privilege: str | None) -> None:
+        """Raise PermissionDeniedError unless the caller owns a table, or may do with it what a privilege is for."""
+        self._require(
+            {SELECT_TABLE: "read table", MODIFY_TABLE: "modify table"}.get(privilege or "", "own table"), names
+        )
+
+    def require_owner(self, names: Sequence[str]) -> None:
+        """Raise PermissionDeniedError unless the caller may change a catalog or a namespace."""
+        self._require("own schema", names)
 
     # -- clones ----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from lanceway.lake.access import grants
 from lanceway.lake.access.grants import MOST_CHANGES, Grant, GrantChange
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import DENY
 
 Page = tuple[list[dict[str, Any]], str | None]
 
@@ -41,18 +42,63 @@ def apply(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: Sequence[
     Raises PermissionDeniedError, PlaceNotFoundError, RoleNotFoundError, InvalidInputError for a privilege that is not
     known or cannot be granted there, and ConcurrentModificationError where others were faster.
     """
+    _check(wanted)
+
+    def work(connection: Connection) -> list[bool]:
+        return _apply(connection, actor, [_change(connection, actor, places, each) for each in wanted])
+
+    return store.transact(work)
+
+
+def create_role(
+    store: LakeStore,
+    actor: Actor,
+    places: PlaceFinder,
+    name: str,
+    wanted: Sequence[WantedChange],
+    *,
+    comment: str | None = None,
+) -> dict[str, Any]:
+    """Make a role with what it is granted and denied: all of it, or nothing. Raises what `apply` raises."""
+    _check(wanted)
+
+    def work(connection: Connection) -> dict[str, Any]:
+        role = roles.add(connection, actor, name, comment)
+        _apply(connection, actor, [_change(connection, actor, places, each) for each in wanted])
+        return roles.described(role)
+
+    return store.transact(work)
+
+
+def replace(store: LakeStore, actor: Actor, places: PlaceFinder, role: str, wanted: Sequence[WantedChange]) -> None:
+    """Have a role be granted and denied exactly what is wanted: all changes that it takes, or none."""
+    _check(wanted)
+
+    def work(connection: Connection) -> None:
+        actor.require(connection, roles.MANAGE)
+        new = [_change(connection, actor, places, each) for each in wanted]
+        kept = {(change.place, change.privilege, change.effect) for change in new}
+        gone = [
+            GrantChange(role, grant.place, grant.privilege, grant.effect == DENY, revoke=True)
+            for grant in grants.of_role(connection, actor.metalake, role)
+            if not grant.dangling and (grant.place, grant.privilege, grant.effect) not in kept
+        ]
+        _apply(connection, actor, [*gone, *new])
+
+    store.transact(work)
+
+
+def _check(wanted: Sequence[WantedChange]) -> None:
     if len(wanted) > MOST_CHANGES:
         raise InvalidInputError(f"{len(wanted)} grants cannot be changed at once. Send at most {MOST_CHANGES}.")
     for each in wanted:
         privileges.find(each.privilege)
 
-    def work(connection: Connection) -> list[bool]:
-        changes = [_change(connection, actor, places, each) for each in wanted]
-        if actor.trusted:
-            return grants.apply(connection, actor.metalake, changes, by=actor.name)
-        return reviews.apply(connection, actor.caller, changes)
 
-    return store.transact(work)
+def _apply(connection: Connection, actor: Actor, changes: Sequence[GrantChange]) -> list[bool]:
+    if actor.trusted:
+        return grants.apply(connection, actor.metalake, changes, by=actor.name)
+    return reviews.apply(connection, actor.caller, changes)
 
 
 def purge_dangling(store: LakeStore, actor: Actor) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +15,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake.access import groups, roles
 from lanceway.lake.access.roles import Role
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import USER
 
 MANAGE, CREATE = "manage roles", "create role"
 
@@ -42,6 +44,11 @@ def held(connection: Connection, actor: Actor) -> list[str]:
     return sorted({given.role for given in roles.of_holders(connection, actor.metalake, actor.name, named)})
 
 
+def is_visible(connection: Connection, actor: Actor, name: str) -> bool:
+    """Return whether the actor may see what a role is granted."""
+    return actor.may(connection, MANAGE) or name in held(connection, actor)
+
+
 def described_page(store: LakeStore, actor: Actor, *, limit: int | None, page_token: str | None) -> Page:
     """Return a page of roles, by name, and the token of the next: of all, or of those that the actor has."""
     list_ = f"roles\0{actor.metalake}"
@@ -60,15 +67,16 @@ def described_page(store: LakeStore, actor: Actor, *, limit: int | None, page_to
 
 def create(store: LakeStore, actor: Actor, name: str, *, comment: str | None = None) -> dict[str, Any]:
     """Make a role, which may do nothing yet. Raises RoleExistsError."""
+    return described(store.transact(add, actor, name, comment))
 
-    def work(connection: Connection) -> Role:
-        actor.require(connection, CREATE)
-        role = roles.create(connection, actor.metalake, name, by=actor.name, comment=comment)
-        if role is None:
-            raise RoleExistsError(f"There is a role {name!r} already. Show it: lanceway roles show {name}")
-        return role
 
-    return described(store.transact(work))
+def add(connection: Connection, actor: Actor, name: str, comment: str | None) -> Role:
+    """Make a role in the transaction of more. Raises RoleExistsError."""
+    actor.require(connection, CREATE)
+    role = roles.create(connection, actor.metalake, name, by=actor.name, comment=comment)
+    if role is None:
+        raise RoleExistsError(f"There is a role {name!r} already. Show it: lanceway roles show {name}")
+    return role
 
 
 def show(store: LakeStore, actor: Actor, name: str) -> dict[str, Any]:
@@ -97,22 +105,48 @@ def delete(store: LakeStore, actor: Actor, name: str) -> dict[str, Any]:
 
 def give(store: LakeStore, actor: Actor, name: str, holder: str, kind: str) -> bool:
     """Give a role to a known user or group; return whether it was without it."""
+    return give_all(store, actor, [name], holder, kind)[0]
 
-    def work(connection: Connection) -> bool:
+
+def give_all(store: LakeStore, actor: Actor, names: Sequence[str], holder: str, kind: str) -> list[bool]:
+    """Give roles to a known user or group, all or none; return which of them it was without."""
+
+    def work(connection: Connection) -> list[bool]:
         actor.require(connection, MANAGE)
-        role = roles.load(connection, actor.metalake, name).name
+        known = [roles.load(connection, actor.metalake, name).name for name in names]
         who = check_holder(connection, holder, kind)
-        return roles.give(connection, actor.metalake, role, who, kind, by=actor.name)
+        return [roles.give(connection, actor.metalake, role, who, kind, by=actor.name) for role in known]
 
     return store.transact(work)
 
 
 def take(store: LakeStore, actor: Actor, name: str, holder: str, kind: str) -> bool:
     """Take a role from a user or a group; return whether it had it."""
+    return take_all(store, actor, [name], holder, kind)[0]
 
-    def work(connection: Connection) -> bool:
+
+def take_all(store: LakeStore, actor: Actor, names: Sequence[str], holder: str, kind: str) -> list[bool]:
+    """Take roles from a user or a group, all or none; return which of them it had."""
+
+    def work(connection: Connection) -> list[bool]:
         actor.require(connection, MANAGE)
-        role = roles.load(connection, actor.metalake, name).name
-        return roles.take(connection, actor.metalake, role, check_holder(connection, holder, kind), kind, by=actor.name)
+        known = [roles.load(connection, actor.metalake, name).name for name in names]
+        who = check_holder(connection, holder, kind)
+        return [roles.take(connection, actor.metalake, role, who, kind, by=actor.name) for role in known]
 
     return store.transact(work)
+
+
+def of_holders(store: LakeStore, actor: Actor, names: Sequence[str], kind: str) -> dict[str, list[str]]:
+    """Return the roles that users or groups have themselves: those that the actor may know of."""
+
+    def work(connection: Connection) -> dict[str, list[str]]:
+        known = None if actor.may(connection, MANAGE) else set(held(connection, actor))
+        found: dict[str, list[str]] = {name: [] for name in names}
+        for name in names:
+            user, group_names = (name, []) if kind == USER else ("", [name])
+            given = roles.of_holders(connection, actor.metalake, user, group_names)
+            found[name] = [each.role for each in given if known is None or each.role in known]
+        return found
+
+    return store.read(work)

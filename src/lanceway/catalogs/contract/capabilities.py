@@ -7,6 +7,7 @@ whether it has one of these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from lance_namespace import LanceNamespace
@@ -23,6 +24,30 @@ if TYPE_CHECKING:
 
 # A service's own id of an object, and when it made it, in milliseconds since 1970.
 ObjectIdentity = tuple[str | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDetails:
+    """What a catalog records of an object: its properties and comment, who made it and changed it, and when.
+
+    Times are milliseconds since 1970. What a service does not say is None.
+    """
+
+    properties: Mapping[str, str]
+    comment: str | None = None
+    created_by: str | None = None
+    created_at: int | None = None
+    changed_by: str | None = None
+    changed_at: int | None = None
+
+
+@runtime_checkable
+class KeepsDetails(Protocol):
+    """A catalog that records who made its objects, and lets the properties of tables be altered."""
+
+    def object_details(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectDetails: ...
+
+    def alter_table_properties(self, id_: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]: ...
 
 
 @runtime_checkable

@@ -101,17 +101,22 @@ def changes(set_: Mapping[str, str] | None, unset: Iterable[str]) -> dict[str, s
     given, gone = dict(set_ or {}), list(unset)
     if not given and not gone:
         raise InvalidInputError("alter_namespace: no property is given to set or to unset. Name at least one.")
-    for key in (*given, *gone):
-        if not key:
-            raise InvalidInputError("alter_namespace: the key of a property is empty. Give it a name.")
-        if key.startswith(RESERVED):
-            raise InvalidInputError(
-                f"alter_namespace: the property {key!r} cannot be changed: keys that begin with {RESERVED!r} are "
-                "reserved. Use another key."
-            )
+    check_free("alter_namespace", (*given, *gone))
     if both := sorted(set(given) & set(gone)):
         raise InvalidInputError(f"alter_namespace: {both[0]!r} is to be set and unset. Leave one of them out.")
     return {**given, **dict.fromkeys(gone)}
+
+
+def check_free(operation: str, keys: Iterable[str]) -> None:
+    """Raise InvalidInputError for keys of properties that are empty or reserved."""
+    for key in keys:
+        if not key:
+            raise InvalidInputError(f"{operation}: the key of a property is empty. Give it a name.")
+        if key.startswith(RESERVED):
+            raise InvalidInputError(
+                f"{operation}: the property {key!r} cannot be changed: keys that begin with {RESERVED!r} are "
+                "reserved. Use another key."
+            )
 
 
 def first(path: Path) -> tuple[str, str | tuple[str, ...]]:

@@ -24,6 +24,8 @@ from pydantic import BaseModel
 
 from lanceway.catalogs.contract import clones
 from lanceway.catalogs.contract.capabilities import (
+    KeepsDetails,
+    ObjectDetails,
     ObjectIdentity,
     ShowsVisible,
     VisibleObjects,
@@ -359,6 +361,36 @@ class FederatedCatalog(JobMethods, Forwarder):
         mount = self.mount(id_[0])
         with in_use(mount), self._reaching(mount):
             return object_identity(mount.catalog, id_[1:], is_namespace=is_namespace)
+
+    def object_details(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
+        """Return what is recorded of a catalog, a namespace or a table: of a service's, the properties alone."""
+        if len(id_) == 1:
+            return self._catalog_details(canonical(id_[0]))
+        mount = self.mount(id_[0])
+        if not mount.configured and isinstance(mount.catalog, KeepsDetails):
+            try:
+                return mount.catalog.object_details(id_[1:], is_namespace=is_namespace)
+            except NamespaceNotFoundError:
+                if self._lake is None or not self._lake.is_stale(mount.name):
+                    raise
+                return self.object_details(id_, is_namespace=is_namespace)
+        if is_namespace:
+            return ObjectDetails(self.describe_namespace(ln.DescribeNamespaceRequest(id=list(id_))).properties or {})
+        return ObjectDetails(self.describe_table(ln.DescribeTableRequest(id=list(id_))).properties or {})
+
+    def _catalog_details(self, name: str) -> ObjectDetails:
+        configured = self._configured.get(name)
+        return self._lake_or_missing(name).details(name) if configured is None else ObjectDetails(configured.properties)
+
+    def alter_table_properties(self, id_: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
+        """Change properties of a table of the lake, None for one that is taken away, and return all it has then."""
+        _refuse_at_the_root("alter_table_properties", Identifier(id_))
+        catalog = self._catalog_for(self.mount(id_[0]), "alter_table_properties")
+        if not isinstance(catalog, KeepsDetails):
+            raise UnsupportedOperationError(
+                f"The properties of tables in {id_[0]!r} cannot be altered: only those of the lake can."
+            )
+        return catalog.alter_table_properties(id_[1:], changes)
 
     @contextmanager
     def _reaching(self, mount: Mount, own_options: Mapping[str, str] | None = None) -> Iterator[None]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.federated.made import MadeMounts, MountDefaults
 from lanceway.catalogs.federated.mounts import TYPE, CatalogDisabledError, Mount, ServiceMount
@@ -105,6 +106,12 @@ class OwnLake:
     def properties(self, name: str) -> dict[str, str]:
         """Return a catalog's own properties, its type and its versioning. Raises NamespaceNotFoundError."""
         return self._described(self.load(name))
+
+    def details(self, name: str) -> ObjectDetails:
+        """Return what is recorded of a catalog. Raises NamespaceNotFoundError."""
+        row = self.load(name)
+        changed = (row.audit.created_by, row.audit.created_at, row.audit.changed_by, row.audit.changed_at)
+        return ObjectDetails(self._described(row), row.comment, *changed)
 
     def _described(self, row: CatalogRow) -> dict[str, str]:
         return {**_properties(row), NESTED: str(row.nested).lower(), SEPARATOR: self.separator.character}

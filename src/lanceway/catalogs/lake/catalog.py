@@ -69,11 +69,11 @@ from lance_namespace import (
 )
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
-from lanceway.catalogs.contract.capabilities import ObjectIdentity, VisibleObjects
+from lanceway.catalogs.contract.capabilities import ObjectDetails, ObjectIdentity, VisibleObjects
 from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept, mode, table_id
-from lanceway.catalogs.contract.schemas import PathNaming, changes
+from lanceway.catalogs.contract.schemas import PathNaming, changes, check_free
 from lanceway.catalogs.lake import connection
 from lanceway.catalogs.lake.batches import LakeBatches
 from lanceway.catalogs.lake.claims import LakeClaims
@@ -329,6 +329,19 @@ class LakeCatalog(Catalog):
         found = Identifier(id_)
         row = self._namespaces.load(found) if is_namespace else self._tables.row(found)
         return str(row.id), row.audit.created_at
+
+    def object_details(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
+        """Return what is recorded of a namespace or a table. Raises NamespaceNotFoundError, TableNotFoundError."""
+        found = Identifier(id_)
+        row = self._namespaces.load(found) if is_namespace else self._tables.row(found)
+        audit = row.audit
+        changed = (audit.created_by, audit.created_at, audit.changed_by, audit.changed_at)
+        return ObjectDetails(row.properties, row.comment, *changed)
+
+    def alter_table_properties(self, id_: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
+        """Change properties of a table, None for one that is taken away, and return all it has then."""
+        check_free("alter_table_properties", changes)
+        return dict(self._tables.alter_properties(Identifier(id_), changes))
 
     # -- tables ----------------------------------------------------------------------------------
 

@@ -349,6 +349,11 @@ class LakeTables:
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
 
+    def alter_properties(self, table: Identifier, changes: Mapping[str, str | None]) -> Mapping[str, str]:
+        """Change properties of a table, None for one that is taken away, and return all it has then."""
+        catalog, user = self.lake.catalog.id, self.lake.user
+        return self.lake.store.transact(tables.alter, catalog, table, by=user, properties=changes).properties
+
     def rename(self, table: Identifier, target: Identifier) -> None:
         self.lake.store.transact(tables.rename, self.lake.catalog.id, table, target, by=self.lake.user)
 
