@@ -24,6 +24,7 @@ from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.branches import Branches
 from lanceway.server.feed.signal import FeedSignal
+from lanceway.server.gravitino.dialect import GravitinoDialect, GravitinoEntry
 from lanceway.server.health import Health
 from lanceway.server.home import Home
 from lanceway.server.http import middleware
@@ -39,6 +40,7 @@ from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
 from lanceway.tables import bases
 from lanceway.tables.read.ipc_limits import StreamLimits
+from lanceway.wire.gravitino import BASE
 from lanceway.wire.lance import REQUEST_ID
 
 LANCE, LANCEWAY = "/lance", "/lanceway"
@@ -74,6 +76,9 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     services = Services(home.store, branches, guards, catalogs, seal, Auditor(audit, "Lanceway API"), feed)
     api = Authentication(LancewayApi(services), authenticator)
     token_endpoint = TokenEndpoint(home.store, Auditor(audit, "OAuth2"))
+    gravitino = Authentication(
+        GravitinoDialect(guards, home.store, threads, bodies, Auditor(audit, "Gravitino REST")), authenticator
+    )
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
@@ -86,6 +91,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
                 closing.callback(audit.close)
             closing.push_async_callback(health.close)
             closing.push_async_callback(token_endpoint.close, 0)
+            closing.push_async_callback(gravitino.close, 0)
             closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)
             closing.push_async_callback(threads.close, GRACE_SECONDS)
@@ -97,7 +103,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     def checked(app: ASGIApp) -> ASGIApp:
         return middleware.check_host(middleware.check_origin(app, settings), settings)
 
-    dialects, others = {LANCE: checked(lance)}, {LANCEWAY: checked(api)}
+    dialects: dict[str, ASGIApp] = {LANCE: checked(lance)}
+    others: dict[str, ASGIApp] = {LANCEWAY: checked(api), BASE: GravitinoEntry(checked(gravitino))}
     pages = {TOKENS: checked(token_endpoint)}
     paths = Paths(dialects, others, pages, health, Router(lifespan=lifespan), settings.root_path)
     served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))

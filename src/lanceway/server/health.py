@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from lanceway import __version__
 from lanceway.errors import ServiceUnavailableError
 from lanceway.lake.store.database import LakeStore
+from lanceway.server.gravitino import metalakes
 from lanceway.server.http import log
 from lanceway.server.http.errors import MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.log import CONTENT_TYPE, Metrics
@@ -39,6 +40,7 @@ class Health:
             "/health": self._health,
             "/ready": self._ready,
             "/metrics": self._metrics_page,
+            "/configs": self._configs,
             **{page: partial(_description, document) for page, document in descriptions.items()},
         }
 
@@ -78,6 +80,10 @@ class Health:
             # The reason may hold names of hosts, and this page needs no credentials.
             raise ServiceUnavailableError("The lake's database cannot be reached. Try again later.") from error
         return _json({"status": "ready"})
+
+    async def _configs(self) -> Response:
+        """Say how clients of Gravitino REST write names. They may have to know it before they sign in."""
+        return _json(await self._threads.run(None, metalakes.configs, self._store))
 
     async def _metrics_page(self) -> Response:
         page = await asyncio.get_running_loop().run_in_executor(None, self._metrics.page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -75,17 +75,40 @@ class Rendered:
     is_concealed: bool = False  # the log must have what the client does not get
 
 
-def render(error: BaseException, request_id: str, conceal: Concealment = _CONCEAL) -> Rendered:
+class Envelope(Protocol):
+    """How a dialect writes errors."""
+
+    def status(self, error: LanceNamespaceError) -> int: ...
+
+    def body(self, error: LanceNamespaceError, message: str, request_id: str) -> dict[str, Any]: ...
+
+
+class LanceEnvelope:
+    """Errors as Lance REST has them."""
+
+    def status(self, error: LanceNamespaceError) -> int:
+        return ErrorInfo.of(error).status or lance.STATUS[code_of(error)]
+
+    def body(self, error: LanceNamespaceError, message: str, request_id: str) -> dict[str, Any]:
+        return lance.error_body(message, code_of(error), request_id)
+
+
+ENVELOPE_KEY = "lanceway.envelope"  # in an ASGI scope: that of the dialect which the request is for
+_LANCE = LanceEnvelope()
+
+
+def render(
+    error: BaseException, request_id: str, conceal: Concealment = _CONCEAL, envelope: Envelope = _LANCE
+) -> Rendered:
     """Render an error for a client. Only the contract's own errors keep their message, without addresses."""
     if not isinstance(error, LanceNamespaceError):
         error = InternalError(
             "The server failed in a way that is not expected. Its log has the reason under the request id "
             f"{request_id}; please report it."
         )
-    code = code_of(error)
-    status = ErrorInfo.of(error).status or lance.STATUS[code]
+    status = envelope.status(error)
     message = conceal(getattr(error, "public_message", None) or str(error), status)
-    body = _encoded(lance.error_body(message, code, request_id))
+    body = _encoded(envelope.body(error, message, request_id))
     headers = [
         (b"content-type", lance.JSON.encode()),
         (b"content-length", str(len(body)).encode()),

@@ -215,21 +215,22 @@ class RequestMiddleware:
         try:
             await self._app(scope, receive, send)
         except LanceNamespaceError as error:
-            await self._refuse(context, error, send)
+            await self._refuse(context, error, scope, send)
         except asyncio.CancelledError:  # the server stops, and its grace period is over
             context.status = context.status or 503
             raise
         except Exception as error:  # noqa: BLE001 - the last place before the client, who must not see it
             log.failed("A request failed in a way that is not expected.", context, error)
-            await self._refuse(context, error, send)
+            await self._refuse(context, error, scope, send)
 
-    async def _refuse(self, context: RequestContext, error: Exception, send: Send) -> None:
+    async def _refuse(self, context: RequestContext, error: Exception, scope: Scope, send: Send) -> None:
         """Send an error. An answer that has begun is left unfinished instead, and its connection is cut."""
         if context.status:
             log.refused("An answer broke off.", context, error)
             context.status = 599
             return
-        rendered = errors.render(error, context.request_id, self._conceal)
+        envelope = scope.get(errors.ENVELOPE_KEY) or errors.LanceEnvelope()
+        rendered = errors.render(error, context.request_id, self._conceal, envelope)
         is_logged = rendered.status >= _SERVER_ERRORS or rendered.is_concealed
         if is_logged and isinstance(error, LanceNamespaceError):
             log.refused("A request failed.", context, error)

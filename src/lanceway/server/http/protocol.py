@@ -19,6 +19,7 @@ from lanceway.wire import lance
 HEAD_BYTES = 64 * 2**10
 HEAD_FIELDS = 100
 _INVALID, _BUSY = 13, 17  # the protocol's codes
+_GOODBYE = b"CLOSE /"
 # A larger write is worth a packet of its own, and not worth a copy.
 _SMALL_BYTES = 16 * 2**10
 
@@ -141,6 +142,9 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_surplus:
             self._refuse(503, _BUSY, "The server has as many connections as it takes. Try again later.")
             return
+        if data.startswith(_GOODBYE) and self.is_idle and not self._has_begun:
+            self._part()
+            return
         self._unread += len(data)
         super().data_received(data)
         if self.transport.is_closing():
@@ -149,6 +153,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(*_too_large())
         elif self._has_begun and self._head_timer is None:
             self._head_timer = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
+
+    def _part(self) -> None:
+        """Answer a client of Gravitino REST that says goodbye with a method of its own, which the parser refuses."""
+        self.transport.write(STATUS_LINE[204] + b"connection: close\r\n\r\n")
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         self._has_begun = True

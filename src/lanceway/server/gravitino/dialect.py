@@ -1,0 +1,163 @@
+"""The dialect Gravitino REST: an ASGI application that finds the operation of a path in the protocol's routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from lanceway.access.audit import object_path
+from lanceway.access.guard import Guards
+from lanceway.catalogs.federated.catalog import canonical
+from lanceway.errors import InvalidInputError, PermissionDeniedError, UnsupportedOperationError
+from lanceway.lake.store.database import LakeStore
+from lanceway.lake.tree import settings
+from lanceway.server.gravitino import catalogs, metalakes, people, roles, schemas, tables
+from lanceway.server.gravitino.calls import GravitinoCall, Handler
+from lanceway.server.gravitino.envelope import GravitinoEnvelope
+from lanceway.server.http import log, uploads
+from lanceway.server.http.audit import Auditor
+from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, RouteNotFoundError
+from lanceway.server.http.middleware import principal_of
+from lanceway.server.http.uploads import BodyLimits
+from lanceway.server.lance.answers import JSON, EncodedAnswer, send_answer
+from lanceway.server.threads import CatalogThreads
+from lanceway.wire import gravitino
+from lanceway.wire.gravitino import GravitinoRoute, RouteMatch
+
+HANDLERS: Mapping[str, Handler] = {
+    **metalakes.HANDLERS,
+    **catalogs.HANDLERS,
+    **schemas.HANDLERS,
+    **tables.HANDLERS,
+    **people.HANDLERS,
+    **roles.HANDLERS,
+}
+_VERSION = f"{gravitino.BASE}/version"
+# Bodies that may be left out.
+_OPTIONAL = frozenset({"test_catalog"})
+
+
+class GravitinoEntry:
+    """An ASGI application in front of the dialect: its version needs no credentials, and errors are the protocol's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ENVELOPE_KEY] = GravitinoEnvelope()
+        path = scope["raw_path"].decode("latin-1").removeprefix(scope["root_path"]).rstrip("/")
+        if path == _VERSION and scope["method"] == "GET":
+            log.of(scope).operation = "get_version"
+            await send_answer(send, _encoded(metalakes.version()))
+        else:
+            await self._app(scope, receive, send)
+
+
+class GravitinoDialect:
+    """Serves the metalake as Gravitino REST. It stands behind `Authentication`."""
+
+    def __init__(
+        self, guards: Guards, store: LakeStore, threads: CatalogThreads, bodies: BodyLimits, auditor: Auditor
+    ) -> None:
+        self._guards, self._store, self._threads = guards, store, threads
+        self._bodies, self._audit = bodies, auditor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route, match = _find_route(scope)
+        scope[ENVELOPE_KEY].noun = route.noun
+        log.of(scope).operation = route.operation
+        if "metalake" in match.names:
+            metalakes.check(match.names["metalake"])
+        query = _read_query(scope["query_string"])
+        content = await uploads.read_body(receive, self._bodies.json, self._bodies.pace, "max_json_bytes")
+        if content and route.body is not None:
+            uploads.check_type(scope["headers"], (*uploads.JSON_TYPES, gravitino.MEDIA_TYPE.encode()))
+        call = self._call(scope, match, query, _read_body(route, content))
+        mount = canonical(match.names["catalog"]) if "catalog" in match.names else None
+        try:
+            if route.method == "GET":
+                answer = await self._threads.run(mount, _answer, route, call)
+            else:
+                named = await self._threads.run(None, _objects, route, call)
+                async with self._audit.change(scope, route.operation, named):
+                    answer = await self._threads.run(mount, _answer, route, call)
+        except PermissionDeniedError as error:
+            named = await self._threads.run(None, _objects, route, call)
+            self._audit.deny(scope, route.operation, named, error)
+            raise
+        await send_answer(send, answer)
+
+    def _call(self, scope: Scope, match: RouteMatch, query: Mapping[str, str], body: Any) -> GravitinoCall:
+        principal = principal_of(scope)
+        guard = self._guards.of(principal)
+        return GravitinoCall(principal, guard, self._store, self._guards.mounted_names, match.names, query, body)
+
+
+def _find_route(scope: Scope) -> tuple[GravitinoRoute, RouteMatch]:
+    """Return the operation of a path, as it was sent: names may hold an encoded slash."""
+    raw: bytes = scope["raw_path"]
+    base = len(scope["root_path"].encode()) + len(gravitino.BASE)
+    match = gravitino.match(raw[base:].decode(errors="surrogateescape"))
+    route = match.unsupported or match.methods.get(scope["method"])
+    if isinstance(route, str):
+        raise UnsupportedOperationError(f"Not supported by this server: {route.lower()}.")
+    if route is not None:
+        return route, match
+    if not match.methods:
+        raise RouteNotFoundError(
+            "Gravitino REST has no operation with this path. /openapi-gravitino.json lists those there are."
+        )
+    allowed = tuple(method for method, found in match.methods.items() if not isinstance(found, str))
+    raise MethodNotAllowedError(f"This path takes {' and '.join(allowed)}, not {scope['method']}.", allowed)
+
+
+def _read_query(raw: bytes) -> dict[str, str]:
+    if not raw:
+        return {}
+    try:
+        return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100))
+    except ValueError as error:
+        raise InvalidInputError("The query cannot be read: percent-encode UTF-8, in at most 100 parameters.") from error
+
+
+def _read_body(route: GravitinoRoute, content: bytes) -> Any:
+    if route.body is None or (not content and route.operation in _OPTIONAL):
+        return None
+    try:
+        return msgspec.json.decode(content or b"null", type=route.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInputError(
+            f"The body cannot be read: {error}. /openapi-gravitino.json describes what {route.operation} takes."
+        ) from error
+    except RecursionError as error:
+        raise InvalidInputError("The body cannot be read: it is nested too deeply.") from error
+
+
+# -- on a thread ---------------------------------------------------------------------------------
+
+
+def _answer(route: GravitinoRoute, call: GravitinoCall) -> EncodedAnswer:
+    return _encoded(HANDLERS[route.operation](call))
+
+
+def _encoded(answer: Mapping[str, Any]) -> EncodedAnswer:
+    return EncodedAnswer(200, msgspec.json.encode({"code": gravitino.OK, **answer}), [JSON])
+
+
+def _objects(route: GravitinoRoute, call: GravitinoCall) -> list[str]:
+    """Return what a request is about, for the audit: identifiers as other dialects have them, or its path."""
+    names, made = call.names, getattr(call.body, "name", None)
+    if "catalog" not in names and route.noun != "catalog":
+        path = "/".join(names[part[1:-1]] if part.startswith("{") else part for part in route.parts[2:])
+        return [f"/{path}" if made is None else f"/{path}/{made}"]
+    separator = call.store.read(settings.separator).character
+    id_ = [canonical(names["catalog"])] if "catalog" in names else []
+    id_ += [part for part in names.get("schema", "").split(separator) if part]
+    id_ += [names["table"]] if "table" in names else []
+    if made is not None:
+        id_ += made.replace("%3A", ":").split(separator) if route.noun == "schema" else [made]
+    return [object_path(id_)]

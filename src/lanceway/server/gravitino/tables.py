@@ -1,0 +1,193 @@
+"""Tables of schemas, all of them Lance tables. What they hold is written through other dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import lance_namespace as ln
+import pyarrow as pa
+
+from lanceway.access import privileges
+from lanceway.errors import InvalidInputError, TableNotFoundError, UnsupportedOperationError
+from lanceway.lake.store.schema import TABLE
+from lanceway.server.gravitino import columns
+from lanceway.server.gravitino.alterations import TableAlterations
+from lanceway.server.gravitino.calls import GravitinoCall, Handler, audit, identifiers, new_name, page, pages
+from lanceway.server.home import METALAKE
+from lanceway.wire.gravitino import TableCreateRequest
+
+COMMENT, LOCATION, FORMAT, EXTERNAL = "comment", "location", "format", "external"
+_LANCE, _TRUE = "lance", "true"
+_MODE, _REGISTER, _VERSION, _DECLARED = "lance.creation-mode", "lance.register", "lance.version", "lance.declared"
+_STORAGE = "lance.storage."
+_MODES = {"CREATE": "create", "EXIST_OK": "exist_ok", "OVERWRITE": "overwrite"}
+_NONE = "none"  # the strategy of a distribution that is none
+
+
+def list_tables(call: GravitinoCall) -> dict[str, Any]:
+    """List the tables of a schema that the caller may see."""
+    schema = call.schema
+    names = pages(lambda token: call.guard.list_tables(ln.ListTablesRequest(**page(schema, token))), "tables")
+    return identifiers([METALAKE, call.catalog, call.names["schema"]], names)
+
+
+def load_table(call: GravitinoCall) -> dict[str, Any]:
+    """Return a table, and with `privileges` only to a caller who has all of these on it."""
+    for name in filter(None, call.query.get("privileges", "").split(",")):
+        call.guard.require_table(call.table, privileges.check_binding(name, TABLE).name)
+    return _loaded(call, call.table)
+
+
+def _loaded(call: GravitinoCall, names: list[str]) -> dict[str, Any]:
+    table = call.guard.describe_table(ln.DescribeTableRequest(id=names, load_detailed_metadata=True))
+    details = call.guard.object_details(names, is_namespace=False)
+    return {"table": _described(names[-1], table, audit(details))}
+
+
+def _described(name: str, table: ln.DescribeTableResponse, made: Mapping[str, str]) -> dict[str, Any]:
+    properties = {**(table.properties or {}), FORMAT: _LANCE, LOCATION: table.location}
+    if table.version is not None:
+        properties[_VERSION] = str(table.version)
+    if table.is_only_declared:
+        properties[_DECLARED] = _TRUE
+    comment = properties.pop(COMMENT, None)
+    described = {
+        "name": name,
+        "comment": comment,
+        "columns": columns.from_schema(table.var_schema),
+        "properties": {key: value for key, value in properties.items() if value is not None},
+        "audit": dict(made),
+        "distribution": {"strategy": _NONE, "number": 0, "funcArgs": []},
+        "sortOrders": [],
+        "partitioning": [],
+        "indexes": [],
+    }
+    return {key: value for key, value in described.items() if value is not None}
+
+
+# -- creating ------------------------------------------------------------------------------------
+
+
+def create_table(call: GravitinoCall) -> dict[str, Any]:
+    """Make an empty table, declare one without columns, or register the one at a location."""
+    body: TableCreateRequest = call.body
+    names = [*call.schema, new_name("table", body.name)]
+    _refuse_unsupported(body)
+    properties = dict(body.properties or {})
+    mode, register = _mode(properties), _is_true(properties, _REGISTER)
+    location = properties.pop(LOCATION, None)
+    if body.comment:
+        properties[COMMENT] = body.comment
+    external = register or _is_true(properties, EXTERNAL)
+    if external:
+        properties[EXTERNAL] = _TRUE
+    if register:
+        _register(call, names, body, location, properties, mode)
+    elif body.columns:
+        _create(call, names, columns.to_schema(body.columns), location, properties, mode)
+    else:
+        call.guard.declare_table(ln.DeclareTableRequest(id=names, location=location, properties=properties))
+    return _loaded(call, names)
+
+
+def _refuse_unsupported(body: TableCreateRequest) -> None:
+    parts = {"partitioning": body.partitioning, "sortOrders": body.sort_orders, "indexes": body.indexes}
+    for name, value in parts.items():
+        if value:
+            raise UnsupportedOperationError(f"A Lance table cannot be made with {name}. Leave it out.")
+    if body.distribution and str(body.distribution.get("strategy", _NONE)).lower() != _NONE:
+        raise UnsupportedOperationError("A Lance table cannot be made with a distribution. Leave it out.")
+
+
+def _mode(properties: dict[str, str]) -> str:
+    """Return what happens where a table is there already, and take out what is no property of the table."""
+    format_ = properties.pop(FORMAT, _LANCE)
+    if format_.lower() != _LANCE:
+        raise UnsupportedOperationError(f"Tables of the format {format_!r} are not supported. Use {_LANCE!r}.")
+    secret = next((key for key in properties if key.startswith(_STORAGE)), None)
+    if secret is not None:
+        raise InvalidInputError(
+            f"The property {secret!r} cannot be set: the server has the storage options of its catalogs. Leave it out."
+        )
+    for key in (_VERSION, _DECLARED):
+        properties.pop(key, None)
+    wanted = properties.pop(_MODE, "CREATE")
+    mode = _MODES.get(wanted.upper())
+    if mode is None:
+        raise InvalidInputError(f"The property {_MODE} is {wanted!r}, but must be {', '.join(_MODES)}.")
+    return mode
+
+
+def _is_true(properties: dict[str, str], key: str) -> bool:
+    return properties.pop(key, "false").lower() == _TRUE
+
+
+def _register(
+    call: GravitinoCall,
+    names: list[str],
+    body: TableCreateRequest,
+    location: str | None,
+    properties: dict[str, str],
+    mode: str,
+) -> None:
+    if not location:
+        raise InvalidInputError(f"To register a table, {_REGISTER} needs a {LOCATION}. Send both.")
+    if body.columns:
+        raise InvalidInputError("A table that is registered has columns already. Send none.")
+    request = ln.RegisterTableRequest(id=names, location=location, properties=properties, mode=mode)
+    call.guard.register_table(request)
+
+
+def _create(
+    call: GravitinoCall,
+    names: list[str],
+    schema: pa.Schema,
+    location: str | None,
+    properties: dict[str, str],
+    mode: str,
+) -> None:
+    if location is not None:
+        raise UnsupportedOperationError(
+            f"A table with columns gets its location from the server. Leave {LOCATION} out, or declare the table "
+            "there without columns and write it."
+        )
+    request = ln.CreateTableRequest(id=names, properties=properties, mode=mode)
+    call.guard.create_table_stream(request, pa.RecordBatchReader.from_batches(schema, ()))
+
+
+# -- altering and dropping -----------------------------------------------------------------------
+
+
+def alter_table(call: GravitinoCall) -> dict[str, Any]:
+    """Change a table: its properties, its columns or its name, each kind in a request of its own."""
+    return _loaded(call, TableAlterations(call.guard, call.table).apply(call.body.updates))
+
+
+def drop_table(call: GravitinoCall) -> dict[str, Any]:
+    """Drop a table with its data; that of an external one stays, unless it is purged."""
+    names = call.table
+    try:
+        if not call.flag("purge") and _is_external(call, names):
+            call.guard.deregister_table(ln.DeregisterTableRequest(id=names))
+        else:
+            call.guard.drop_table(ln.DropTableRequest(id=names))
+    except TableNotFoundError:
+        return {"dropped": False}
+    return {"dropped": True}
+
+
+def _is_external(call: GravitinoCall, names: list[str]) -> bool:
+    """Return whether a table is external. Who may drop it may see it."""
+    call.guard.require_table(names, None)
+    properties = call.guard.object_details(names, is_namespace=False).properties
+    return properties.get(EXTERNAL, "").lower() == _TRUE
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "list_tables": list_tables,
+    "load_table": load_table,
+    "create_table": create_table,
+    "alter_table": alter_table,
+    "drop_table": drop_table,
+}
