@@ -24,6 +24,7 @@ from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.branches import Branches
 from lanceway.server.feed.signal import FeedSignal
+from lanceway.server.gravitino import openapi as openapi_gravitino
 from lanceway.server.gravitino.dialect import GravitinoDialect, GravitinoEntry
 from lanceway.server.health import Health
 from lanceway.server.home import Home
@@ -154,6 +155,7 @@ def _descriptions(root_path: str) -> dict[str, bytes]:
     return {
         "/openapi.json": openapi.document(root_path),
         "/openapi-lanceway.json": openapi_lanceway.document(root_path),
+        "/openapi-gravitino.json": openapi_gravitino.document(root_path),
     }
 
 

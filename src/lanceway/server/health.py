@@ -48,7 +48,10 @@ class Health:
         path = scope["path"].removeprefix(scope["root_path"])
         page = self._pages.get(path)
         if page is None:
-            raise RouteNotFoundError("There is nothing at this path. Lance REST is below /lance; see /openapi.json.")
+            raise RouteNotFoundError(
+                "There is nothing at this path. Lance REST is below /lance, see /openapi.json; Gravitino "
+                "REST below /api."
+            )
         log.of(scope).operation = path[1:]
         if scope["method"] not in _METHODS:
             raise MethodNotAllowedError(f"This path takes {' and '.join(_METHODS)} only.", _METHODS)

@@ -18,7 +18,7 @@ from lanceway.lake.tree import settings
 from lanceway.server.gravitino import catalogs, metalakes, people, roles, schemas, tables
 from lanceway.server.gravitino.calls import GravitinoCall, Handler
 from lanceway.server.gravitino.envelope import GravitinoEnvelope
-from lanceway.server.http import log, uploads
+from lanceway.server.http import basic, log, uploads
 from lanceway.server.http.audit import Auditor
 from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.middleware import principal_of
@@ -37,6 +37,7 @@ HANDLERS: Mapping[str, Handler] = {
     **roles.HANDLERS,
 }
 _VERSION = f"{gravitino.BASE}/version"
+_CLAIMED_KEY = "lanceway.claimed"  # in an ASGI scope: the user that a request says to be from
 # Bodies that may be left out.
 _OPTIONAL = frozenset({"test_catalog"})
 
@@ -49,6 +50,7 @@ class GravitinoEntry:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ENVELOPE_KEY] = GravitinoEnvelope()
+        scope["headers"], scope[_CLAIMED_KEY] = basic.as_bearer(scope["headers"])
         path = scope["raw_path"].decode("latin-1").removeprefix(scope["root_path"]).rstrip("/")
         if path == _VERSION and scope["method"] == "GET":
             log.of(scope).operation = "get_version"
@@ -68,6 +70,7 @@ class GravitinoDialect:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _find_route(scope)
+        basic.check_claim(scope[_CLAIMED_KEY], principal_of(scope))
         scope[ENVELOPE_KEY].noun = route.noun
         log.of(scope).operation = route.operation
         if "metalake" in match.names:

@@ -69,6 +69,8 @@ _CODES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int],
     (ServiceUnavailableError, gravitino.UNREACHABLE),
 )
 _CONFLICT_STATUS = 409
+# Clients take a message for a format, and fail at a plain one.
+_PERCENT = "\N{FULLWIDTH PERCENT SIGN}"
 
 
 class IllegalPrivilegeError(InvalidInputError):
@@ -89,7 +91,8 @@ class GravitinoEnvelope:
 
     def body(self, error: LanceNamespaceError, message: str, request_id: str) -> dict[str, Any]:
         code = _code(error)
-        return gravitino.error_body(code, self._type(error, code), message or type(error).__name__)
+        text = (message or type(error).__name__).replace("%", _PERCENT)
+        return gravitino.error_body(code, self._type(error, code), text)
 
     def _type(self, error: LanceNamespaceError, code: int) -> str:
         noun = next((_NOUNS[base] for base in type(error).__mro__ if base in _NOUNS), self.noun)
