@@ -71,10 +71,10 @@ class GravitinoDialect:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route, match = _find_route(scope)
         basic.check_claim(scope[_CLAIMED_KEY], principal_of(scope))
-        scope[ENVELOPE_KEY].noun = route.noun
         log.of(scope).operation = route.operation
         if "metalake" in match.names:
             metalakes.check(match.names["metalake"])
+        scope[ENVELOPE_KEY].noun = route.noun
         query = _read_query(scope["query_string"])
         content = await uploads.read_body(receive, self._bodies.json, self._bodies.pace, "max_json_bytes")
         if content and route.body is not None:
