@@ -25,6 +25,7 @@ from lanceway.lake.store.schema import GROUP
 from lanceway.server.api.endpoints import BASE
 from lanceway.server.api.routes import ENDPOINTS
 from lanceway.server.home import METALAKE
+from lanceway.wire.gravitino import ROUTES as GRAVITINO_ROUTES
 from lanceway.wire.lance import ARROW_STREAM, BY_OPERATION, ROUTES, Body, path
 from tests.server.api.test_runs import Runner
 from tests.server.lance.test_rights import REQUESTS, Asked
@@ -336,6 +337,120 @@ def test_lanceway_rest(nobody: Asker, endpoint: Any) -> None:
             assert answer.status_code in told.answer, answer.text
 
 
+# -- Gravitino REST ------------------------------------------------------------------------------
+
+_NEW: Mapping[str, Any] = {"name": "new"}
+_USE = {"privileges": [{"name": "use_schema", "condition": "allow"}]}
+_OBJECT = {"type": "schema", "object": f"{CATALOG}.{SPACE}"}
+_UPDATE = {"updates": [{"@type": "setProperty", "property": "a", "value": "b"}]}
+# Answers of Gravitino REST: names in the path beside those that are there, the body, and what is answered.
+GRAVITINO: Mapping[str, tuple[Told, ...]] = {
+    "get_version": (Told((200,)),),
+    "list_metalakes": (Told((200,)),),
+    "load_metalake": (Told((200,)),),
+    "list_catalogs": (Told({"identifiers": []}), Told({"catalogs": []}, query={"details": "true"})),
+    "create_catalog": (Told(DENIED, body=_NEW), Told(DENIED, body={"name": CATALOG})),
+    "test_connection": (Told(DENIED, body=_NEW),),
+    "test_catalog": (Told(DENIED), Told(DENIED, {"catalog": "none"})),
+    "load_catalog": (Told(DENIED), Told(DENIED, {"catalog": MOUNT}), Told(DENIED, {"catalog": "none"})),
+    "alter_catalog": (Told(DENIED, body=_UPDATE), Told(DENIED, {"catalog": MOUNT}, body=_UPDATE)),
+    "set_catalog": (Told(DENIED, body={"inUse": False}),),
+    "drop_catalog": (Told(DENIED), Told(DENIED, {"catalog": "none"})),
+    "list_schemas": (
+        Told(DENIED),
+        Told(DENIED, query={"parentSchema": SPACE}),
+        Told(DENIED, {"catalog": MOUNT}),
+        Told(DENIED, {"catalog": "none"}),
+    ),
+    "create_schema": tuple(
+        Told(DENIED, {"catalog": catalog}, body={"name": f"{SPACE}:new"}) for catalog in (CATALOG, MOUNT, "none")
+    ),
+    **{
+        f"{verb}_schema": tuple(
+            Told(DENIED, {"catalog": catalog, "schema": schema}, body=_UPDATE if verb == "alter" else None)
+            for catalog in (CATALOG, MOUNT, "none")
+            for schema in (SPACE, "none")
+        )
+        for verb in ("load", "alter", "drop")
+    },
+    "list_tables": tuple(Told(DENIED, {"catalog": catalog}) for catalog in (CATALOG, MOUNT, "none")),
+    "create_table": tuple(
+        Told(DENIED, {"catalog": catalog}, body={**_NEW, "columns": [{"name": "a", "type": "long"}]})
+        for catalog in (CATALOG, MOUNT, "none")
+    ),
+    **{
+        f"{verb}_table": tuple(
+            Told(DENIED, {"catalog": catalog, "table": table}, body=_UPDATE if verb == "alter" else None)
+            for catalog in (CATALOG, MOUNT, "none")
+            for table in (TABLE, "none")
+        )
+        for verb in ("load", "alter", "drop")
+    },
+    "list_users": (Told(DENIED), Told(DENIED, query={"details": "true"})),
+    "add_user": (Told(DENIED, body=_NEW), Told(DENIED, body={"name": USER})),
+    "get_user": (Told(DENIED), Told(DENIED, {"user": "none"})),
+    "remove_user": (Told(DENIED), Told(DENIED, {"user": "none"})),
+    "list_groups": (Told({"names": []}), Told({"groups": []}, query={"details": "true"})),
+    "add_group": (Told(DENIED, body=_NEW),),
+    "get_group": (Told(DENIED), Told(DENIED, {"group": "none"})),
+    "remove_group": (Told(DENIED), Told(DENIED, {"group": "none"})),
+    "list_roles": (Told({"names": []}),),
+    "create_role": (Told(DENIED, body=_NEW), Told(DENIED, body={"name": ROLE})),
+    "get_role": (Told(DENIED), Told(DENIED, {"role": "none"})),
+    "delete_role": (Told(DENIED), Told(DENIED, {"role": "none"})),
+    **{
+        f"{verb}_roles_{word}_{kind}": (
+            Told(DENIED, body={"roleNames": [ROLE]}),
+            Told(DENIED, {kind: "none"}, body={"roleNames": ["none"]}),
+        )
+        for verb, word in (("grant", "to"), ("revoke", "from"))
+        for kind in ("user", "group")
+    },
+    **{
+        f"{verb}_privileges": (
+            Told(MISSING, _OBJECT, body=_USE),
+            Told(MISSING, {**_OBJECT, "object": f"{CATALOG}.none"}, body=_USE),
+            Told(DENIED, {"type": "metalake", "object": "lanceway"}, body=_USE),
+        )
+        for verb in ("grant", "revoke")
+    },
+    "override_privileges": (Told(DENIED, body={"overrides": []}),),
+    "get_owner": (Told(MISSING, _OBJECT), Told(MISSING, {**_OBJECT, "object": "none.none"})),
+    "set_owner": (
+        Told(MISSING, _OBJECT, body={"name": "nobody", "type": "USER"}),
+        Told(DENIED, {"type": "metalake", "object": "lanceway"}, body={"name": "nobody", "type": "USER"}),
+    ),
+    "list_object_roles": (
+        Told(MISSING, _OBJECT),
+        Told(DENIED, {"type": "metalake", "object": "lanceway"}),
+    ),
+}
+THERE = {
+    "metalake": METALAKE,
+    "catalog": CATALOG,
+    "schema": f"{SPACE}:{INNER}",
+    "table": TABLE,
+    "user": USER,
+    "group": GROUP_NAME,
+    "role": ROLE,
+}
+
+
+@pytest.mark.parametrize("route", GRAVITINO_ROUTES, ids=lambda route: str(route.operation))
+def test_gravitino_rest(nobody: Asker, route: Any) -> None:
+    assert {each.operation for each in GRAVITINO_ROUTES} == set(GRAVITINO), "a route is not asked for here"
+    for told in GRAVITINO[route.operation]:
+        names = {name: quote(value, safe="") for name, value in {**THERE, **(told.parts or {})}.items()}
+        url = f"/api{route.path}".format(**names)
+        answer = nobody.ask(route.method, url, params=told.query, json=told.body)
+        if isinstance(told.answer, Mapping):
+            assert answer.json() == {"code": 0, **told.answer}
+        else:
+            assert answer.status_code in told.answer, f"{url}: {answer.text}"
+        if answer.status_code == 403:
+            assert answer.json()["code"] == 1008
+
+
 def test_of_the_audit_one_sees_ones_own(nobody: Asker) -> None:
     nobody.ask("POST", f"/lance/v1/table/{CATALOG}$x$y/drop")
     answer = nobody.client.get(f"{BASE}/audit", params={"limit": 1000})
@@ -361,6 +476,11 @@ def test_without_a_token_nothing_is_told(nobody: Asker) -> None:
     for method, url in (
         *((route.method, f"/lance{path(route, [CATALOG, SPACE, TABLE], index_name='none')}") for route in ROUTES),
         *((each.method, f"{BASE}{each.path.replace(':path}', '}')}") for each in ENDPOINTS),
+        *(
+            (each.method, f"/api{each.path}".format(**THERE, type="schema", object=f"{CATALOG}.{SPACE}"))
+            for each in GRAVITINO_ROUTES
+            if each.operation != "get_version"
+        ),
     ):
         answer = nobody.client.request(method, url, headers={"x-api-key": ""})
         assert answer.status_code == 401, f"{method} {url}: {answer.text}"

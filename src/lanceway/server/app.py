@@ -78,7 +78,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     api = Authentication(LancewayApi(services), authenticator)
     token_endpoint = TokenEndpoint(home.store, Auditor(audit, "OAuth2"))
     gravitino = Authentication(
-        GravitinoDialect(guards, home.store, threads, bodies, Auditor(audit, "Gravitino REST")), authenticator
+        GravitinoDialect(guards, home.store, threads, bodies, Auditor(audit, "Gravitino API")), authenticator
     )
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
