@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-access bench-catalogs bench-dir bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
+.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-access bench-catalogs bench-dir bench-gravitino bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
 
 # The suite and Spark start hundreds of processes: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,6 +17,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
 JVM := .venv/.jvm
+GRAVITINO := .venv/.gravitino
 UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs and not spark and not slow
 # Files of which that leaves nothing: it takes longer to read them than to run many others.
 BEYOND := $(addprefix --ignore=,tests/clients tests/pipelines tests/server tests/spark tests/test_docs.py) --ignore-glob='*/test_conformance*'
@@ -36,13 +37,18 @@ $(JVM): $(READY) tests/servers/jvm.py $(wildcard tests/servers/jvm/*)
 	@$(PY) -m tests.servers.jvm
 	@touch $@
 
+# The stock client of Gravitino, which cannot share an environment with the rest.
+$(GRAVITINO): $(READY) tests/clients/gravitino/environment.py tests/clients/gravitino/requirements.txt
+	@$(PY) -m tests.clients.gravitino.environment
+	@touch $@
+
 run: $(READY)  ## Start the server with a lake that a Spark pipeline fills (more options: ARGS="--port 8401")
 	@$(PY) samples/serve.py $(ARGS)
 
 tour: $(READY)  ## See the library work: tables made, listed, queried and searched
 	@$(PY) samples/tour.py
 
-test: $(READY) $(JVM)  ## Run the whole suite, real servers and real clients included
+test: $(READY) $(JVM) $(GRAVITINO)  ## Run the whole suite, real servers and real clients included
 	@$(PYTEST) -q -n $(MORE_JOBS) --durations=10 $(COVERAGE)
 	@test -z "$(COVERAGE)" || echo "coverage: $$($(PY) -m coverage report --format=total) % of the lines of lanceway, without what runs in processes of its own"
 
@@ -74,6 +80,9 @@ bench-catalogs: $(READY) $(JVM)  ## Set Glue, Unity and Iceberg beside lance-nam
 
 bench-dir: $(READY)  ## Time the directory catalog beside pylance's own
 	@$(PY) bench/directory.py
+
+bench-gravitino: $(READY)  ## Load Gravitino REST with wrk, with up to 100,000 tables
+	@$(PY) bench/gravitino.py
 
 bench-jobs: $(READY)  ## Time jobs between catalogs with 10,000 tables, and their memory
 	@$(PY) bench/jobs.py

@@ -22,7 +22,10 @@ PART = 2**18  # bytes that are read at once
 
 @dataclass(frozen=True)
 class Load:
-    """One kind of request. A path is below the server's address; `{}` in it stands for a name that is new each time."""
+    """One kind of request. A path is below the server's address; `{}` in it stands for a name that is new each time.
+
+    In a body, `<new>` does.
+    """
 
     method: str
     paths: list[str]
@@ -77,7 +80,7 @@ def press(uri: str, token: str | None, load: Load, seconds: float) -> Found:
             "LOAD_BODY": "" if load.body is None else str(body),
             "LOAD_TYPE": load.media_type,
             "LOAD_TOKEN": token or "",
-            "LOAD_NEW": f"n{uuid.uuid4().hex[:8]}_" if "{}" in load.paths[0] else "",
+            "LOAD_NEW": f"n{uuid.uuid4().hex[:8]}_" if _is_new(load) else "",
         }
         command = [
             "wrk",
@@ -98,6 +101,10 @@ def press(uri: str, token: str | None, load: Load, seconds: float) -> Found:
     if done.returncode:
         raise SystemExit(f"wrk failed: {done.stderr or done.stdout}")
     return Found(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def _is_new(load: Load) -> bool:
+    return "{}" in load.paths[0] or b"<new>" in (load.body or b"")
 
 
 def take(url: str, headers: dict[str, str], body: bytes) -> tuple[int, int, float]:

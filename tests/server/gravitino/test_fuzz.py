@@ -207,7 +207,11 @@ class Fuzzer:
 
     def send(self, client: httpx.Client) -> tuple[str, httpx.Response]:
         route = self.random.choice(ROUTES)
-        parts = [quote(self.name(part[1:-1]), safe="") if part.startswith("{") else part for part in route.parts]
+        # Dots are encoded, too, or the client would take a part of them for the folder above.
+        parts = [
+            quote(self.name(part[1:-1]), safe="").replace(".", "%2E") if part.startswith("{") else part
+            for part in route.parts
+        ]
         path = f"/api/{'/'.join(parts)}"
         params = {name: self.or_junk_text(name) for name in route.query if self.random.random() < 0.5}
         method = (
