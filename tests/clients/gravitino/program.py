@@ -1,6 +1,7 @@
 """The stock Gravitino client at work, as it comes from PyPI: run in its own environment, without the suite.
 
-It reads {"uri", "tokens": {user: token}} and writes, for each scenario, null or the traceback.
+It reads {"uri", "tokens": {user: token}, "guide": the example of the guide}, and writes the traceback of each scenario
+that failed, null for one that did not.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from gravitino import GravitinoAdminClient, GravitinoClient
 from gravitino.api.authorization.owner import Owner
 from gravitino.api.authorization.privileges import Privileges
 from gravitino.api.authorization.securable_objects import SecurableObjects
@@ -47,6 +47,8 @@ from gravitino.exceptions.base import (
 from gravitino.name_identifier import NameIdentifier
 from gravitino.namespace import Namespace
 
+from gravitino import GravitinoAdminClient, GravitinoClient
+
 METALAKE = "lanceway"
 
 
@@ -68,8 +70,8 @@ class BearerProvider(AuthDataProvider):  # type: ignore[misc]
 class Site:
     """A server, and a client for each of its users."""
 
-    def __init__(self, uri: str, tokens: dict[str, str]) -> None:
-        self.uri, self.tokens = uri, tokens
+    def __init__(self, uri: str, tokens: dict[str, str], guide: str) -> None:
+        self.uri, self.tokens, self.guide = uri, tokens, guide
 
     def client(self, user: str) -> Any:
         return GravitinoClient(self.uri, METALAKE, auth_data_provider=BearerProvider(self.tokens[user]))
@@ -97,6 +99,13 @@ def signing_in(site: Site) -> None:
     # A token counts for the user it belongs to alone.
     other = BasicAuthProvider("admin", site.tokens["bob"])
     assert "bob" not in refused(RESTException, lambda: GravitinoClient(site.uri, METALAKE, auth_data_provider=other))
+
+
+def guide(site: Site) -> None:
+    """Run what the guide shows."""
+    shown = site.guide.replace("http://localhost:8400", site.uri).replace("ada", "admin")
+    exec(shown.replace("lw_…", site.tokens["admin"]), {})
+    assert site.lake("admin").as_schemas().load_schema("team:sales").comment() == "what is sold"
 
 
 def metalakes(site: Site) -> None:
@@ -384,12 +393,12 @@ def owners(site: Site) -> None:
     refused(ForbiddenException, schemas.drop_schema, "O:P", False)
 
 
-SCENARIOS = (signing_in, metalakes, catalogs, nested_schemas, tables, people, grants_and_denials, owners)
+SCENARIOS = (signing_in, guide, metalakes, catalogs, nested_schemas, tables, people, grants_and_denials, owners)
 
 
 def main() -> None:
     told = json.load(sys.stdin)
-    site, results = Site(told["uri"], told["tokens"]), {}
+    site, results = Site(told["uri"], told["tokens"], told["guide"]), {}
     for scenario in SCENARIOS:
         try:
             scenario(site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.clients.gravitino import environment
+from tests.paths import REPOSITORY
 from tests.servers import lanceway as lanceway_server
 from tests.servers.run import Run
 
 PROGRAM = Path(__file__).with_name("program.py")
+GUIDE = REPOSITORY / "docs" / "guide" / "gravitino.md"
 Results = dict[str, str | None]
 
 
@@ -34,7 +37,9 @@ def results(whole_run: Run) -> Iterator[Results]:
         tokens = {"admin": server.token}
         for user in ("bob", "dora"):
             tokens[user] = client.post("/tokens", json={"user": user}).raise_for_status().json()["token"]
-    told = json.dumps({"uri": server.address, "tokens": tokens})
+    example = re.search(r"```text\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    assert example
+    told = json.dumps({"uri": server.address, "tokens": tokens, "guide": example[1]})
     command = [environment.python(), str(PROGRAM)]
     done = subprocess.run(command, input=told, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr[-4000:]
