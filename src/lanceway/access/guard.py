@@ -99,7 +99,7 @@ _RENEWING = frozenset({"create_namespace", "register_table"})
 _MOST_GUARDS = 1024
 _PAGE = 1000  # names that a service is asked for at once
 _FAST = frozenset({"describe_table", "table_exists"})
-_LOAD_TABLE = BY_NAME["load table"]
+_LOAD_TABLE, _LOAD_SCHEMA = BY_NAME["load table"], BY_NAME["load schema"]
 
 Question = tuple[Rule, Securable]
 Answer = tuple[AccessFacts, Verdict]
@@ -265,6 +265,9 @@ class Guard(Forwarder):
         return self._nesting_separator(catalog)
 
     def _nesting_separator(self, catalog: str) -> str | None:
+        fast = self._tree.fast_naming(catalog)
+        if fast is not None:
+            return fast[0] if fast[1] else None
         naming = self._tree.naming([catalog])
         if naming is not None:
             return naming.separator if naming.nested else None
@@ -277,6 +280,32 @@ class Guard(Forwarder):
         """Return what is recorded of a catalog, a namespace or a table that the caller may see."""
         self._require("load schema" if is_namespace else "load table", names)
         return self._tree.object_details(names, is_namespace=is_namespace)
+
+    def try_split(self, catalog: str, inside: str) -> list[str] | None:
+        """Return the names of a logical path in a catalog of the lake, if that needs no waiting."""
+        naming = self._tree.fast_naming(catalog)
+        if naming is None:
+            return None
+        separator, nested = naming
+        return [catalog, *inside.split(separator)] if nested else [catalog, inside]
+
+    def try_separator(self, catalog: str) -> str | None:
+        """Return what joins the names of a logical path in a catalog of the lake, if that needs no waiting."""
+        naming = self._tree.fast_naming(catalog)
+        return None if naming is None else naming[0]
+
+    def try_details(self, names: list[str], *, is_namespace: bool) -> ObjectDetails | None:
+        """Return what is recorded of a namespace or a table, if the caller may have it and that needs no waiting."""
+        if not self._principal.admin and not self._may_load_fast(names, is_namespace=is_namespace):
+            return None
+        return self._tree.try_details(names, is_namespace=is_namespace)
+
+    def _may_load_fast(self, names: list[str], *, is_namespace: bool) -> bool:
+        reads = self._store.fast_reads
+        if reads is None or len(names) < 2 or not all(names) or canonical(names[0]) in self._mounted:
+            return False
+        held = load_fast(reads, self._caller, self._place(names, NAMESPACE if is_namespace else TABLE))
+        return held is not None and (_LOAD_SCHEMA if is_namespace else _LOAD_TABLE).allows(held)
 
     def alter_table_properties(self, names: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
         """Change properties of a table of the lake, None for one that is taken away, and return all it has then."""

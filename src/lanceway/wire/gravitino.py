@@ -124,7 +124,7 @@ class GravitinoSecurable(Struct):
 
     full_name: str = field(name="fullName")
     type: str
-    privileges: list[GravitinoPrivilege]
+    privileges: Annotated[list[GravitinoPrivilege], Meta(max_length=100)]
 
 
 class RoleCreateRequest(Struct):
@@ -132,7 +132,9 @@ class RoleCreateRequest(Struct):
 
     name: str
     properties: Properties | None = None
-    objects: list[GravitinoSecurable] = field(name="securableObjects", default_factory=list)
+    objects: Annotated[list[GravitinoSecurable], Meta(max_length=100)] = field(
+        name="securableObjects", default_factory=list
+    )
 
 
 class RoleNamesRequest(Struct):
@@ -150,7 +152,7 @@ class PrivilegesRequest(Struct):
 class PrivilegeOverrideRequest(Struct):
     """All that a role is to be granted from now on."""
 
-    overrides: list[GravitinoSecurable]
+    overrides: Annotated[list[GravitinoSecurable], Meta(max_length=100)]
 
 
 class OwnerSetRequest(Struct):

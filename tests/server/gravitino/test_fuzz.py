@@ -146,7 +146,11 @@ class Fuzzer:
     def columns(self) -> Any:
         return self.or_junk(
             [
-                {"name": self.random.choice(("a", "b", self.text())), "type": self.type(), "nullable": True}
+                {
+                    "name": self.random.choice(("a", "b", self.text())),
+                    "type": self.type(),
+                    "nullable": self.random.random() < 0.5,
+                }
                 for _ in range(self.random.randrange(3))
             ]
         )

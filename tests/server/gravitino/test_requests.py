@@ -122,6 +122,7 @@ COLUMN = {"name": "a", "type": "long"}
 TABLES: tuple[tuple[dict[str, Any], tuple[int, int, str]], ...] = (
     ({"columns": [{**COLUMN, "type": "bigint"}]}, ILLEGAL),
     ({"columns": [{**COLUMN, "type": None}]}, ILLEGAL),
+    ({"columns": [{**COLUMN, "type": "null", "nullable": False}]}, ILLEGAL),
     ({"columns": [{**COLUMN, "type": "decimal(99,1)"}]}, ILLEGAL),
     ({"columns": [{**COLUMN, "type": "timestamp(4)"}]}, ILLEGAL),
     ({"columns": [{**COLUMN, "type": "uuid"}]}, ILLEGAL),

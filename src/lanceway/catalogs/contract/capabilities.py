@@ -30,7 +30,8 @@ ObjectIdentity = tuple[str | None, int | None]
 class ObjectDetails:
     """What a catalog records of an object: its properties and comment, who made it and changed it, and when.
 
-    Times are milliseconds since 1970. What a service does not say is None.
+    Times are milliseconds since 1970. What a service does not say is None. `state` changes whenever the rows or the
+    columns of a table do, and is None where only its storage can tell; then neither is the version known.
     """
 
     properties: Mapping[str, str]
@@ -39,6 +40,9 @@ class ObjectDetails:
     created_at: int | None = None
     changed_by: str | None = None
     changed_at: int | None = None
+    location: str | None = None
+    version: int | None = None
+    state: tuple[int, int, int] | None = None
 
 
 @runtime_checkable

@@ -432,6 +432,18 @@ class FederatedCatalog(JobMethods, Forwarder):
         catalog = self._lake.at_hand(names[0])
         return None if catalog is None else catalog.try_fast(operation, names[1:], fields)
 
+    def fast_naming(self, name: str) -> tuple[str, bool] | None:
+        """Return the separator, and whether a catalog of the tree's own lake is nested, as `try_fast` does."""
+        catalog = None if self._lake is None or name in self._configured else self._lake.at_hand(name)
+        return None if catalog is None else catalog.fast_naming()
+
+    def try_details(self, names: list[str], *, is_namespace: bool) -> ObjectDetails | None:
+        """Return what is recorded of a namespace or a table of the tree's own lake, as `try_fast` does."""
+        if self._lake is None or len(names) < 2 or names[0] in self._configured:
+            return None
+        catalog = self._lake.at_hand(names[0])
+        return None if catalog is None else catalog.try_details(names[1:], is_namespace=is_namespace)
+
     # -- the root: catalogs as namespaces --------------------------------------------------------
 
     def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:

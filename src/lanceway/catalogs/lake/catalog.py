@@ -333,7 +333,9 @@ class LakeCatalog(Catalog):
     def object_details(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
         """Return what is recorded of a namespace or a table. Raises NamespaceNotFoundError, TableNotFoundError."""
         found = Identifier(id_)
-        row = self._namespaces.load(found) if is_namespace else self._tables.row(found)
+        if not is_namespace:
+            return self._tables.details(found)
+        row = self._namespaces.load(found)
         audit = row.audit
         changed = (audit.created_by, audit.created_at, audit.changed_by, audit.changed_at)
         return ObjectDetails(row.properties, row.comment, *changed)
@@ -351,6 +353,14 @@ class LakeCatalog(Catalog):
         `names` are the identifier, whatever `fields` say of it.
         """
         return None if self._fast_reads is None else self._fast_reads.answer(operation, names, fields)
+
+    def fast_naming(self) -> tuple[str, bool] | None:
+        """Return the separator and whether the catalog is nested, if that can be had without waiting."""
+        return None if self._fast_reads is None else self._fast_reads.naming()
+
+    def try_details(self, names: list[str], *, is_namespace: bool) -> ObjectDetails | None:
+        """Return what is recorded of a namespace or a table, if that can be had without waiting."""
+        return None if self._fast_reads is None else self._fast_reads.details(names, is_namespace=is_namespace)
 
     def _find_table(self, table: Identifier) -> TableEntry:
         lake = self._connection

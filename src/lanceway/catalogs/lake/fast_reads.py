@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.catalogs.contract.metadata import list_scope
 from lanceway.catalogs.contract.requests import page_of, page_start
 from lanceway.identifiers import Identifier
-from lanceway.lake.store.fast_reads import FastReads, FastTableRow
+from lanceway.lake.store.fast_reads import FastDetailsRow, FastReads, FastTableRow
 
 # A longer page is worth a thread.
 _LONGEST_PAGE = 200
@@ -43,6 +44,20 @@ class LakeFastReads:
         if operation == "list_tables":
             return self._list_tables(names, fields)
         return None
+
+    def naming(self) -> tuple[str, bool] | None:
+        """Return the lake's separator, and whether namespaces nest in the catalog."""
+        return self.reads.naming(self.catalog)
+
+    def details(self, names: list[str], *, is_namespace: bool) -> ObjectDetails | None:
+        """Return what is recorded of a namespace or a table."""
+        if not names or not _is_plain(names):
+            return None
+        if is_namespace:
+            row = self.reads.namespace_details(self.catalog, _physical(names))
+        else:
+            row = self.reads.table_details(self.catalog, _physical(names[:-1]), names[-1])
+        return None if row is None else _details(row)
 
     def _describe_table(self, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
         if not fields.keys() <= _DESCRIBE or any(fields.get(name) not in (None, False) for name in _MORE):
@@ -78,6 +93,13 @@ class LakeFastReads:
         if not names or not _is_plain(names):
             return None
         return self.reads.table(self.catalog, _physical(names[:-1]), names[-1])
+
+
+def _details(row: FastDetailsRow) -> ObjectDetails:
+    changes = (row.created_by, row.created_at, row.changed_by, row.changed_at)
+    state = None if row.version is None else (row.id, row.version, row.claimed_at or 0)
+    properties = {} if row.properties == "{}" else json.loads(row.properties)
+    return ObjectDetails(properties, row.comment, *changes, row.location, row.version, state)
 
 
 def _is_context(context: object) -> bool:

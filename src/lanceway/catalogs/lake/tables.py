@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.base import TableEntry
+from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.catalogs.contract.requests import mode, table_id
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.managed_table import Manifests, stored_versions, take_over
@@ -348,6 +349,20 @@ class LakeTables:
             return self.row(table).location == location
         except (NamespaceNotFoundError, TableNotFoundError):
             return False
+
+    def details(self, table: Identifier) -> ObjectDetails:
+        """Return what is recorded of a table, and the state of one whose versions are rows."""
+
+        def work(connection: Connection) -> ObjectDetails:
+            row = lookups.find(connection, self.lake.catalog.id, table)
+            number = versions.latest(connection, row.id) if row.managed else None
+            claimed = None if number is None else versions.describe(connection, row, number).created_at
+            state = None if number is None or claimed is None else (row.id, number, claimed)
+            audit = row.audit
+            changed = (audit.created_by, audit.created_at, audit.changed_by, audit.changed_at)
+            return ObjectDetails(row.properties, row.comment, *changed, row.location, number, state)
+
+        return self.lake.store.read(work)
 
     def alter_properties(self, table: Identifier, changes: Mapping[str, str | None]) -> Mapping[str, str]:
         """Change properties of a table, None for one that is taken away, and return all it has then."""

@@ -24,6 +24,15 @@ Values = TypeVarTuple("Values")
 _PARENT = "SELECT id FROM objects WHERE catalog_id = ? AND physical = ?"
 _FIND = f"SELECT location, managed, properties FROM objects WHERE parent_id = ({_PARENT}) AND name = ? AND kind = ?"
 _PAGE = f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind = ? AND name > ? ORDER BY name LIMIT ?"
+_DETAILS = "o.id, o.properties, o.comment, o.created_by, o.created_at, o.changed_by, o.changed_at"
+_NAMESPACE_DETAILS = f"SELECT {_DETAILS} FROM objects o WHERE o.catalog_id = ? AND o.physical = ?"
+_TABLE_DETAILS = (
+    f"SELECT {_DETAILS}, o.location, v.version, v.created_at FROM objects o LEFT JOIN versions v "
+    "ON o.managed AND v.table_id = o.id AND v.branch = '' AND v.version = "
+    "(SELECT MAX(version) FROM versions WHERE table_id = o.id AND branch = '') "
+    f"WHERE o.parent_id = ({_PARENT}) AND o.name = ? AND o.kind = ?"
+)
+_NAMING = "SELECT s.value, c.nested FROM catalogs c JOIN settings s ON s.key = 'separator' WHERE c.id = ?"
 # The same as `tokens.standing` and `users.find`, for the columns that a request needs. Only a token that ends needs the
 # time, which costs more than the look-up.
 _TOKEN = (
@@ -42,6 +51,24 @@ class FastTableRow(NamedTuple):
     location: str
     managed: bool
     properties: str
+
+
+class FastDetailsRow(NamedTuple):
+    """What is recorded of a namespace or a table. Properties are JSON, as they are stored.
+
+    Of a managed table also its latest version on the main branch, and when that was claimed.
+    """
+
+    id: int
+    properties: str
+    comment: str | None
+    created_by: str
+    created_at: int
+    changed_by: str
+    changed_at: int
+    location: str | None = None
+    version: int | None = None
+    claimed_at: int | None = None
 
 
 class FastUserRow(NamedTuple):
@@ -90,6 +117,21 @@ class FastReads:
         """Return the first names after `after`; None if there are none or they cannot be read at once."""
         rows = self.rows(_PAGE, (catalog, namespace, TABLE, after, limit))
         return [row[0] for row in rows] if rows else None
+
+    def namespace_details(self, catalog: int, physical: str) -> FastDetailsRow | None:
+        """Return what is recorded of a namespace by its physical name; None if it cannot be read at once."""
+        rows = self.rows(_NAMESPACE_DETAILS, (catalog, physical))
+        return FastDetailsRow(*rows[0]) if rows else None
+
+    def table_details(self, catalog: int, namespace: str, name: str) -> FastDetailsRow | None:
+        """Return what is recorded of a table; None if it cannot be read at once."""
+        rows = self.rows(_TABLE_DETAILS, (catalog, namespace, name, TABLE))
+        return FastDetailsRow(*rows[0]) if rows else None
+
+    def naming(self, catalog: int) -> tuple[str, bool] | None:
+        """Return the lake's separator and whether a catalog is nested; None if it cannot be read at once."""
+        rows = self.rows(_NAMING, (catalog,))
+        return (rows[0][0], bool(rows[0][1])) if rows else None
 
     def token(self, id_: int) -> tuple[str, bool, int | None] | None:
         """Return the user of a token, whether it is an admin, and when the token ends.

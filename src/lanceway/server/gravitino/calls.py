@@ -18,6 +18,7 @@ from lanceway.errors import InvalidInputError, UnauthenticatedError, Unsupported
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import settings
+from lanceway.server.gravitino.columns import ColumnCache
 from lanceway.server.home import METALAKE
 from lanceway.wire.gravitino import UpdateRequest
 
@@ -36,6 +37,7 @@ class GravitinoCall:
     names: Mapping[str, str]  # in the path
     query: Mapping[str, str]
     body: Any
+    columns: ColumnCache
 
     @property
     def catalog(self) -> str:
@@ -51,6 +53,10 @@ class GravitinoCall:
         """The names of the schema in the path, the catalog's first."""
         return self.guard.split(self.catalog, self.names["schema"])
 
+    def try_schema(self) -> list[str] | None:
+        """Return the names of the schema in the path if that needs no waiting."""
+        return self.guard.try_split(self.catalog, self.names["schema"])
+
     @property
     def table(self) -> list[str]:
         """The names of the table in the path, the catalog's first."""
@@ -58,7 +64,8 @@ class GravitinoCall:
 
     @property
     def separator(self) -> str:
-        return self.store.read(settings.separator).character
+        known = self.guard.try_separator(self.catalog) if "catalog" in self.names else None
+        return known or self.store.read(settings.separator).character
 
     @property
     def actor(self) -> Actor:
@@ -81,6 +88,8 @@ class GravitinoCall:
 
 
 Handler = Callable[[GravitinoCall], dict[str, Any]]
+# In the event loop: None means that the handler must be called.
+FastHandler = Callable[[GravitinoCall], dict[str, Any] | None]
 
 
 def pages(list_: Callable[[str | None], Any], field: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -63,10 +64,9 @@ _DEEPEST = 32
 def to_schema(columns: Iterable[GravitinoColumn]) -> pa.Schema:
     """Return the schema of a new table. Raises InvalidInputError, UnsupportedOperationError."""
     fields = [_to_field(column) for column in columns]
-    names = [field.name for field in fields]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidInputError(f"Two columns are called {twice!r}. Rename one.")
+    name, times = max(Counter(field.name for field in fields).items(), key=lambda item: item[1])
+    if times > 1:
+        raise InvalidInputError(f"Two columns are called {name!r}. Rename one.")
     return pa.schema(fields)
 
 
@@ -75,8 +75,11 @@ def _to_field(column: GravitinoColumn) -> pa.Field:
         raise UnsupportedOperationError(f"The column {column.name!r} cannot be auto-incremented: Lance has no such.")
     if column.default is not None:
         raise UnsupportedOperationError(f"The column {column.name!r} cannot have a default: Lance has no such.")
-    metadata = {COMMENT: column.comment} if column.comment else None
-    return pa.field(column.name, to_type(column.type, column.name), column.nullable, metadata)
+    metadata, type_ = {COMMENT: column.comment} if column.comment else None, to_type(column.type, column.name)
+    try:
+        return pa.field(column.name, type_, column.nullable, metadata)
+    except ValueError as error:
+        raise InvalidInputError(f"The column {column.name!r} cannot be made: {error}.") from error
 
 
 def to_type(value: object, column: str, depth: int = 0) -> pa.DataType:
@@ -216,6 +219,23 @@ def _from_member(member: pa.Field) -> dict[str, Any]:
     }
     comment = (member.metadata or {}).get(COMMENT.encode())
     return value if comment is None else {**value, "comment": comment.decode(errors="replace")}
+
+
+class ColumnCache:
+    """The columns of tables whose state is known, so that their storage need not be read again."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        self._most = most
+        self._columns: dict[tuple[int, int, int], list[dict[str, Any]]] = {}
+
+    def get(self, state: tuple[int, int, int] | None) -> list[dict[str, Any]] | None:
+        return None if state is None else self._columns.get(state)
+
+    def keep(self, state: tuple[int, int, int] | None, columns: list[dict[str, Any]]) -> None:
+        if state is not None:
+            if len(self._columns) >= self._most:
+                self._columns.clear()
+            self._columns[state] = columns
 
 
 # -- in SQL --------------------------------------------------------------------------------------

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,7 +17,8 @@ from lanceway.errors import InvalidInputError, PermissionDeniedError, Unsupporte
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import settings
 from lanceway.server.gravitino import catalogs, metalakes, people, roles, schemas, tables
-from lanceway.server.gravitino.calls import GravitinoCall, Handler
+from lanceway.server.gravitino.calls import FastHandler, GravitinoCall, Handler
+from lanceway.server.gravitino.columns import ColumnCache
 from lanceway.server.gravitino.envelope import GravitinoEnvelope
 from lanceway.server.http import basic, log, uploads
 from lanceway.server.http.audit import Auditor
@@ -36,6 +38,7 @@ HANDLERS: Mapping[str, Handler] = {
     **people.HANDLERS,
     **roles.HANDLERS,
 }
+FAST: Mapping[str, FastHandler] = {**schemas.FAST, **tables.FAST}
 _VERSION = f"{gravitino.BASE}/version"
 _CLAIMED_KEY = "lanceway.claimed"  # in an ASGI scope: the user that a request says to be from
 # Bodies that may be left out.
@@ -66,11 +69,11 @@ class GravitinoDialect:
         self, guards: Guards, store: LakeStore, threads: CatalogThreads, bodies: BodyLimits, auditor: Auditor
     ) -> None:
         self._guards, self._store, self._threads = guards, store, threads
-        self._bodies, self._audit = bodies, auditor
+        self._bodies, self._audit, self._columns = bodies, auditor, ColumnCache()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route, match = _find_route(scope)
         basic.check_claim(scope[_CLAIMED_KEY], principal_of(scope))
+        route, match = _find_route(scope)
         log.of(scope).operation = route.operation
         if "metalake" in match.names:
             metalakes.check(match.names["metalake"])
@@ -79,25 +82,35 @@ class GravitinoDialect:
         content = await uploads.read_body(receive, self._bodies.json, self._bodies.pace, "max_json_bytes")
         if content and route.body is not None:
             uploads.check_type(scope["headers"], (*uploads.JSON_TYPES, gravitino.MEDIA_TYPE.encode()))
-        call = self._call(scope, match, query, _read_body(route, content))
+        in_loop = len(content) <= uploads.JSON_IN_LOOP_BYTES
+        body = _read_body(route, content) if in_loop else await asyncio.to_thread(_read_body, route, content)
+        call = self._call(scope, match, query, body)
         mount = canonical(match.names["catalog"]) if "catalog" in match.names else None
         try:
             if route.method == "GET":
-                answer = await self._threads.run(mount, _answer, route, call)
+                fast = _try_fast(route, call)
+                answer = await self._threads.run(mount, _answer, route, call) if fast is None else fast
             else:
-                named = await self._threads.run(None, _objects, route, call)
-                async with self._audit.change(scope, route.operation, named):
+                async with self._audit.change(scope, route.operation, await self._about(route, call)):
                     answer = await self._threads.run(mount, _answer, route, call)
         except PermissionDeniedError as error:
-            named = await self._threads.run(None, _objects, route, call)
-            self._audit.deny(scope, route.operation, named, error)
+            self._audit.deny(scope, route.operation, await self._about(route, call), error)
             raise
         await send_answer(send, answer)
+
+    async def _about(self, route: GravitinoRoute, call: GravitinoCall) -> list[str]:
+        """Return what a request is about, for the audit."""
+        separator = call.guard.try_separator(call.catalog) if "catalog" in call.names else None
+        if separator is None:
+            separator = (await self._threads.run(None, self._store.read, settings.separator)).character
+        return _objects(route, call, separator)
 
     def _call(self, scope: Scope, match: RouteMatch, query: Mapping[str, str], body: Any) -> GravitinoCall:
         principal = principal_of(scope)
         guard = self._guards.of(principal)
-        return GravitinoCall(principal, guard, self._store, self._guards.mounted_names, match.names, query, body)
+        return GravitinoCall(
+            principal, guard, self._store, self._guards.mounted_names, match.names, query, body, self._columns
+        )
 
 
 def _find_route(scope: Scope) -> tuple[GravitinoRoute, RouteMatch]:
@@ -140,6 +153,13 @@ def _read_body(route: GravitinoRoute, content: bytes) -> Any:
         raise InvalidInputError("The body cannot be read: it is nested too deeply.") from error
 
 
+def _try_fast(route: GravitinoRoute, call: GravitinoCall) -> EncodedAnswer | None:
+    """Return an answer that needs no waiting, so that it is not worth a thread."""
+    fast = FAST.get(route.operation)
+    answer = None if fast is None else fast(call)
+    return None if answer is None else _encoded(answer)
+
+
 # -- on a thread ---------------------------------------------------------------------------------
 
 
@@ -151,16 +171,15 @@ def _encoded(answer: Mapping[str, Any]) -> EncodedAnswer:
     return EncodedAnswer(200, msgspec.json.encode({"code": gravitino.OK, **answer}), [JSON])
 
 
-def _objects(route: GravitinoRoute, call: GravitinoCall) -> list[str]:
+def _objects(route: GravitinoRoute, call: GravitinoCall, separator: str) -> list[str]:
     """Return what a request is about, for the audit: identifiers as other dialects have them, or its path."""
     names, made = call.names, getattr(call.body, "name", None)
     if "catalog" not in names and route.noun != "catalog":
         path = "/".join(names[part[1:-1]] if part.startswith("{") else part for part in route.parts[2:])
         return [f"/{path}" if made is None else f"/{path}/{made}"]
-    separator = call.store.read(settings.separator).character
-    id_ = [canonical(names["catalog"])] if "catalog" in names else []
+    id_ = [call.catalog] if "catalog" in names else []
     id_ += [part for part in names.get("schema", "").split(separator) if part]
     id_ += [names["table"]] if "table" in names else []
     if made is not None:
-        id_ += made.replace("%3A", ":").split(separator) if route.noun == "schema" else [made]
+        id_ += unquote(made).split(separator) if route.noun == "schema" else [made]
     return [object_path(id_)]

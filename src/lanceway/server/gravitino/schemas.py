@@ -12,6 +12,7 @@ from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.tree.catalogs import CatalogNotFoundError
 from lanceway.server.gravitino.calls import (
+    FastHandler,
     GravitinoCall,
     Handler,
     audit,
@@ -82,6 +83,13 @@ def load_schema(call: GravitinoCall) -> dict[str, Any]:
     return _loaded(call, call.schema)
 
 
+def try_load_schema(call: GravitinoCall) -> dict[str, Any] | None:
+    """Return a schema if that needs no waiting; None means that it must be asked."""
+    names = call.try_schema()
+    details = None if names is None else call.guard.try_details(names, is_namespace=True)
+    return None if details is None else {"schema": _described(call.names["schema"], details)}
+
+
 def alter_schema(call: GravitinoCall) -> dict[str, Any]:
     """Set and remove properties of a schema, of this one alone."""
     names, changes = call.schema, property_changes(call.body.updates, "schema", comments=False)
@@ -106,6 +114,7 @@ def drop_schema(call: GravitinoCall) -> dict[str, Any]:
     return {"dropped": True}
 
 
+FAST: Mapping[str, FastHandler] = {"load_schema": try_load_schema}
 HANDLERS: Mapping[str, Handler] = {
     "list_schemas": list_schemas,
     "create_schema": create_schema,

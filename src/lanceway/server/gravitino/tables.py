@@ -9,11 +9,21 @@ import lance_namespace as ln
 import pyarrow as pa
 
 from lanceway.access import privileges
+from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.errors import InvalidInputError, TableNotFoundError, UnsupportedOperationError
 from lanceway.lake.store.schema import TABLE
 from lanceway.server.gravitino import columns
 from lanceway.server.gravitino.alterations import TableAlterations
-from lanceway.server.gravitino.calls import GravitinoCall, Handler, audit, identifiers, new_name, page, pages
+from lanceway.server.gravitino.calls import (
+    FastHandler,
+    GravitinoCall,
+    Handler,
+    audit,
+    identifiers,
+    new_name,
+    page,
+    pages,
+)
 from lanceway.server.home import METALAKE
 from lanceway.wire.gravitino import TableCreateRequest
 
@@ -22,6 +32,7 @@ _LANCE, _TRUE = "lance", "true"
 _MODE, _REGISTER, _VERSION, _DECLARED = "lance.creation-mode", "lance.register", "lance.version", "lance.declared"
 _STORAGE = "lance.storage."
 _MODES = {"CREATE": "create", "EXIST_OK": "exist_ok", "OVERWRITE": "overwrite"}
+_FEW = 200  # tables, which the event loop lists itself
 _NONE = "none"  # the strategy of a distribution that is none
 
 
@@ -40,30 +51,74 @@ def load_table(call: GravitinoCall) -> dict[str, Any]:
 
 
 def _loaded(call: GravitinoCall, names: list[str]) -> dict[str, Any]:
-    table = call.guard.describe_table(ln.DescribeTableRequest(id=names, load_detailed_metadata=True))
     details = call.guard.object_details(names, is_namespace=False)
-    return {"table": _described(names[-1], table, audit(details))}
-
-
-def _described(name: str, table: ln.DescribeTableResponse, made: Mapping[str, str]) -> dict[str, Any]:
-    properties = {**(table.properties or {}), FORMAT: _LANCE, LOCATION: table.location}
-    if table.version is not None:
-        properties[_VERSION] = str(table.version)
+    known = _known(call, names, details)
+    if known is not None:
+        return known
+    table = call.guard.describe_table(ln.DescribeTableRequest(id=names, load_detailed_metadata=True))
+    found = columns.from_schema(table.var_schema)
+    if table.version == details.version:
+        call.columns.keep(details.state, found)
+    properties = {**(table.properties or {}), LOCATION: table.location}
     if table.is_only_declared:
         properties[_DECLARED] = _TRUE
+    return _described(names[-1], properties, table.version, found, audit(details))
+
+
+def _known(call: GravitinoCall, names: list[str], details: ObjectDetails) -> dict[str, Any] | None:
+    """Return a table whose columns were read before, None if they must be read."""
+    found = call.columns.get(details.state)
+    if found is None:
+        return None
+    properties = {**details.properties, LOCATION: details.location}
+    return _described(names[-1], properties, details.version, found, audit(details))
+
+
+def _described(
+    name: str,
+    properties: dict[str, Any],
+    version: int | None,
+    found: list[dict[str, Any]],
+    made: Mapping[str, str],
+) -> dict[str, Any]:
     comment = properties.pop(COMMENT, None)
+    properties[FORMAT] = _LANCE
+    if version is not None:
+        properties[_VERSION] = str(version)
     described = {
         "name": name,
         "comment": comment,
-        "columns": columns.from_schema(table.var_schema),
+        "columns": found,
         "properties": {key: value for key, value in properties.items() if value is not None},
-        "audit": dict(made),
+        "audit": made,
         "distribution": {"strategy": _NONE, "number": 0, "funcArgs": []},
         "sortOrders": [],
         "partitioning": [],
         "indexes": [],
     }
-    return {key: value for key, value in described.items() if value is not None}
+    return {"table": {key: value for key, value in described.items() if value is not None}}
+
+
+# -- in the event loop ---------------------------------------------------------------------------
+
+
+def try_load_table(call: GravitinoCall) -> dict[str, Any] | None:
+    """Return a table if that needs no waiting; None means that it must be asked."""
+    names = call.try_schema()
+    if names is None or call.query:
+        return None
+    names.append(call.names["table"])
+    details = call.guard.try_details(names, is_namespace=False)
+    return None if details is None else _known(call, names, details)
+
+
+def try_list_tables(call: GravitinoCall) -> dict[str, Any] | None:
+    """Return a list of few tables if that needs no waiting."""
+    names = call.try_schema()
+    found = None if names is None else call.guard.try_fast("list_tables", names, {"id": names, "limit": _FEW})
+    if found is None or found["page_token"] is not None:
+        return None
+    return identifiers([METALAKE, call.catalog, call.names["schema"]], found["tables"])
 
 
 # -- creating ------------------------------------------------------------------------------------
@@ -184,6 +239,7 @@ def _is_external(call: GravitinoCall, names: list[str]) -> bool:
     return properties.get(EXTERNAL, "").lower() == _TRUE
 
 
+FAST: Mapping[str, FastHandler] = {"load_table": try_load_table, "list_tables": try_list_tables}
 HANDLERS: Mapping[str, Handler] = {
     "list_tables": list_tables,
     "load_table": load_table,

@@ -19,7 +19,7 @@ from lanceway.server.http.errors import BodyTooLargeError, MediaTypeError, Silen
 from lanceway.wire import lance
 
 # A body of JSON above this size is parsed on a thread: the event loop serves others meanwhile.
-_JSON_IN_LOOP_BYTES = 64 * 2**10
+JSON_IN_LOOP_BYTES = 64 * 2**10
 # The buffer between a client that sends and a catalog that reads.
 UPLOAD_BUFFER_BYTES = 8 * 2**20
 
@@ -81,7 +81,7 @@ async def read_json(receive: Receive, headers: Iterable[tuple[bytes, bytes]], li
     if not body:
         return None
     check_type(headers, JSON_TYPES)
-    return parse_json(body) if len(body) <= _JSON_IN_LOOP_BYTES else await asyncio.to_thread(parse_json, body)
+    return parse_json(body) if len(body) <= JSON_IN_LOOP_BYTES else await asyncio.to_thread(parse_json, body)
 
 
 async def read_body(receive: Receive, most: int, pace: UploadPace = _PACE, setting: str | None = None) -> bytes:
