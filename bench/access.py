@@ -34,9 +34,9 @@ from sqlalchemy import Connection, select
 from tests.servers import postgres
 from tests.servers.run import Run
 
+from access_credentials import measure_credentials
 from access_feed import measure_feed
 from access_feed import table_of as feed_table
-from access_credentials import measure_credentials
 from access_http import measure_http
 from access_http import table_of as http_table
 from lake import folder

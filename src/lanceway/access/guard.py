@@ -137,6 +137,11 @@ class Guard(Forwarder):
     def _mounted(self) -> Mapping[str, Mount]:
         return self._tree.mounts()
 
+    @property
+    def mounted_names(self) -> frozenset[str]:
+        """The catalogs whose objects are those of other services."""
+        return frozenset(self._mounted)
+
     # -- the operations of the contract ----------------------------------------------------------
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:

@@ -116,7 +116,7 @@ def create(
     connection: Connection, user: User, prefix: str, hash_: str, *, by: str, label: str | None, lifetime: int | None
 ) -> Token:
     """Store a new token of a user, valid for `lifetime` milliseconds, or without end if that is None."""
-    return _create(connection, user.id, prefix, hash_, by=by, label=label, lifetime=lifetime)
+    return _create(connection, user.id, user.name, prefix, hash_, by=by, label=label, lifetime=lifetime)
 
 
 def issue(connection: Connection, parent: Token, prefix: str, hash_: str, *, lifetime: int) -> Token:
@@ -125,7 +125,17 @@ def issue(connection: Connection, parent: Token, prefix: str, hash_: str, *, lif
     connection.execute(expired)
     user = select(tokens.c.user_id).where(tokens.c.id == parent.id)
     user_id = connection.execute(user).scalar_one()
-    return _create(connection, user_id, prefix, hash_, by=parent.user, label=None, lifetime=lifetime, parent=parent.id)
+    return _create(
+        connection,
+        user_id,
+        parent.user,
+        prefix,
+        hash_,
+        by=parent.user,
+        label=None,
+        lifetime=lifetime,
+        parent=parent.id,
+    )
 
 
 def count_issued(connection: Connection, parent: Token) -> int:
@@ -137,6 +147,7 @@ def count_issued(connection: Connection, parent: Token) -> int:
 def _create(
     connection: Connection,
     user_id: int,
+    user: str,
     prefix: str,
     hash_: str,
     *,
@@ -156,7 +167,7 @@ def _create(
     }
     if _INSERT(connection, values) is None:
         raise RetryError("Another token has the same prefix. Try again.")
-    outbox.record(connection, "token.created", user.name, by=by, row=user.id, data={"token": prefix})
+    outbox.record(connection, "token.created", user, by=by, row=user_id, data={"token": prefix})
     return _one(connection, prefix).token
 
 

@@ -367,7 +367,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         if len(id_) == 1:
             return self._catalog_details(canonical(id_[0]))
         mount = self.mount(id_[0])
-        if not mount.configured and isinstance(mount.catalog, KeepsDetails):
+        if not mount.foreign and isinstance(mount.catalog, KeepsDetails):
             try:
                 return mount.catalog.object_details(id_[1:], is_namespace=is_namespace)
             except NamespaceNotFoundError:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
-from lanceway.errors import NamespaceNotFoundError, namespace_not_empty, namespace_not_found, recognized
+from lanceway.errors import namespace_not_empty, namespace_not_found
 from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
@@ -33,10 +33,6 @@ _CHANGING = _BY_NAME.with_for_update(key_share=True, of=catalogs)
 _ALONE = _BY_NAME.with_for_update(of=catalogs)
 _BY_ID = select(catalogs).where(catalogs.c.id == bindparam("catalog"))
 _CHANGE = change(catalogs).where(catalogs.c.id == bindparam("row")).returning(*catalogs.c)
-
-
-class CatalogNotFoundError(NamespaceNotFoundError):
-    """There is no such catalog in the metalake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +193,5 @@ def _row(connection: Connection, metalake: str, name: str, statement: Select[Any
     parameters = {"metalake": checked_name("metalake", metalake), "catalog": checked_name("catalog", name)}
     row = connection.execute(statement, parameters).one_or_none()
     if row is None:
-        raise recognized(
-            CatalogNotFoundError, f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first."
-        )
+        raise mounts.missing(metalake, name)
     return row

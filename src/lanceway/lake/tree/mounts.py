@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, or_, select, update
 
-from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotFoundError, namespace_not_found
+from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotFoundError, recognized
 from lanceway.lake.secrets import SealedSecrets, SecretKeys
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -42,6 +42,10 @@ _HAS = select(mounts.c.id).where(mounts.c.metalake_id == bindparam("row"), mount
 _HAS_CATALOG = select(catalogs.c.id).where(
     catalogs.c.metalake_id == bindparam("row"), catalogs.c.name == bindparam("mount")
 )
+
+
+class CatalogNotFoundError(NamespaceNotFoundError):
+    """There is no such catalog in the metalake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +245,10 @@ def taken(metalake: str, name: str) -> NamespaceAlreadyExistsError:
     )
 
 
-def missing(metalake: str, name: str) -> NamespaceNotFoundError:
-    return namespace_not_found(f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first.")
+def missing(metalake: str, name: str) -> CatalogNotFoundError:
+    return recognized(
+        CatalogNotFoundError, f"There is no catalog {name!r} in the metalake {metalake!r}. Create it first."
+    )
 
 
 def enabling(row: Any, enabled: bool, *, by: str) -> dict[str, object]:

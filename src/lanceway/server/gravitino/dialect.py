@@ -109,7 +109,7 @@ class GravitinoDialect:
         principal = principal_of(scope)
         guard = self._guards.of(principal)
         return GravitinoCall(
-            principal, guard, self._store, self._guards.mounted_names, match.names, query, body, self._columns
+            principal, guard, self._store, guard.mounted_names, match.names, query, body, self._columns
         )
 
 

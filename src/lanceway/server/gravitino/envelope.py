@@ -33,7 +33,7 @@ from lanceway.errors import (
 )
 from lanceway.lake.access.groups import GroupNotFoundError
 from lanceway.lake.access.roles import RoleNotFoundError
-from lanceway.lake.tree.catalogs import CatalogNotFoundError
+from lanceway.lake.tree.mounts import CatalogNotFoundError
 from lanceway.server.http.errors import RouteNotFoundError
 from lanceway.wire import gravitino
 

@@ -10,7 +10,7 @@ import lance_namespace as ln
 from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import HierarchicalName, Identifier
-from lanceway.lake.tree.catalogs import CatalogNotFoundError
+from lanceway.lake.tree.mounts import CatalogNotFoundError
 from lanceway.server.gravitino.calls import (
     FastHandler,
     GravitinoCall,
