@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from lanceway.access import feed
+from lanceway.access.records import feed
 from lanceway.access.rights.actor import Actor
 from lanceway.identifiers import Identifier
 from lanceway.lake import tokens, users

@@ -10,11 +10,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lanceway.access.audit import AuditTrail
 from lanceway.access.authenticator import Authenticator
 from lanceway.access.credentials.vending import Vending
 from lanceway.access.guard import Guards
 from lanceway.access.mounted.catalogs import CatalogAdministration
+from lanceway.access.records.audit import AuditTrail
 from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedBasePaths, AllowedLocations
 from lanceway.config import ServerSettings

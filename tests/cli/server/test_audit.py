@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lanceway.access.audit import object_path
+from lanceway.access.records.audit import object_path
 from lanceway.lake.access.audit import DENIED, DONE, AuditEvent, write
 from lanceway.lake.store.database import open_store
 from tests.cli.conftest import Ended, Run

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from lanceway.access import audit
-from lanceway.access.audit import AuditTrail, LineSink, RowSink, object_path
+from lanceway.access.records import audit
+from lanceway.access.records.audit import AuditTrail, LineSink, RowSink, object_path
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.lake.access.audit import DENIED, DONE, AuditEvent, AuditFilter, page, write
 from lanceway.lake.store.database import LakeStore

@@ -31,8 +31,11 @@ SILENT = {
         **dict.fromkeys(("adopt", "copy"), "definitions that were there already"),
         **dict.fromkeys(("remove", "drop", "rename"), "_delete records it"),
     },
-    "tree.locations": dict.fromkeys(("record", "done"), INSIDE),
-    "tree.settings": dict.fromkeys(("identity", "page_key", "require_writable", "store"), "settings of the lake"),
+    "tree.locations": dict.fromkeys(("record", "done", "retire", "reuse"), INSIDE),
+    "tree.mounts": {"reseal": "secrets stay what they are", "rename_jobs": CALLER},
+    "tree.settings": dict.fromkeys(
+        ("identity", "page_key", "require_writable", "store", "renew_mounts_revision"), "settings of the lake"
+    ),
     "tree.tables": {"mark_adopted": INSIDE, "_insert": CALLER},
     "versions.checks": dict.fromkeys(("record", "forget"), "manifests that are no versions"),
     "versions.refs": {
@@ -51,7 +54,7 @@ SILENT = {
     "runs.runs": dict.fromkeys(("change", "plan", "end_step", "_change_step"), "steps of a run"),
     "runs.source_files": {"note": "files of a run"},
     "users": {"move_belongings": "the user is renamed or deleted, and owners are recorded"},
-    "tokens": {"touch": "a use, and no change"},
+    "tokens": {"touch": "a use, and no change", "issue": "its token is recorded by _create"},
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, func, select, update
 
-from lanceway.access import feed as access_feed
+from lanceway.access.records import feed as access_feed
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake.feed import reading

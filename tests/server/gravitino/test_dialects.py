@@ -12,7 +12,7 @@ import lancedb
 import pyarrow as pa
 import pytest
 
-from lanceway.access.audit import object_path
+from lanceway.access.records.audit import object_path
 from lanceway.lake.store.database import LakeStore
 from tests.server.gravitino.gravitino_helpers import Asker, asking, lake_of, new_catalog
 from tests.servers.lanceway import Lanceway

@@ -254,7 +254,7 @@ class CatalogAdministration:
         name, mount = self._changing(principal, name)
         info = self._info(name)
         if mount is not None:
-            self._tree.made.drop(name)
+            self._tree.made.drop(name, by=principal.name)
         else:
             self._tree.lake.drop(name, by=principal.name, cascade=False)
         return info

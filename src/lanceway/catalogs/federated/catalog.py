@@ -560,7 +560,7 @@ class FederatedCatalog(JobMethods, Forwarder):
         if behavior == "cascade":
             raise _kept_by_service(name, "dropped with all that is in it")
         properties = dict(self._mounts[name].properties)
-        self.made.drop(name)
+        self.made.drop(name, by=self._user or self.lake.user)
         return properties
 
     def _require_lake(self, operation: str) -> OwnLake:

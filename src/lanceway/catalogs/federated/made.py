@@ -233,8 +233,8 @@ class MadeMounts:
         self.current()
         return row
 
-    def drop(self, name: str) -> MountRow:
-        row = self.store.transact(mounts.drop, self.metalake, name)
+    def drop(self, name: str, *, by: str) -> MountRow:
+        row = self.store.transact(mounts.drop, self.metalake, name, by=by)
         self.current()
         return row
 

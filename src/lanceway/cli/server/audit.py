@@ -52,7 +52,7 @@ def list_(
     """List what was asked for, the newest first."""
     first, last = _moment(since, "--since"), _moment(until, "--until")
     where = tokens.server_place(session, home, uri)
-    from lanceway.access import audit
+    from lanceway.access.records import audit
     from lanceway.lake.access.audit import AuditFilter
 
     path = None if object_ is None else audit.object_path(session.id(object_))
@@ -78,7 +78,7 @@ def purge(
     """Delete old rows of the trail. A server does it by itself, as audit_retention says."""
     age = tokens.read_duration(older, "--older-than")
     where = tokens.server_place(session, home, uri)
-    from lanceway.access import audit
+    from lanceway.access.records import audit
 
     with where.opened() as store:
         count = audit.purge(store, age)

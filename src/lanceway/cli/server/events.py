@@ -72,7 +72,7 @@ def purge(
     """Delete old events. A server does it by itself, as event_retention says."""
     age = tokens.read_duration(older, "--older-than")
     where = tokens.server_place(session, home, uri)
-    from lanceway.access import feed
+    from lanceway.access.records import feed
 
     with where.opened() as store:
         count = feed.purge(store, age)
@@ -115,7 +115,7 @@ def _from_database(
     session: Session, types: Sequence[str], under: list[str] | None, home: Path | None, uri: str | None
 ) -> Iterator[ReadPage]:
     where = tokens.server_place(session, home, uri)
-    from lanceway.access import feed
+    from lanceway.access.records import feed
     from lanceway.access.rights.actor import Actor
     from lanceway.identifiers import Identifier
     from lanceway.lake.access.facts import Caller

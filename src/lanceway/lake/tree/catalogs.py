@@ -137,6 +137,7 @@ def set_enabled(connection: Connection, metalake: str, name: str, enabled: bool,
     """Enable or disable a catalog: a disabled one keeps its tables, which no server serves."""
     row = _row(connection, metalake, name, _CHANGING)
     values = mounts.enabling(row, enabled, by=by)
+    outbox.record_catalog(connection, "catalog.altered", row.id, by=by, data={"enabled": enabled})
     settings.renew_mounts_revision(connection)
     return CatalogRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
@@ -150,7 +151,9 @@ def rename(connection: Connection, metalake: str, name: str, new: str, *, by: st
         raise mounts.taken(metalake, new)
     mounts.rename_jobs(connection, metalake, row.name, key)
     settings.renew_mounts_revision(connection)
-    return CatalogRow.of(connection.execute(_CHANGE.values(name=key, changed_by=by), {"row": row.id}).one())
+    renamed = connection.execute(_CHANGE.values(name=key, changed_by=by), {"row": row.id}).one()
+    outbox.record_catalog(connection, "catalog.renamed", row.id, by=by, data={"previous": row.name})
+    return CatalogRow.of(renamed)
 
 
 def drop(connection: Connection, metalake: str, name: str, *, by: str | None = None) -> CatalogRow:

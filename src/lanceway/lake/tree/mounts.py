@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, bindparam, delete, or_, select, update
 
 from lanceway.errors import NamespaceAlreadyExistsError, NamespaceNotFoundError, recognized
+from lanceway.lake.feed import outbox
 from lanceway.lake.secrets import SealedSecrets, SecretKeys
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
@@ -150,6 +151,7 @@ def create(
     connection.execute(delete(foreign_objects).where(earlier))
     owned = {"metalake_id": parent.id, "catalog": key, "path": "", "kind": NAMESPACE, "mount_id": row.id}
     connection.execute(foreign_objects.insert().values(**owned, owner=by, created_by=by, created_at=now()))
+    _record(connection, "catalog.created", metalake, key, by=by)
     settings.renew_mounts_revision(connection)
     return MountRow.of(row)
 
@@ -170,6 +172,7 @@ def alter(
     values = altered(row, properties, by=by, comment=comment)
     if resettle is not None:
         values |= _stored(row.key, resettle(MountRow.of(row)), keys)
+    _record(connection, "catalog.altered", metalake, row.name, by=by, data={"revision": row.revision + 1})
     settings.renew_mounts_revision(connection)
     return MountRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one())
 
@@ -177,6 +180,7 @@ def alter(
 def set_enabled(connection: Connection, metalake: str, name: str, enabled: bool, *, by: str) -> MountRow:
     """Enable or disable a mounted catalog. One that is so already stays as it is."""
     row = _row(connection, metalake, name, _CHANGING)
+    _record(connection, "catalog.altered", metalake, row.name, by=by, data={"enabled": enabled})
     settings.renew_mounts_revision(connection)
     return MountRow.of(connection.execute(_CHANGE.values(enabling(row, enabled, by=by)), {"row": row.id}).one())
 
@@ -194,17 +198,19 @@ def rename(connection: Connection, metalake: str, name: str, new: str, *, by: st
     connection.execute(delete(foreign_objects).where(earlier))
     connection.execute(update(foreign_objects).where(foreign_objects.c.mount_id == row.id).values(catalog=key))
     rename_jobs(connection, metalake, row.name, key)
+    _record(connection, "catalog.renamed", metalake, key, by=by, data={"previous": row.name})
     settings.renew_mounts_revision(connection)
     return MountRow.of(connection.execute(_CHANGE.values(name=key, changed_by=by), {"row": row.id}).one())
 
 
-def drop(connection: Connection, metalake: str, name: str) -> MountRow:
+def drop(connection: Connection, metalake: str, name: str, *, by: str) -> MountRow:
     """Take a mounted catalog out of the tree, with all that was granted in it. Its service keeps what it has."""
     row = _row(connection, metalake, name, _CHANGING)
     # Rows of its objects that older code has made do not refer to it.
     own = (foreign_objects.c.metalake_id == row.metalake_id) & (foreign_objects.c.catalog == row.name)
     connection.execute(delete(foreign_objects).where(or_(foreign_objects.c.mount_id == row.id, own)))
     connection.execute(delete(mounts).where(mounts.c.id == row.id))
+    _record(connection, "catalog.dropped", metalake, row.name, by=by)
     settings.renew_mounts_revision(connection)
     return MountRow.of(row)
 
@@ -265,6 +271,12 @@ def rename_jobs(connection: Connection, metalake: str, name: str, new: str) -> N
     """Let the jobs of a catalog be those of its new name."""
     renamed = update(jobs).where(jobs.c.metalake == metalake, jobs.c.catalog == name)
     connection.execute(renamed.values(catalog=new))
+
+
+def _record(
+    connection: Connection, event: str, metalake: str, name: str, *, by: str, data: Mapping[str, object] | None = None
+) -> None:
+    outbox.record(connection, event, "", by=by, metalake=metalake, catalog=name, space="", data=data)
 
 
 def _row(connection: Connection, metalake: str, name: str, statement: Select[Any]) -> Row[Any]:

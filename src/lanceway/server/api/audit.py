@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from lanceway.access import audit
+from lanceway.access.records import audit
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
 from lanceway.lake.access.audit import OUTCOMES, AuditEvent, AuditFilter

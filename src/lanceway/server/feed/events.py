@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from lanceway.access import feed
+from lanceway.access.records import feed
 from lanceway.identifiers import Identifier
 from lanceway.lake.feed import reading
 from lanceway.lake.feed.reading import FeedFilter, FeedPosition

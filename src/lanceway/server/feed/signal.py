@@ -12,7 +12,7 @@ import asyncio
 from contextlib import suppress
 from datetime import timedelta
 
-from lanceway.access import feed
+from lanceway.access.records import feed
 from lanceway.errors import LanceNamespaceError
 from lanceway.lake.feed import reading
 from lanceway.lake.feed.reading import START, FeedPosition

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lanceway.access.audit import object_path
 from lanceway.access.guard import Guards
+from lanceway.access.records.audit import object_path
 from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnsupportedOperationError
 from lanceway.lake.store.database import LakeStore

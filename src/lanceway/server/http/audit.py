@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from lanceway.access.audit import AuditTrail, object_path
+from lanceway.access.records.audit import AuditTrail, object_path
 from lanceway.errors import LanceNamespaceError, PermissionDeniedError
 from lanceway.lake.access.audit import ATTEMPTED, DENIED, DONE, FAILED, AuditEvent
 from lanceway.server.http import log

@@ -9,8 +9,8 @@ from typing import Any
 from lance_namespace import ListTablesRequest, ListTablesResponse, QueryTableRequest
 from starlette.types import Receive, Scope, Send
 
-from lanceway.access.audit import AuditTrail
 from lanceway.access.guard import Guards
+from lanceway.access.records.audit import AuditTrail
 from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.federated.catalog import canonical
