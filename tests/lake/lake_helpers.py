@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, metadata
+from lanceway.lake.store.schema import ICEBERG_TABLE, VIEW, feed, metadata
 from lanceway.lake.tree import locations, lookups, namespaces, tables
 from lanceway.lake.versions import checks, versions
 from lanceway.lake.versions.versions import VersionClaim
@@ -45,11 +45,13 @@ def _versions(connection: Connection, catalog: int) -> None:
 
 
 def rows(store: LakeStore) -> dict[str, list[Any]]:
-    """Every row of the lake, in no order."""
+    """Every row of the lake but the events, of which a backup has none; in no order."""
 
     def read(connection: Connection) -> dict[str, list[Any]]:
         return {
-            t.name: sorted(repr(tuple(row)) for row in connection.execute(t.select())) for t in metadata.sorted_tables
+            table.name: sorted(repr(tuple(row)) for row in connection.execute(table.select()))
+            for table in metadata.sorted_tables
+            if table is not feed
         }
 
     return store.snapshot(read)
