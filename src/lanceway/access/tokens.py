@@ -303,7 +303,7 @@ def _ensure(connection: Connection, name: str, *, by: str, admin: bool) -> User:
     user = users.find(connection, name) or users.create(connection, name, by=by, admin=admin or name == ADMIN)
     if user is None:
         raise RetryError(f"Another client is making the user {name!r}. Try again.")
-    return users.promote(connection, user) if admin and not user.admin else user
+    return users.promote(connection, user, by=by) if admin and not user.admin else user
 
 
 def _check(user: str, label: str | None) -> None:
