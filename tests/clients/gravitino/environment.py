@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 PINS = Path(__file__).with_name("requirements.txt")
-# Kept with the environment that the tests run in: whoever makes that anew has this made anew.
+# Kept with the environment that the tests run in, and so made again with it.
 HOME = Path(sys.prefix) / "gravitino"
 
 

@@ -41,6 +41,7 @@ HANDLERS: Mapping[str, Handler] = {
 FAST: Mapping[str, FastHandler] = {**schemas.FAST, **tables.FAST}
 _VERSION = f"{gravitino.BASE}/version"
 _CLAIMED_KEY = "lanceway.claimed"  # in an ASGI scope: the user that a request says to be from
+_LONGEST_AUDITED = 1_000  # characters of a new name
 # Bodies that may be left out.
 _OPTIONAL = frozenset({"test_catalog"})
 
@@ -174,6 +175,7 @@ def _encoded(answer: Mapping[str, Any]) -> EncodedAnswer:
 def _objects(route: GravitinoRoute, call: GravitinoCall, separator: str) -> list[str]:
     """Return what a request is about, for the audit: identifiers as other dialects have them, or its path."""
     names, made = call.names, getattr(call.body, "name", None)
+    made = made and made[:_LONGEST_AUDITED]
     if "catalog" not in names and route.noun != "catalog":
         path = "/".join(names[part[1:-1]] if part.startswith("{") else part for part in route.parts[2:])
         return [f"/{path}" if made is None else f"/{path}/{made}"]
