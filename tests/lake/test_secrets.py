@@ -57,7 +57,7 @@ def test_without_a_file_a_key_must_be_configured() -> None:
         SecretKeys().seal(VALUES, 1)
 
 
-def test_a_file_is_made_once_whoever_comes_first(tmp_path: Path) -> None:
+def test_a_file_is_made_once_by_the_first(tmp_path: Path) -> None:
     file = tmp_path / "secret-key"
     with ThreadPoolExecutor(8) as threads:
         sealed = list(threads.map(lambda _: SecretKeys(file=file).seal(VALUES, 1), range(8)))
