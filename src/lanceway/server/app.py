@@ -64,7 +64,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     streams = StreamLimits(settings.max_batch_bytes, settings.max_body_bytes)
     audit = AuditTrail.from_settings(home.store, settings)
     seal = PageTokenSeal(home.store.page_key)
-    vending = Vending.from_settings(settings, tree.mounts())
+    vending = Vending.from_settings(settings, tree)
     if vending.lake_life:
         # A request that found a table before it was dropped may have its credential made a little later.
         home.store.transact(locations.retire_for, vending.lake_life + math.ceil(settings.request_timeout))
@@ -78,7 +78,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     api = Authentication(LancewayApi(services), authenticator)
     token_endpoint = TokenEndpoint(home.store, Auditor(audit, "OAuth2"))
     gravitino = Authentication(
-        GravitinoDialect(guards, home.store, threads, bodies, Auditor(audit, "Gravitino API")), authenticator
+        GravitinoDialect(guards, home.store, branches, catalogs, bodies, Auditor(audit, "Gravitino API")), authenticator
     )
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 

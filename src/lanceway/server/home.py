@@ -149,7 +149,7 @@ def prepare(settings: ServerSettings) -> Home:
         Authenticator.from_settings(home.store, settings).close()
         tree = FederatedCatalog.from_settings(home.complete(settings), home.store)
         closing.callback(tree.close)
-        Vending.from_settings(settings, tree.mounts())
+        Vending.from_settings(settings, tree)
         AllowedLocations.from_settings(home.complete(settings))
         AllowedBasePaths.from_settings(settings)
     return home

@@ -346,7 +346,7 @@ def _decoded(part: str) -> str:
 
 OK = 0
 REST, ILLEGAL, INTERNAL, NOT_FOUND, EXISTS, NOT_EMPTY = 1000, 1001, 1002, 1003, 1004, 1005
-UNSUPPORTED_CODE, UNREACHABLE, FORBIDDEN, UNAUTHORIZED, CONFLICT = 1006, 1007, 1008, 1011, 1012
+UNSUPPORTED_CODE, UNREACHABLE, FORBIDDEN, NOT_IN_USE, UNAUTHORIZED, CONFLICT = 1006, 1007, 1008, 1009, 1011, 1012
 STATUS: Mapping[int, int] = MappingProxyType(
     {
         REST: 429,
@@ -358,6 +358,7 @@ STATUS: Mapping[int, int] = MappingProxyType(
         UNSUPPORTED_CODE: 405,
         UNREACHABLE: 503,
         FORBIDDEN: 403,
+        NOT_IN_USE: 409,
         UNAUTHORIZED: 401,
         CONFLICT: 409,
     }
@@ -383,6 +384,7 @@ TYPES: Mapping[int, str] = MappingProxyType(
         UNSUPPORTED_CODE: "UnsupportedOperationException",
         UNREACHABLE: "ConnectionFailedException",
         FORBIDDEN: "ForbiddenException",
+        NOT_IN_USE: "CatalogNotInUseException",
         UNAUTHORIZED: "UnauthorizedException",
         CONFLICT: "OptimisticLockException",
     }

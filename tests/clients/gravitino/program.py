@@ -1,7 +1,7 @@
 """The stock Gravitino client at work, as it comes from PyPI: run in its own environment, without the suite.
 
-It reads {"uri", "tokens": {user: token}, "guide": the example of the guide}, and writes the traceback of each scenario
-that failed, null for one that did not.
+It reads {"uri", "tokens": {user: token}, "guide": the example of the guide, "folder"}, and writes the traceback of each
+scenario that failed, null for one that did not.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from gravitino.api.rel.types.types import Types
 from gravitino.api.schema_change import SchemaChange
 from gravitino.auth.auth_data_provider import AuthDataProvider
 from gravitino.auth.basic_auth_provider import BasicAuthProvider
+from gravitino.auth.default_oauth2_token_provider import DefaultOAuth2TokenProvider
 from gravitino.exceptions.base import (
     CatalogAlreadyExistsException,
+    CatalogNotInUseException,
+    ConnectionFailedException,
     ForbiddenException,
     IllegalArgumentException,
     NonEmptySchemaException,
@@ -70,8 +73,8 @@ class BearerProvider(AuthDataProvider):  # type: ignore[misc]
 class Site:
     """A server, and a client for each of its users."""
 
-    def __init__(self, uri: str, tokens: dict[str, str], guide: str) -> None:
-        self.uri, self.tokens, self.guide = uri, tokens, guide
+    def __init__(self, uri: str, tokens: dict[str, str], guide: str, folder: str) -> None:
+        self.uri, self.tokens, self.guide, self.folder = uri, tokens, guide, folder
 
     def client(self, user: str) -> Any:
         return GravitinoClient(self.uri, METALAKE, auth_data_provider=BearerProvider(self.tokens[user]))
@@ -95,6 +98,12 @@ def signing_in(site: Site) -> None:
     client = site.client("admin")
     assert client.get_server_version().version() == "1.3.1"
     client.check_version()
+    client.close()
+    provider = DefaultOAuth2TokenProvider(
+        uri=site.uri, credential=f"bob:{site.tokens['bob']}", path="lanceway/v1/oauth/tokens", scope="catalog"
+    )
+    client = GravitinoClient(site.uri, METALAKE, auth_data_provider=provider)
+    assert client.get_metalake().name() == METALAKE
     client.close()
     # A token counts for the user it belongs to alone.
     other = BasicAuthProvider("admin", site.tokens["bob"])
@@ -149,6 +158,41 @@ def catalogs(site: Site) -> None:
     assert client.drop_catalog("own")
     refused(NoSuchCatalogException, client.load_catalog, "own")
     client.close()
+
+
+def mounted_catalogs(site: Site) -> None:
+    """A folder becomes a branch of the tree, whose provider is a type of catalog of Lanceway's."""
+    client = site.client("admin")
+    settings = {"path": site.folder, "layout": "manifest"}
+    made = client.create_catalog("folder", Catalog.Type.RELATIONAL, "dir", "a folder", settings)
+    assert (made.provider(), made.comment(), made.properties()["path"]) == ("dir", "a folder", site.folder)
+    assert "folder" in client.list_catalogs()
+    made.as_schemas().create_schema("inside", "", {})
+    assert made.as_schemas().list_schemas() == ["inside"]
+    client.test_connection("folder")
+    client.disable_catalog("folder")
+    refused(CatalogNotInUseException, made.as_schemas().list_schemas)
+    assert client.load_catalog("folder").properties()["in-use"] == "false"
+    client.enable_catalog("folder")
+    assert client.alter_catalog("folder", CatalogChange.rename("renamed")).name() == "renamed"
+    renamed = client.load_catalog("renamed").as_schemas()
+    assert renamed.list_schemas() == ["inside"]
+    secret = {"uri": "http://127.0.0.1:9/lance", "token": "s3cret-of-this-test"}
+    unreachable = refused(
+        ConnectionFailedException, client.create_catalog, "dead", Catalog.Type.RELATIONAL, "rest", "", secret
+    )
+    assert "s3cret-of-this-test" not in unreachable
+    assert "dead" not in client.list_catalogs()
+    unknown = refused(
+        IllegalArgumentException, client.create_catalog, "odd", Catalog.Type.RELATIONAL, "dir", "", {"pth": "x"}
+    )
+    assert "path" in unknown
+    assert client.drop_catalog("renamed")
+    refused(NoSuchCatalogException, client.load_catalog, "renamed")
+    client.close()
+    other = site.client("bob")
+    refused(ForbiddenException, other.create_catalog, "own", Catalog.Type.RELATIONAL, "dir", "", settings)
+    other.close()
 
 
 def nested_schemas(site: Site) -> None:
@@ -393,12 +437,23 @@ def owners(site: Site) -> None:
     refused(ForbiddenException, schemas.drop_schema, "O:P", False)
 
 
-SCENARIOS = (signing_in, guide, metalakes, catalogs, nested_schemas, tables, people, grants_and_denials, owners)
+SCENARIOS = (
+    signing_in,
+    guide,
+    metalakes,
+    catalogs,
+    mounted_catalogs,
+    nested_schemas,
+    tables,
+    people,
+    grants_and_denials,
+    owners,
+)
 
 
 def main() -> None:
     told = json.load(sys.stdin)
-    site, results = Site(told["uri"], told["tokens"], told["guide"]), {}
+    site, results = Site(told["uri"], told["tokens"], told["guide"], told["folder"]), {}
     for scenario in SCENARIOS:
         try:
             scenario(site)

@@ -31,7 +31,7 @@ def scenarios() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def results(whole_run: Run) -> Iterator[Results]:
+def results(whole_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
     server = lanceway_server.start(whole_run, name="gravitino")
     with server.client(base_url=f"{server.address}/lanceway/v1") as client:
         tokens = {"admin": server.token}
@@ -39,7 +39,8 @@ def results(whole_run: Run) -> Iterator[Results]:
             tokens[user] = client.post("/tokens", json={"user": user}).raise_for_status().json()["token"]
     example = re.search(r"```text\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert example
-    told = json.dumps({"uri": server.address, "tokens": tokens, "guide": example[1]})
+    folder = str(tmp_path_factory.mktemp("folder"))
+    told = json.dumps({"uri": server.address, "tokens": tokens, "guide": example[1], "folder": folder})
     command = [environment.python(), str(PROGRAM)]
     done = subprocess.run(command, input=told, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -24,7 +24,7 @@ from lanceway.access.credentials.vendor import (
     TableScope,
     vendor_of,
 )
-from lanceway.config import CredentialSettings, ServerSettings
+from lanceway.config import CatalogSettings, CredentialSettings, ServerSettings
 from lanceway.errors import InternalError, LanceNamespaceError, PermissionDeniedError, UnauthenticatedError
 from lanceway.tables.errors import FOREIGN
 from lanceway.tables.storage.store import EXPIRES, Store, local_path, open_store
@@ -85,11 +85,16 @@ def sites_of(settings: ServerSettings) -> list[StorageSite]:
     """Return the storages of a server: that of its warehouse, and of each catalog it mounts that is a folder."""
     warehouse = settings.warehouse or str(settings.home / "warehouse")
     sites = [StorageSite(LAKE, warehouse, settings.storage, settings.credentials)]
-    for name, section in settings.catalogs.items():
-        location = section.settings.get("path") or section.settings.get("root")
-        if location and (section.type == "dir" or section.credentials is not None):
-            sites.append(StorageSite(name, location, section.storage, section.credentials))
-    return sites
+    mounted = (site_of(name, section) for name, section in settings.catalogs.items())
+    return [*sites, *(site for site in mounted if site is not None)]
+
+
+def site_of(name: str, section: CatalogSettings) -> StorageSite | None:
+    """Return the storage of a catalog that is a folder or a bucket; None for those whose services have it."""
+    location = section.settings.get("path") or section.settings.get("root")
+    if not location or (section.type != "dir" and section.credentials is None):
+        return None
+    return StorageSite(name, location, section.storage, section.credentials)
 
 
 def run(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
@@ -25,8 +25,7 @@ from lanceway.access.credentials.vendor import (
     TableScope,
     vendor_of,
 )
-from lanceway.catalogs.federated.catalog import canonical
-from lanceway.catalogs.federated.mounts import Mount
+from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.tables.storage.store import EXPIRES, local_path
@@ -71,16 +70,18 @@ class Vending:
         lake: CredentialVendor | None = None,
         mounted: Mapping[str, CredentialVendor | None] | None = None,
         sites: Sequence[StorageSite] = (),
+        made: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        self._lake, self._mounted = lake, MappingProxyType(dict(mounted or {}))
+        self._lake, self._mounted, self._made = lake, MappingProxyType(dict(mounted or {})), made
         self._sites = {canonical(site.name): site for site in sites}
         self._kept: dict[CredentialHolder, Credential] = {}
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
     @classmethod
-    def from_settings(cls, settings: ServerSettings, mounts: Mapping[str, Mount]) -> Self:
+    def from_settings(cls, settings: ServerSettings, tree: FederatedCatalog) -> Self:
         """Return the vending of a server. Raises InvalidInputError for a storage that none can be made for."""
         mounted: dict[str, CredentialVendor | None] = {}
+        mounts = tree.configured
         for name, section in settings.catalogs.items():
             if section.credentials is not None and mounts[canonical(name)].takes != _DIRECTORY:
                 raise InvalidInputError(
@@ -88,7 +89,8 @@ class Vending:
                     f"server knows. A catalog of the type {section.type} has what its service vends."
                 )
             mounted[canonical(name)] = vendor_of(section.credentials, section.storage)
-        return cls(vendor_of(settings.credentials, settings.storage), mounted, sites_of(settings))
+        vendor = vendor_of(settings.credentials, settings.storage)
+        return cls(vendor, mounted, sites_of(settings), tree.pinned().mounts)
 
     @property
     def lake_life(self) -> int:
@@ -96,12 +98,17 @@ class Vending:
         return 0 if self._lake is None else self._lake.life
 
     def vendor(self, catalog: str) -> CredentialVendor | None:
-        """Return what makes credentials for the tables of a catalog."""
-        return self._mounted.get(catalog, self._lake)
+        """Return what makes credentials for the tables of a catalog.
+
+        Nothing does for those that were mounted while the server runs: the lake's keys are not for their storage.
+        """
+        if catalog in self._mounted:
+            return self._mounted[catalog]
+        return None if catalog in self._made() else self._lake
 
     def site(self, catalog: str) -> StorageSite:
         """Return where the tables of a catalog lie. Raises InvalidInputError where only its service knows."""
-        name = catalog if catalog in self._mounted else LAKE
+        name = catalog if catalog in self._mounted or catalog in self._made() else LAKE
         if name not in self._sites:
             raise InvalidInputError(
                 f"Where the tables of {catalog!r} lie, its service knows: there is no folder to check."

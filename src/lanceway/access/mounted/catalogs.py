@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from lanceway.access.credentials import checks as storage_checks
 from lanceway.access.guard import Guard, Guards
 from lanceway.access.principal import Principal
 from lanceway.access.rights import owners
@@ -236,7 +237,7 @@ class CatalogAdministration:
             section = mount.section()
         except SecretsUnavailableError as error:
             return (CatalogCheck("connect", False, str(error)),)
-        return trials.try_out(section)
+        return _try_out(mount.name, section)
 
     def test_new(self, principal: Principal, new: NewCatalog) -> Sequence[CatalogCheck]:
         """Try out a catalog that is not made. Needs what making it does."""
@@ -244,7 +245,8 @@ class CatalogAdministration:
         if new.is_own:
             return ()
         self._require_open(principal, new.type, new.settings)
-        return trials.try_out(self._tree.made.section(canonical(new.name), new.type, new.settings))
+        name = canonical(new.name)
+        return _try_out(name, self._tree.made.section(name, new.type, new.settings))
 
     def drop(self, principal: Principal, name: str) -> CatalogInfo:
         """Drop a catalog, whose owner one must be, with what was granted in it.
@@ -377,7 +379,22 @@ class CatalogAdministration:
         checks = trials.try_out(section)
         if not all(check.passed for check in checks):
             raise CatalogTrialError(name, checks)
-        return checks
+        return [*checks, *_storage_checks(name, section)]
+
+
+def _try_out(name: str, section: CatalogSettings) -> Sequence[CatalogCheck]:
+    checks = trials.try_out(section)
+    return [*checks, *_storage_checks(name, section)] if all(check.passed for check in checks) else checks
+
+
+def _storage_checks(name: str, section: CatalogSettings) -> Sequence[CatalogCheck]:
+    """Check the storage of a catalog whose settings name it. What is wrong is told, and keeps no catalog from being
+    made: a bucket may be there to be read alone."""
+    site = storage_checks.site_of(name, section)
+    if site is None:
+        return ()
+    results = (result for result in storage_checks.run(site) if result.outcome != storage_checks.SKIPPED)
+    return [CatalogCheck(f"storage: {each.name}", not each.is_wrong, each.reason) for each in results]
 
 
 def _times(audit: Audit) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from lanceway.access.guard import Guard
+from lanceway.access.mounted.catalogs import CatalogAdministration
 from lanceway.access.principal import ANONYMOUS, Principal
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.places import PlaceFinder
@@ -33,7 +34,8 @@ class GravitinoCall:
     principal: Principal
     guard: Guard
     store: LakeStore
-    mounted: frozenset[str]
+    catalogs: CatalogAdministration
+    configured: frozenset[str]  # the mounted catalogs of the configuration
     names: Mapping[str, str]  # in the path
     query: Mapping[str, str]
     body: Any
@@ -45,8 +47,8 @@ class GravitinoCall:
 
     @property
     def is_mounted(self) -> bool:
-        """Whether the catalog is one of the configuration, whose objects are those of another service."""
-        return self.catalog in self.mounted
+        """Whether the objects of the catalog are those of another service."""
+        return self.catalog in self.guard.mounted_names
 
     @property
     def schema(self) -> list[str]:
@@ -76,7 +78,7 @@ class GravitinoCall:
 
     @property
     def places(self) -> PlaceFinder:
-        return PlaceFinder(METALAKE, self.mounted)
+        return PlaceFinder(METALAKE, self.configured)
 
     def flag(self, name: str) -> bool:
         """Return a parameter that is true or false, in any case; it is false without it."""

@@ -1,123 +1,125 @@
-"""Catalogs: those of the lake are made, altered and dropped here; those of the configuration are read-only."""
+"""Catalogs: those of the lake and of other services are made, altered, disabled, tested and dropped.
+
+The provider says what a catalog is made of: `lakehouse-generic` for one of the lake itself, or a type of Lanceway's,
+such as `dir` or `glue`, whose settings are the catalog's properties. Those of the configuration are read-only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import lance_namespace as ln
-
-from lanceway.catalogs.federated.catalog import canonical
-from lanceway.errors import InvalidInputError, PermissionDeniedError, UnsupportedOperationError
-from lanceway.server.gravitino.calls import (
-    GravitinoCall,
-    Handler,
-    audit,
-    identifiers,
-    new_name,
-    page,
-    pages,
-    property_changes,
-)
+from lanceway.access.mounted.catalogs import CatalogChange, CatalogInfo, CatalogTrialError, NewCatalog
+from lanceway.catalogs.federated.trials import CatalogCheck
+from lanceway.catalogs.registry import CATALOGS
+from lanceway.errors import InvalidInputError, UnsupportedOperationError
+from lanceway.lake.store.rows import KEEP
+from lanceway.lake.tree.catalogs import LAKE
+from lanceway.server.gravitino.calls import GravitinoCall, Handler, audited, identifiers, new_name, property_changes
 from lanceway.server.home import METALAKE
-from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL, CatalogCreateRequest
+from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL, CatalogCreateRequest, UpdateRequest
 
-_COMMENT, _IN_USE, _LOCATION = "comment", "in-use", "location"
-_PROVIDERS = (LANCE_PROVIDER, "lake")
+_COMMENT, _IN_USE, _LOCATION, _RENAME = "comment", "in-use", "location", "rename"
 
 
-def _described(call: GravitinoCall, name: str) -> dict[str, Any]:
-    details = call.guard.object_details([name], is_namespace=True)
-    properties = {**details.properties}
-    comment = properties.pop(_COMMENT, details.comment)
+def _described(info: CatalogInfo) -> dict[str, Any]:
+    """Describe a catalog; of its settings those that are no secrets."""
+    properties = {**info.settings, **info.properties, _IN_USE: "true" if info.enabled else "false"}
     catalog = {
-        "name": canonical(name),
+        "name": info.name,
         "type": RELATIONAL,
-        "provider": LANCE_PROVIDER,
-        "comment": comment,
-        "properties": {**properties, _IN_USE: "true"},
-        "audit": audit(details),
+        "provider": LANCE_PROVIDER if info.nested is not None else info.type,
+        "comment": info.comment,
+        "properties": properties,
+        "audit": audited(info.created_by, info.created_at, info.changed_by, info.changed_at),
     }
     return {key: value for key, value in catalog.items() if value is not None}
 
 
 def list_catalogs(call: GravitinoCall) -> dict[str, Any]:
-    """List the catalogs that the caller may see, with `details` those that it may load."""
-    names = pages(lambda token: call.guard.list_namespaces(ln.ListNamespacesRequest(**page([], token))), "namespaces")
-    if not call.flag("details"):
-        return identifiers([METALAKE], names)
-    loaded = []
-    for name in names:
-        try:
-            loaded.append(_described(call, name))
-        except PermissionDeniedError:
-            continue
-    return {"catalogs": loaded}
+    """List the catalogs that the caller may use, with `details` as loading each would."""
+    if call.flag("details"):
+        return {"catalogs": [_described(info) for info in call.catalogs.page(call.principal)]}
+    return identifiers([METALAKE], call.catalogs.names(call.principal))
 
 
 def load_catalog(call: GravitinoCall) -> dict[str, Any]:
     """Return a catalog."""
-    return {"catalog": _described(call, call.catalog)}
+    return {"catalog": _described(call.catalogs.load(call.principal, call.catalog))}
 
 
 def create_catalog(call: GravitinoCall) -> dict[str, Any]:
-    """Make a catalog of the lake, whose schemas nest."""
-    name, properties = _checked(call.body)
-    call.guard.create_namespace(ln.CreateNamespaceRequest(id=[name], properties=properties))
-    return {"catalog": _described(call, name)}
+    """Make a catalog, which is tried out first if it is another service's."""
+    info, _ = call.catalogs.create(call.principal, _new_catalog(call.body))
+    return {"catalog": _described(info)}
 
 
 def test_connection(call: GravitinoCall) -> dict[str, Any]:
     """Check that a catalog could be made: one of the lake needs no connection of its own."""
-    _checked(call.body)
-    call.guard.require("create catalog")
-    return {}
+    new = _new_catalog(call.body)
+    return _passed(new.name, call.catalogs.test_new(call.principal, new))
 
 
-def _checked(body: CatalogCreateRequest) -> tuple[str, dict[str, str]]:
-    """Return the name and the properties of a new catalog."""
-    name = new_name("catalog", body.name)
-    if (body.type or RELATIONAL).lower() != RELATIONAL:
-        raise UnsupportedOperationError(
-            f"Catalogs of the type {body.type!r} are not supported. A catalog of Lance tables is {RELATIONAL!r}."
-        )
-    if (body.provider or LANCE_PROVIDER).lower() not in _PROVIDERS:
-        raise UnsupportedOperationError(
-            f"Catalogs of the provider {body.provider!r} cannot be made here, only those of {LANCE_PROVIDER!r}. Mount "
-            f"others in the server's configuration, as [catalogs.{name}]."
-        )
-    properties = dict(body.properties or {})
+def _new_catalog(body: CatalogCreateRequest) -> NewCatalog:
+    name, type_ = new_name("catalog", body.name), _type(body)
+    properties = {key: value for key, value in (body.properties or {}).items() if key != _IN_USE}
+    if type_ != LAKE or "uri" in properties:
+        return NewCatalog(name, type_, properties, body.comment)
     if _LOCATION in properties:
         raise InvalidInputError(
             "The location of a catalog cannot be chosen: its tables are below the server's warehouse. Leave it out."
         )
-    properties.pop(_IN_USE, None)
-    return name, properties if body.comment is None else {**properties, _COMMENT: body.comment}
+    return NewCatalog(name, comment=body.comment, properties=properties)
+
+
+def _type(body: CatalogCreateRequest) -> str:
+    """Return the type of catalog that a provider stands for."""
+    if (body.type or RELATIONAL).lower() != RELATIONAL:
+        raise UnsupportedOperationError(
+            f"Catalogs of the type {body.type!r} are not supported. A catalog of Lance tables is {RELATIONAL!r}."
+        )
+    provider = (body.provider or LANCE_PROVIDER).lower()
+    if provider == LANCE_PROVIDER:
+        return LAKE
+    if provider not in CATALOGS:
+        raise UnsupportedOperationError(
+            f"Catalogs of the provider {body.provider!r} cannot be made here. Known providers: "
+            f"{', '.join((LANCE_PROVIDER, *CATALOGS))}."
+        )
+    return provider
 
 
 def alter_catalog(call: GravitinoCall) -> dict[str, Any]:
-    """Change properties or the comment of a catalog of the lake."""
-    changes = property_changes(call.body.updates, "catalog")
-    new = {key: value for key, value in changes.items() if value is not None}
-    call.guard.alter_namespace([call.catalog], new, unset=[key for key, value in changes.items() if value is None])
-    return {"catalog": _described(call, call.catalog)}
+    """Change properties, the comment or the name of a catalog; properties of another service's are its settings."""
+    change = _change(call.body.updates, is_mounted=call.is_mounted)
+    info, _ = call.catalogs.alter(call.principal, call.catalog, change)
+    return {"catalog": _described(info)}
+
+
+def _change(updates: Sequence[UpdateRequest], *, is_mounted: bool) -> CatalogChange:
+    names = [update.new_name for update in updates if update.kind == _RENAME]
+    changes = property_changes((update for update in updates if update.kind != _RENAME), "catalog")
+    comment = changes.pop(_COMMENT, KEEP)
+    if _IN_USE in changes:
+        raise InvalidInputError(
+            f"The property {_IN_USE} says whether a catalog is enabled. Enable or disable it instead."
+        )
+    name = new_name("catalog", names[-1] or "") if names else None
+    settings, properties = (changes, {}) if is_mounted else ({}, changes)
+    return CatalogChange(settings, properties, comment, name)
 
 
 def set_catalog(call: GravitinoCall) -> dict[str, Any]:
-    """Enable a catalog, which it is already."""
-    call.guard.require_owner([call.catalog])
-    if not call.body.in_use:
-        raise UnsupportedOperationError(
-            f"The catalog {call.catalog!r} cannot be disabled. Revoke USE_CATALOG on it instead."
-        )
+    """Enable or disable a catalog."""
+    call.catalogs.set_enabled(call.principal, call.catalog, call.body.in_use)
     return {}
 
 
 def drop_catalog(call: GravitinoCall) -> dict[str, Any]:
-    """Drop an empty catalog of the lake."""
+    """Drop a catalog: one of the lake must be empty, and another service's keeps what it has."""
     if call.flag("force"):
         raise UnsupportedOperationError("The parameter force is not supported. Drop what is in the catalog first.")
-    call.guard.drop_namespace(ln.DropNamespaceRequest(id=[call.catalog]))
+    call.catalogs.drop(call.principal, call.catalog)
     return {"dropped": True}
 
 
@@ -125,8 +127,13 @@ def test_catalog(call: GravitinoCall) -> dict[str, Any]:
     """Check that a catalog answers."""
     if call.body is not None:
         raise UnsupportedOperationError("Changes of a catalog cannot be tried. Send no updates.")
-    call.guard.object_details([call.catalog], is_namespace=True)
-    call.guard.list_namespaces(ln.ListNamespacesRequest(id=[call.catalog], limit=1))
+    return _passed(call.catalog, call.catalogs.test(call.principal, call.catalog))
+
+
+def _passed(name: str, checks: Iterable[CatalogCheck]) -> dict[str, Any]:
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        raise CatalogTrialError(name, failed)
     return {}
 
 

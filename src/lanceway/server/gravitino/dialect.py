@@ -11,11 +11,13 @@ import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.guard import Guards
+from lanceway.access.mounted.catalogs import CatalogAdministration
 from lanceway.access.records.audit import object_path
 from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import InvalidInputError, PermissionDeniedError, UnsupportedOperationError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import settings
+from lanceway.server.branches import Branches
 from lanceway.server.gravitino import catalogs, metalakes, people, roles, schemas, tables
 from lanceway.server.gravitino.calls import FastHandler, GravitinoCall, Handler
 from lanceway.server.gravitino.columns import ColumnCache
@@ -26,7 +28,6 @@ from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, Rou
 from lanceway.server.http.middleware import principal_of
 from lanceway.server.http.uploads import BodyLimits
 from lanceway.server.lance.answers import JSON, EncodedAnswer, send_answer
-from lanceway.server.threads import CatalogThreads
 from lanceway.wire import gravitino
 from lanceway.wire.gravitino import GravitinoRoute, RouteMatch
 
@@ -67,9 +68,16 @@ class GravitinoDialect:
     """Serves the metalake as Gravitino REST. It stands behind `Authentication`."""
 
     def __init__(
-        self, guards: Guards, store: LakeStore, threads: CatalogThreads, bodies: BodyLimits, auditor: Auditor
+        self,
+        guards: Guards,
+        store: LakeStore,
+        branches: Branches,
+        catalogs: CatalogAdministration,
+        bodies: BodyLimits,
+        auditor: Auditor,
     ) -> None:
-        self._guards, self._store, self._threads = guards, store, threads
+        self._guards, self._store, self._catalogs = guards, store, catalogs
+        self._branches, self._threads = branches, branches.threads
         self._bodies, self._audit, self._columns = bodies, auditor, ColumnCache()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,6 +95,7 @@ class GravitinoDialect:
         body = _read_body(route, content) if in_loop else await asyncio.to_thread(_read_body, route, content)
         call = self._call(scope, match, query, body)
         mount = canonical(match.names["catalog"]) if "catalog" in match.names else None
+        await self._branches.follow(mount)
         try:
             if route.method == "GET":
                 fast = _try_fast(route, call)
@@ -110,7 +119,15 @@ class GravitinoDialect:
         principal = principal_of(scope)
         guard = self._guards.of(principal)
         return GravitinoCall(
-            principal, guard, self._store, guard.mounted_names, match.names, query, body, self._columns
+            principal,
+            guard,
+            self._store,
+            self._catalogs,
+            self._guards.configured_names,
+            match.names,
+            query,
+            body,
+            self._columns,
         )
 
 

@@ -9,6 +9,7 @@ from lanceway.access.rights.groups import GroupExistsError
 from lanceway.access.rights.places import PlaceNotFoundError
 from lanceway.access.rights.roles import RoleExistsError
 from lanceway.access.users import UserExistsError, UserNotFoundError
+from lanceway.catalogs.federated.mounts import CatalogDisabledError
 from lanceway.errors import (
     ConcurrentModificationError,
     ErrorInfo,
@@ -63,6 +64,7 @@ _CODES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int],
     ((UserExistsError, GroupExistsError, RoleExistsError), gravitino.EXISTS),
     ((NamespaceAlreadyExistsError, TableAlreadyExistsError), gravitino.EXISTS),
     (NamespaceNotEmptyError, gravitino.NOT_EMPTY),
+    (CatalogDisabledError, gravitino.NOT_IN_USE),
     (ConcurrentModificationError, gravitino.CONFLICT),
     ((InvalidInputError, InvalidTableStateError, TableSchemaValidationError), gravitino.ILLEGAL),
     (ThrottlingError, gravitino.REST),
