@@ -175,7 +175,7 @@ class _StorageChecks:
 
     def _configured(self) -> None:
         if not self._is_remote:
-            raise _SkippedError("it is a folder, which is opened by whoever may open it")
+            raise _SkippedError("it is a folder, whose own permissions say who opens it")
         self._vendor = vendor_of(self._site.credentials, self._site.options)
         if self._vendor is None:
             raise _SkippedError("credentials.role_arn is not set: clients read and write through the server")

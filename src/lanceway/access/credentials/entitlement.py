@@ -1,7 +1,7 @@
 """What one caller may do with the files of a table, as the rules have it, and the credentials for just that.
 
 Who owns a table may do everything with its files. Who may read it may read them, and with the right to change it too
-may write new ones. Without the right to read there are none: whoever writes files can read what is there.
+may write new ones. Without the right to read there are none: who writes files can read what is there.
 """
 
 from __future__ import annotations

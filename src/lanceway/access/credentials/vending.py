@@ -163,7 +163,7 @@ class Vending:
 def refusal(location: str | None, *, served: bool) -> str | None:
     """Return what a client is told that asked for credentials and gets none; None where it needs none to be told."""
     if not location or local_path(location) is not None:
-        return None  # a folder is opened by whoever may open it
+        return None  # the permissions of a folder say who opens it
     return NO_ACCESS if served else NO_VENDOR
 
 

@@ -31,7 +31,7 @@ class TableScope:
     """What a credential opens: the location of a table, and the files that it shares with others.
 
     `base_paths` are the locations of the tables that a clone was made from. Of them the files that a manifest can name
-    are opened, for reading, and nothing that lists them: whoever may read a clone need not read its source.
+    are opened, for reading, and nothing that lists them: who may read a clone need not be able to read its source.
     """
 
     location: str
