@@ -130,7 +130,7 @@ class Tree:
     """A world, and what its caller is answered."""
 
     def __init__(self, store: LakeStore, world: Worlds, folder: File) -> None:
-        self.real = Real(store, world)
+        self.real = Real(store, world, beside=True)
         self.tree = FederatedCatalog({}, OwnLake(store, metalake=self.real.metalake, warehouse=str(folder)))
         caller = self.real.caller
         self.guard: Any = Guard(self.tree, store, self.real.metalake, Principal(caller.user, caller.groups))

@@ -32,13 +32,19 @@ Rights = dict[tuple[str, Path], Any]
 
 
 class Real:
-    """A world in the database: a metalake of its own. The one before it loses its roles, or the caller would have
-    those of thousands of worlds."""
+    """A world in the database: a metalake of its own.
 
-    def __init__(self, store: LakeStore, world: Worlds, entries: tuple[Entry, ...] | None = None) -> None:
+    Unless it is there `beside` others, those lose their roles, or the caller would have those of thousands of worlds.
+    """
+
+    def __init__(
+        self, store: LakeStore, world: Worlds, entries: tuple[Entry, ...] | None = None, *, beside: bool = False
+    ) -> None:
         self.store, self.world, self.metalake = store, world, f"m{next(_NUMBERS)}"
         # Who administers is the server's, not a metalake's: so it is another user, with the same roles and groups.
         self.caller = BOSS if world.admin else ME
+        if not beside:
+            store.transact(lambda connection: connection.execute(delete(role_rows)))
         store.transact(self._make, world.entries if entries is None else entries)
 
     def place(self, target: Path) -> Securable:
@@ -55,7 +61,6 @@ class Real:
         return grants.apply(connection, self.metalake, changes, by="admin")
 
     def _make(self, connection: Connection, entries: tuple[Entry, ...]) -> None:
-        connection.execute(delete(role_rows))
         metalakes.create(connection, self.metalake, by="admin")
         catalog = catalogs.create(connection, self.metalake, "c", by="admin", nested=True, location=f"/{self.metalake}")
         for path in self.world.spaces:

@@ -22,7 +22,7 @@ from tests.lake.lake_helpers import fill, rows
 
 NEW = {"users", "tokens"}
 FIRST = {"settings", "metalakes", "catalogs", "objects", "versions", "strays", "removals", "locks"}
-LATER_COLUMNS = {"owner_kind", "adopted"}  # of those tables
+LATER_COLUMNS = {"owner_kind", "adopted", "disabled_by", "disabled_at"}  # of those tables
 
 
 def columns(store: LakeStore) -> dict[str, Any]:

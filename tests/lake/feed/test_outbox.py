@@ -18,10 +18,12 @@ from lanceway.lake.feed import reading
 from lanceway.lake.feed.reading import START, FeedFilter, FeedRow
 from lanceway.lake.feed.types import TYPES
 from lanceway.lake.runs import jobs, leases, runs
+from lanceway.lake.secrets import SecretKeys
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import GROUP, TABLE, VIEW, feed
-from lanceway.lake.tree import catalogs, definitions, lookups, metalakes, namespaces, nesting, tables
+from lanceway.lake.tree import catalogs, definitions, lookups, metalakes, mounts, namespaces, nesting, tables
 from lanceway.lake.tree.definitions import COLUMN, NewDefinition
+from lanceway.lake.tree.mounts import MountSettings
 from lanceway.lake.versions import refs, versions
 from lanceway.lake.versions.refs import NewBranch, NewTag
 from lanceway.lake.versions.versions import VersionClaim
@@ -84,7 +86,15 @@ def of_tree(catalog: int) -> Iterator[Step]:
     yield ["catalog.created"], lambda k: catalogs.create(k, "m", "flat", by=ME, location="/flat")
     yield ["catalog.altered"], lambda k: catalogs.alter(k, "m", "flat", by=ME, comment="new")
     yield ["catalog.altered"], lambda k: nesting.enable(k, catalogs.load(k, "m", "flat").id, by=ME)
-    yield ["catalog.dropped"], lambda k: catalogs.drop(k, "m", "flat", by=ME)
+    yield ["catalog.altered"], lambda k: catalogs.set_enabled(k, "m", "flat", False, by=ME)
+    yield ["catalog.renamed"], lambda k: catalogs.rename(k, "m", "flat", "even", by=ME)
+    yield ["catalog.dropped"], lambda k: catalogs.drop(k, "m", "even", by=ME)
+    folder, keys = MountSettings("dir", {"path": "/folder"}), SecretKeys()
+    yield ["catalog.created"], lambda k: mounts.create(k, "m", "folder", folder, keys=keys, by=ME)
+    yield ["catalog.altered"], lambda k: mounts.alter(k, "m", "folder", by=ME, keys=keys, comment="new")
+    yield ["catalog.altered"], lambda k: mounts.set_enabled(k, "m", "folder", False, by=ME)
+    yield ["catalog.renamed"], lambda k: mounts.rename(k, "m", "folder", "archive", by=ME)
+    yield ["catalog.dropped"], lambda k: mounts.drop(k, "m", "archive", by=ME)
     yield ["namespace.created"] * 2, lambda k: namespaces.create(k, c, parse("team.deep"), by=ME, parents=True)
     yield ["namespace.altered"], lambda k: namespaces.alter(k, c, parse("team"), by=ME, comment="new")
     yield ["namespace.renamed"], lambda k: nesting.rename(k, c, parse("team.deep"), "low", by=ME)
