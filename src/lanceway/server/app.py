@@ -105,7 +105,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
         return middleware.check_host(middleware.check_origin(app, settings), settings)
 
     dialects: dict[str, ASGIApp] = {LANCE: checked(lance)}
-    others: dict[str, ASGIApp] = {LANCEWAY: checked(api), BASE: GravitinoEntry(checked(gravitino))}
+    entry = GravitinoEntry(checked(gravitino), simple=settings.simple_auth)
+    others: dict[str, ASGIApp] = {LANCEWAY: checked(api), BASE: entry}
     pages = {TOKENS: checked(token_endpoint)}
     paths = Paths(dialects, others, pages, health, Router(lifespan=lifespan), settings.root_path)
     served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))

@@ -196,6 +196,9 @@ def test_a_user_is_believed_only_where_that_is_configured(simple: Lanceway, serv
     user = User(simple, "believed")
     assert believed(simple, user.name).json() == {"name": "believed", "groups": [], "admin": False, "anonymous": False}
     assert believed(simple, "admin").json()["admin"] is True
+    metalake = f"{simple.address}/api/metalakes/lanceway"
+    for name, password, status in (("admin", "dummy", 200), ("none", "dummy", 401), ("admin", user.token, 401)):
+        assert httpx.get(metalake, auth=(name, password), trust_env=False).status_code == status
     for name in ("no-such-user", "anonymous", ""):
         assert believed(simple, name).status_code == 401
     with simple.client() as admin:

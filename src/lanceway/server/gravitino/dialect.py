@@ -50,12 +50,12 @@ _OPTIONAL = frozenset({"test_catalog"})
 class GravitinoEntry:
     """An ASGI application in front of the dialect: its version needs no credentials, and errors are the protocol's."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, simple: bool = False) -> None:
+        self._app, self._simple = app, simple
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ENVELOPE_KEY] = GravitinoEnvelope()
-        scope["headers"], scope[_CLAIMED_KEY] = basic.as_bearer(scope["headers"])
+        scope["headers"], scope[_CLAIMED_KEY] = basic.as_bearer(scope["headers"], simple=self._simple)
         path = scope["raw_path"].decode("latin-1").removeprefix(scope["root_path"]).rstrip("/")
         if path == _VERSION and scope["method"] == "GET":
             log.of(scope).operation = "get_version"

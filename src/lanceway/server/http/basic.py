@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
+from lanceway.access import tokens
 from lanceway.access.authenticator import AUTHORIZATION
 from lanceway.access.principal import Principal
 from lanceway.errors import UnauthenticatedError
@@ -15,13 +16,18 @@ _NAME = AUTHORIZATION.encode()
 _SCHEME = b"basic "
 
 
-def as_bearer(headers: Headers) -> tuple[Headers, str | None]:
-    """Return the headers with the token as a bearer token, and the user that they name; as they are without Basic."""
+def as_bearer(headers: Headers, *, simple: bool = False) -> tuple[Headers, str | None]:
+    """Return the headers with the token as a bearer token, and the user that they name; as they are without Basic.
+
+    With `simple`, where names are believed, so are headers whose password is no token.
+    """
     claimed: str | None = None
     changed: Headers = []
     for name, value in headers:
         if name == _NAME and value[: len(_SCHEME)].lower() == _SCHEME:
             claimed, token = _read(value[len(_SCHEME) :])
+            if simple and not tokens.is_token(token.decode("latin-1")):
+                return headers, None
             changed.append((name, b"Bearer " + token))
         else:
             changed.append((name, value))
