@@ -157,6 +157,14 @@ def catalogs(site: Site) -> None:
     client.load_catalog("own").as_schemas().drop_schema("inside", False)
     assert client.drop_catalog("own")
     refused(NoSuchCatalogException, client.load_catalog, "own")
+    flat = client.create_catalog("flat", Catalog.Type.RELATIONAL, "lakehouse-generic", "", {"nested": "false"})
+    assert flat.properties()["nested"] == "false"
+    refused(IllegalArgumentException, flat.as_schemas().create_schema, "A:B", "", {})
+    refused(UnsupportedOperationException, flat.as_schemas().list_schemas, "A")
+    assert client.alter_catalog("flat", CatalogChange.set_property("nested", "true")).properties()["nested"] == "true"
+    client.load_catalog("flat").as_schemas().create_schema("A:B", "", {})
+    assert client.load_catalog("flat").as_schemas().list_schemas("A") == ["A:B"]
+    refused(IllegalArgumentException, client.alter_catalog, "flat", CatalogChange.set_property("nested", "false"))
     client.close()
 
 

@@ -19,12 +19,15 @@ from lanceway.server.gravitino.calls import GravitinoCall, Handler, audited, ide
 from lanceway.server.home import METALAKE
 from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL, CatalogCreateRequest, UpdateRequest
 
-_COMMENT, _IN_USE, _LOCATION, _RENAME = "comment", "in-use", "location", "rename"
+_COMMENT, _IN_USE, _LOCATION, _NESTED, _RENAME = "comment", "in-use", "location", "nested", "rename"
+_TRUE, _FALSE = "true", "false"
 
 
 def _described(info: CatalogInfo) -> dict[str, Any]:
     """Describe a catalog; of its settings those that are no secrets."""
-    properties = {**info.settings, **info.properties, _IN_USE: "true" if info.enabled else "false"}
+    properties = {**info.settings, **info.properties, _IN_USE: _TRUE if info.enabled else _FALSE}
+    if info.nested is not None:
+        properties[_NESTED] = _TRUE if info.nested else _FALSE
     catalog = {
         "name": info.name,
         "type": RELATIONAL,
@@ -69,7 +72,10 @@ def _new_catalog(body: CatalogCreateRequest) -> NewCatalog:
         raise InvalidInputError(
             "The location of a catalog cannot be chosen: its tables are below the server's warehouse. Leave it out."
         )
-    return NewCatalog(name, comment=body.comment, properties=properties)
+    nested = properties.pop(_NESTED, _TRUE).lower()
+    if nested not in (_TRUE, _FALSE):
+        raise InvalidInputError(f"The property {_NESTED} is {nested!r}, but must be {_TRUE} or {_FALSE}.")
+    return NewCatalog(name, comment=body.comment, properties=properties, nested=nested == _TRUE)
 
 
 def _type(body: CatalogCreateRequest) -> str:
@@ -91,9 +97,23 @@ def _type(body: CatalogCreateRequest) -> str:
 
 def alter_catalog(call: GravitinoCall) -> dict[str, Any]:
     """Change properties, the comment or the name of a catalog; properties of another service's are its settings."""
+    if not call.is_mounted and any(update.property == _NESTED for update in call.body.updates):
+        _enable_nested(call)
+        return load_catalog(call)
     change = _change(call.body.updates, is_mounted=call.is_mounted)
     info, _ = call.catalogs.alter(call.principal, call.catalog, change)
     return {"catalog": _described(info)}
+
+
+def _enable_nested(call: GravitinoCall) -> None:
+    """Let the schemas of a flat catalog nest, unless names hold the separator: the error names those and says what to
+    do."""
+    updates = call.body.updates
+    if len(updates) != 1 or updates[0].kind != "setProperty" or (updates[0].value or "").lower() != _TRUE:
+        raise InvalidInputError(
+            f"The property {_NESTED} can be set to {_TRUE}, in a request of its own. It cannot be taken back."
+        )
+    call.catalogs.enable_nested(call.principal, call.catalog)
 
 
 def _change(updates: Sequence[UpdateRequest], *, is_mounted: bool) -> CatalogChange:
