@@ -68,9 +68,9 @@ class Postgres:
         return True
 
 
-def start(run: Run, *, settings: tuple[str, ...] = FORGETFUL) -> Postgres:
-    """The run's PostgreSQL server, started if it is not there yet."""
-    return Postgres(**run.once("postgres", lambda home: {"port": _start(run, settings).port}))
+def start(run: Run, *, settings: tuple[str, ...] = FORGETFUL, name: str = "postgres") -> Postgres:
+    """The run's PostgreSQL server of a name, started if it is not there yet."""
+    return Postgres(**run.once(name, lambda home: {"port": _start(run, settings).port}))
 
 
 def _start(run: Run, settings: tuple[str, ...]) -> Postgres:

@@ -47,7 +47,7 @@ def test_what_one_tree_mounts_the_other_has(trees: list[FederatedCatalog], tmp_p
         one.list_namespaces({"id": ["there"]})  # type: ignore[arg-type]
     other.made.set_enabled("there", True, by="ada")
     one.list_namespaces({"id": ["there"]})  # type: ignore[arg-type]
-    other.made.drop("there")
+    other.made.drop("there", by="admin")
     assert names(one) == ["lake"]
     with pytest.raises(NamespaceNotFoundError):
         one.list_namespaces({"id": ["there"]})  # type: ignore[arg-type]
