@@ -1,6 +1,6 @@
 """Events as they are written: each in the transaction of its change, so that there is either both or neither.
 
-Whoever changes a row of the lake calls one of these functions with the connection of the change. `record_object` reads
+What changes a row of the lake calls one of these functions with the connection of the change. `record_object` reads
 the names of the object from its rows: call it when they are as the event is to have them, so before the object goes.
 """
 

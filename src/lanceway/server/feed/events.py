@@ -104,7 +104,7 @@ async def _position(call: Call, after: str | None) -> FeedPosition | None:
 
 
 async def _something_new(call: Call, beyond: FeedPosition, until: float) -> bool:
-    """Wait for an event, whoever may see it; False if there is none in time, or the client has gone."""
+    """Wait for an event, visible to the caller or not; False if there is none in time, or the client has gone."""
     clock = asyncio.get_running_loop().time
     while (left := until - clock()) > 0:
         if await call.feed.wait(beyond, min(left, _LOOK_SECONDS)):
