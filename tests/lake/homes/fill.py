@@ -28,10 +28,13 @@ from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.runs import leases, runs
 from lanceway.lake.runs.runs import DONE, StepRow
+from lanceway.lake.secrets import SecretKeys
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import GROUP, NAMESPACE, TABLE, VERSION
+from lanceway.lake.tree import mounts
+from lanceway.lake.tree.mounts import MountSettings
 from tests.jobs.worker.conftest import view_request
-from tests.lake.homes.restore import HOMES, WAREHOUSE
+from tests.lake.homes.restore import HOMES, SECRET_KEY, WAREHOUSE
 from tests.new_lakes import new_database
 from tests.servers import postgres
 from tests.servers.run import Run
@@ -62,7 +65,7 @@ def main() -> None:
 
 
 def fill(uri: str, root: Path) -> str:
-    """Make users with tokens and rights, namespaces, tables with tags and branches, a view, jobs and a run.
+    """Make users with tokens and rights, namespaces, tables with tags and branches, a view, jobs, a run and a mount.
 
     Return a token of the user `ada`.
     """
@@ -92,6 +95,7 @@ def fill(uri: str, root: Path) -> str:
         lake.alter_table_backfill_columns({"id": id_, "column": "total", "where": "true"})  # stays queued
     store = open_store(uri)
     store.transact(_rights)
+    store.transact(_mount)
     store.close()
     return token
 
@@ -119,6 +123,14 @@ def _rights(connection: Connection) -> None:
         GrantChange("readers", orders, "SELECT_TABLE", deny=True),
     ]
     grants.apply(connection, METALAKE, changes, by="admin")
+
+
+def _mount(connection: Connection) -> None:
+    """Mount a catalog of another service with a secret, and let readers use it."""
+    mounted = MountSettings("rest", {"uri": "http://127.0.0.1:9/lance"}, {"token": "secret-of-the-mount"})
+    mounts.create(connection, METALAKE, "archive", mounted, keys=SecretKeys(SECRET_KEY), by="ada", comment="Old sales")
+    change = GrantChange("readers", Securable(METALAKE, "archive", mounted=True), "USE_CATALOG")
+    grants.apply(connection, METALAKE, [change], by="admin")
 
 
 def _run(store: LakeStore) -> None:

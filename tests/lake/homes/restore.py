@@ -17,6 +17,7 @@ from tests.servers.postgres import Postgres
 
 HOMES = Path(__file__).parent
 WAREHOUSE = "/warehouse-of-this-home"  # stands for the folder of the tables
+SECRET_KEY = "5a" * 32  # what the secrets of its mounts are encrypted with
 
 
 @dataclass(frozen=True)
