@@ -24,7 +24,7 @@ from lanceway.lake.store import upgrades
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
-from lanceway.lake.store.schema import OLDEST_CODE, VERSION, feed, metadata, objects, settings
+from lanceway.lake.store.schema import OLDEST_CODE, VERSION, feed, idempotency_keys, metadata, objects, settings
 from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
 from lanceway.lake.tree.settings import SECRETS
 
@@ -116,6 +116,9 @@ def _ordered(table: Table) -> Select[Any]:
     rows = select(table).order_by(*table.primary_key.columns)
     if table is feed:
         # Its order is the database's own: a restored lake begins a new one.
+        return rows.where(false())
+    if table is idempotency_keys:
+        # Their answers tell of changes that a restored lake may not have.
         return rows.where(false())
     # Secrets of the servers stay where they are: a restored lake makes its own.
     return rows.where(table.c.key.not_in(SECRETS)) if table is settings else rows

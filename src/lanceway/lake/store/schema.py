@@ -12,6 +12,7 @@
     jobs
     audit
     feed
+    idempotency_keys
 
 Every catalog has one object of its own, the root namespace with the empty physical name.
 """
@@ -30,6 +31,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -40,7 +42,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 11
+VERSION = 12
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -695,4 +697,24 @@ feed = Table(
     Column("data", JSON, nullable=False),
     # Empty in SQLite, where every turn is 0 and ids are enough: a page less is written with each commit.
     Index(None, "turn", "id", sqlite_where=text("turn <> 0")),
+)
+
+# Requests that a client marked with a key, so that one it sends again is not carried out twice. A row is pending while
+# one process works on the request, which holds it until `held_until`, and then has the answer.
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("principal", Name, nullable=False),
+    Column("key", Name, nullable=False),
+    Column("digest", Name, nullable=False),  # the same for requests that ask the same
+    Column("state", Name, nullable=False),
+    Column("holder", Name, nullable=False),  # a key that only the holder knows
+    Column("held_until", BigInteger, nullable=False),
+    Column("status", Integer),
+    Column("headers", JSON(none_as_null=True)),
+    Column("body", LargeBinary),  # compressed, without secrets; null for one that is too large
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("principal", "key"),
+    Index(None, "expires_at"),
 )
