@@ -60,7 +60,7 @@ _OLD = select(keys.c.principal, keys.c.key).where(_OVER).limit(bindparam("most")
 _PURGE = delete(keys).where(tuple_(keys.c.principal, keys.c.key).in_(_OLD))
 
 
-class Standing(StrEnum):
+class KeyStanding(StrEnum):
     """How a request stands whose key was sent."""
 
     NEW = "new"  # the caller carries it out
@@ -94,7 +94,7 @@ class RequestKey:
 
 def begin(
     connection: Connection, request: RequestKey, *, lease: int, lifetime: int
-) -> tuple[Standing, KeptAnswer | None]:
+) -> tuple[KeyStanding, KeptAnswer | None]:
     """Hold a key for `lease` milliseconds if no other does, and return how its request stands, with its answer.
 
     A key that no request has had for `lifetime` milliseconds is new.
@@ -102,23 +102,23 @@ def begin(
     times = {"lease": lease, "lifetime": lifetime}
     new = {"principal": request.principal, "key": request.key, "digest": request.digest, "holder": request.holder}
     if _INSERT(connection, {**new, **times}) is not None:
-        return Standing.NEW, None
+        return KeyStanding.NEW, None
     row = connection.execute(_FIND, request.row()).one_or_none()
     if row is None:
         raise RetryError("The key has just been removed by another process. Try again.")
     is_held = row.state == PENDING and row.held_until > row.now
     if row.expires_at <= row.now and not is_held:
         connection.execute(_RENEW, {**request.row(), "request": request.digest, **times})
-        return Standing.NEW, None
+        return KeyStanding.NEW, None
     if row.digest != request.digest:
-        return Standing.OTHER, None
+        return KeyStanding.OTHER, None
     if row.state == DONE:
         body = None if row.body is None else zlib.decompress(row.body)
-        return Standing.ANSWERED, KeptAnswer(row.status, row.headers or {}, body)
+        return KeyStanding.ANSWERED, KeptAnswer(row.status, row.headers or {}, body)
     if is_held:
-        return Standing.BUSY, None
+        return KeyStanding.BUSY, None
     connection.execute(_TAKE, {**request.row(), "lease": lease})
-    return Standing.TAKEN_OVER, None
+    return KeyStanding.TAKEN_OVER, None
 
 
 def finish(connection: Connection, request: RequestKey, answer: KeptAnswer) -> bool:
