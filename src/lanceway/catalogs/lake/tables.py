@@ -37,7 +37,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import catalogs, clones, locations, lookups, tables
-from lanceway.lake.tree.lookups import TableListEntry, TableRow
+from lanceway.lake.tree.lookups import NotLanceError, TableListEntry, TableRow
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
 from lanceway.tables import bases, dataset
@@ -254,12 +254,12 @@ class LakeTables:
         """Return whether the declaration behind an entry still stands: the same row, not a new one of its name."""
         try:
             return str(self.row(table).id) == entry.claim
-        except (NamespaceNotFoundError, TableNotFoundError):
+        except (NamespaceNotFoundError, TableNotFoundError, NotLanceError):
             return False
 
     def undeclare(self, table: Identifier, entry: TableEntry) -> None:
         """Take back a declaration whose first version could not be written, unless another writer has filled it."""
-        with suppress(NamespaceNotFoundError, TableNotFoundError):
+        with suppress(NamespaceNotFoundError, TableNotFoundError, NotLanceError):
             row = self.row(table)
             if not row.managed and dataset.has_data(self.lake.stored(row)):
                 return

@@ -16,7 +16,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.store.rows import Audit
-from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
+from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, TABLE, VIEW, objects, versions
 from lanceway.lake.tree import names, namespaces
 from lanceway.lake.tree.pages import page, page_of
 
@@ -36,6 +36,16 @@ _HAS_VERSIONS = exists().where(versions.c.table_id == objects.c.id).correlate(ob
 _ENTRIES = page(objects.c.name, objects.c.location, objects.c.managed, _HAS_VERSIONS).where(_OF_KIND)
 _ENTRIES_OF = _ENTRIES.where(objects.c.name.in_(bindparam("names", expanding=True)))
 _AT_ONCE = 500  # names in a statement
+# What has the name of a table without being a Lance table, and how it is reached.
+_OTHERS = {
+    ICEBERG_TABLE: "is an Iceberg table, not a Lance table. Use it through Iceberg REST, or import it: lanceway tables "
+    "import makes a Lance table of it.",
+    VIEW: "is a view of Iceberg, not a table. Use it through Iceberg REST.",
+}
+
+
+class NotLanceError(InvalidInputError):
+    """The name of a table is that of an Iceberg table or a view, which Lance cannot read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class TableListEntry:
 
 
 def find(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
-    """Return a table. Raises TableNotFoundError, NamespaceNotFoundError for its parent."""
+    """Return a table. Raises TableNotFoundError, NamespaceNotFoundError for its parent, NotLanceError for others."""
     return _found(connection, FIND, catalog, table, kind)
 
 
@@ -149,6 +159,13 @@ def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
     return table_not_found(f"There is no table {path}: a {other} has this name.")
 
 
+def of_other_kind(path: Identifier, kind: str, asked_for: str) -> LanceNamespaceError:
+    """Return why an object of one kind is not what was asked for: for a Lance table, with what it is instead."""
+    if asked_for == TABLE and kind in _OTHERS:
+        return NotLanceError(f"{path} {_OTHERS[kind]}")
+    return not_found(path, kind)
+
+
 def find_with(
     connection: Connection, statement: Select[Any], catalog: int, table: Identifier, **parameters: object
 ) -> tuple[TableRow, Sequence[Row[Any]]]:
@@ -171,5 +188,5 @@ def _checked(connection: Connection, row: Row[Any] | None, catalog: int, path: H
     if row is None:
         raise missing(connection, catalog, path)
     if row.kind != kind:
-        raise not_found(path, row.kind)
+        raise of_other_kind(path, row.kind, kind)
     return TableRow.of(row, path)
