@@ -10,7 +10,7 @@ Nothing else in the package reads `os.environ`.
     server      `[server]` and `[catalogs.NAME]`: the server, and what it mounts
 """
 
-from lanceway.config.credentials import CredentialSettings
+from lanceway.config.credentials import CREDENTIALS, CredentialSettings
 from lanceway.config.files import (
     FILE_NAME,
     LAKE_VARIABLES,
@@ -36,6 +36,7 @@ from lanceway.config.settings import Setting, is_secret, read_settings, redacted
 
 __all__ = [
     "CATALOG",
+    "CREDENTIALS",
     "FILE_NAME",
     "LAKE_VARIABLES",
     "SERVER",

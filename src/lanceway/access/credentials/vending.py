@@ -3,6 +3,9 @@
 A credential is kept for whom it was made, by table and access, until half of its life is over, and is given again as
 often as it is asked for. Each answer names another end, a little before the real one, so that the workers of one user
 do not all renew at once.
+
+What is mounted while the server runs comes, changes and goes with the requests that notice it. A credential is given
+again only while the vendor that made it is the catalog's own: not after a change of the catalog's settings.
 """
 
 from __future__ import annotations
@@ -10,12 +13,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
 
-from lanceway.access.credentials.checks import LAKE, StorageSite, sites_of
+from lanceway.access.credentials.checks import LAKE, StorageSite, site_of, sites_of
 from lanceway.access.credentials.options import VendedOptions
 from lanceway.access.credentials.vendor import (
     Credential,
@@ -25,7 +28,8 @@ from lanceway.access.credentials.vendor import (
     TableScope,
     vendor_of,
 )
-from lanceway.catalogs.federated.catalog import FederatedCatalog, canonical
+from lanceway.catalogs.federated.catalog import FederatedCatalog, Mount, canonical
+from lanceway.catalogs.federated.made import DIRECTORY, MadeMount, no_credentials
 from lanceway.config import ServerSettings
 from lanceway.errors import InvalidInputError
 from lanceway.tables.storage.store import EXPIRES, local_path
@@ -37,8 +41,6 @@ _JITTER, _EARLY = 0.1, 0.1
 _KEPT = 0.5
 _MOST_KEPT = 10_000
 _LOCKS = 64
-# The type of catalog whose tables lie where its own settings say.
-_DIRECTORY = "dir"
 
 NO_VENDOR = (
     "This server makes no credentials for the storage of this table. Read and write it through the server: by "
@@ -70,11 +72,13 @@ class Vending:
         lake: CredentialVendor | None = None,
         mounted: Mapping[str, CredentialVendor | None] | None = None,
         sites: Sequence[StorageSite] = (),
-        made: Callable[[], Collection[str]] = tuple,
+        mounts: Callable[[], Mapping[str, Mount]] = dict,
     ) -> None:
-        self._lake, self._mounted, self._made = lake, MappingProxyType(dict(mounted or {})), made
+        self._lake, self._mounted, self._mounts = lake, MappingProxyType(dict(mounted or {})), mounts
         self._sites = {canonical(site.name): site for site in sites}
-        self._kept: dict[CredentialHolder, Credential] = {}
+        # Of catalogs that were mounted while the server runs. One that is altered is another mount.
+        self._made: Mapping[str, tuple[Mount, CredentialVendor | None]] = {}
+        self._kept: dict[CredentialHolder, tuple[CredentialVendor, Credential]] = {}
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
     @classmethod
@@ -83,11 +87,8 @@ class Vending:
         mounted: dict[str, CredentialVendor | None] = {}
         mounts = tree.configured
         for name, section in settings.catalogs.items():
-            if section.credentials is not None and mounts[canonical(name)].takes != _DIRECTORY:
-                raise InvalidInputError(
-                    f"[catalogs.{name}]: credentials.* are for catalogs of the type {_DIRECTORY}, whose storage the "
-                    f"server knows. A catalog of the type {section.type} has what its service vends."
-                )
+            if section.credentials is not None and mounts[canonical(name)].takes != DIRECTORY:
+                raise no_credentials(f"[catalogs.{name}]", section.type)
             mounted[canonical(name)] = vendor_of(section.credentials, section.storage)
         vendor = vendor_of(settings.credentials, settings.storage)
         return cls(vendor, mounted, sites_of(settings), tree.pinned().mounts)
@@ -100,20 +101,35 @@ class Vending:
     def vendor(self, catalog: str) -> CredentialVendor | None:
         """Return what makes credentials for the tables of a catalog.
 
-        Nothing does for those that were mounted while the server runs: the lake's keys are not for their storage.
+        The lake's keys are not for the storage of a mounted one. Raises SecretsUnavailableError where the keys of one
+        that is in the database cannot be decrypted here.
         """
         if catalog in self._mounted:
             return self._mounted[catalog]
-        return None if catalog in self._made() else self._lake
+        mount = self._mounts().get(catalog)
+        return self._lake if mount is None else self._vendor_of(mount)
+
+    def _vendor_of(self, mount: Mount) -> CredentialVendor | None:
+        known = self._made.get(mount.name)
+        if known is None or known[0] is not mount:
+            known = mount, _made_vendor(mount)
+            mounts = self._mounts()
+            kept = {name: row for name, row in self._made.items() if mounts.get(name) is row[0]}
+            self._made = {**kept, mount.name: known}
+        return known[1]
 
     def site(self, catalog: str) -> StorageSite:
         """Return where the tables of a catalog lie. Raises InvalidInputError where only its service knows."""
-        name = catalog if catalog in self._mounted or catalog in self._made() else LAKE
-        if name not in self._sites:
+        mount = self._mounts().get(catalog)
+        if isinstance(mount, MadeMount):
+            site = site_of(catalog, mount.section())
+        else:
+            site = self._sites.get(LAKE if mount is None and catalog not in self._mounted else catalog)
+        if site is None:
             raise InvalidInputError(
                 f"Where the tables of {catalog!r} lie, its service knows: there is no folder to check."
             )
-        return self._sites[name]
+        return site
 
     def serves(self, catalog: str, location: str) -> bool:
         """Return whether credentials are made for a table."""
@@ -122,10 +138,11 @@ class Vending:
 
     def at_hand(self, holder: CredentialHolder) -> VendedOptions | None:
         """Return a credential that was made before and has enough of its life left. It never waits."""
-        credential = self._kept.get(holder)
-        if credential is None or time.time() >= credential.issued_at + _KEPT * credential.life:
+        kept = self._kept.get(holder)
+        if kept is None or kept[0] is not self.vendor(holder.table[0]):
             return None
-        return _answer(credential)
+        credential = kept[1]
+        return None if time.time() >= credential.issued_at + _KEPT * credential.life else _answer(credential)
 
     def vend(
         self,
@@ -151,12 +168,14 @@ class Vending:
             credential = vendor.issue(scope, SessionLabel(holder.user, "/".join(holder.table), request_id))
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[holder] = credential
+            self._kept[holder] = vendor, credential
         return _answer(credential)
 
     def _refuse_sites(self, location: str) -> None:
         """Refuse a location at or below which the tables of a whole catalog lie."""
-        if any(f"{site.location.rstrip('/')}/".startswith(f"{location.rstrip('/')}/") for site in self._sites.values()):
+        roots = [site.location for site in self._sites.values()]
+        roots += [root for mount in self._mounts().values() for root in mount.roots]
+        if any(f"{root.rstrip('/')}/".startswith(f"{location.rstrip('/')}/") for root in roots):
             raise InvalidInputError(f"No credentials can be made for {location}: the tables of a catalog lie below it.")
 
 
@@ -165,6 +184,14 @@ def refusal(location: str | None, *, served: bool) -> str | None:
     if not location or local_path(location) is not None:
         return None  # the permissions of a folder say who opens it
     return NO_ACCESS if served else NO_VENDOR
+
+
+def _made_vendor(mount: Mount) -> CredentialVendor | None:
+    """Return what makes credentials for a catalog that was mounted while the server runs; for a disabled one none."""
+    if not isinstance(mount, MadeMount) or mount.row.disabled:
+        return None
+    section = mount.section()
+    return vendor_of(section.credentials, section.storage)
 
 
 def _answer(credential: Credential) -> VendedOptions:

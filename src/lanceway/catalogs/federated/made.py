@@ -22,11 +22,12 @@ from lanceway.catalogs.federated.mounts import (
     Mounted,
     ServiceMount,
     check_name,
+    public_entries,
     public_settings,
     roots_of,
 )
 from lanceway.catalogs.registry import CATALOGS
-from lanceway.config import CatalogSettings, read_catalog
+from lanceway.config import CREDENTIALS, CatalogSettings, read_catalog
 from lanceway.config.settings import nearest
 from lanceway.errors import InvalidInputError
 from lanceway.lake.secrets import SecretKeys
@@ -44,6 +45,9 @@ _LOG = logging.getLogger(__name__)
 _REVISION = f"SELECT value FROM settings WHERE key = '{MOUNTS_REVISION}'"
 # Settings of the mount itself, beside those of its type.
 _OF_THE_MOUNT = ("at", "threads", "deadline")
+_CREDENTIALS = tuple(row.name for row in CREDENTIALS)
+# The type of catalog whose tables lie where its own settings say.
+DIRECTORY = "dir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,16 +258,27 @@ def split(type_: str, entries: Mapping[str, str], defaults: MountDefaults) -> Mo
             f"A catalog of type {type_!r} cannot be made here.{nearest(type_, CATALOGS)} Known types: "
             f"{', '.join(CATALOGS)}."
         )
-    read_catalog("NAME", {"type": type_, **_of_the_mount(entries)}, defaults)
+    credentials = {key: entries[key] for key in _CREDENTIALS if key in entries}
+    if credentials and type_ != DIRECTORY:
+        raise no_credentials(f"A catalog of type {type_!r}", type_)
+    read_catalog("NAME", {"type": type_, **_of_the_mount(entries), **credentials}, defaults)
     for root in roots_of(entries):
         path = local_path(root)
         if path is not None and not root.startswith("file:") and not Path(root).is_absolute():
             raise InvalidInputError(
                 f"The path {root!r} is relative, and servers run in folders of their own. Give an absolute one."
             )
-    own = {key: value for key, value in entries.items() if key not in _OF_THE_MOUNT}
-    public = {**public_settings(type_, own), **_of_the_mount(entries)}
+    own = {key: value for key, value in entries.items() if key not in _OF_THE_MOUNT and key not in credentials}
+    public = {**public_settings(type_, own), **_of_the_mount(entries), **public_entries(CREDENTIALS, credentials)}
     return MountSettings(type_, public, {key: value for key, value in entries.items() if key not in public})
+
+
+def no_credentials(owner: str, type_: str) -> InvalidInputError:
+    """Return the refusal of settings of credentials for a catalog whose service alone knows its storage."""
+    return InvalidInputError(
+        f"{owner}: credentials.* are for catalogs of the type {DIRECTORY}, whose storage the server knows. A catalog "
+        f"of the type {type_} has what its service vends."
+    )
 
 
 def merged(entries: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import threading
 import time
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from lanceway.catalogs.contract import capabilities
 from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.registry import catalog_class
-from lanceway.config import CatalogSettings, is_secret, read_settings
+from lanceway.config import CatalogSettings, Setting, is_secret, read_settings
 from lanceway.errors import InvalidInputError, LanceNamespaceError, ServiceUnavailableError
 from lanceway.tables.errors import FOREIGN
 
@@ -212,11 +212,16 @@ def public_settings(type_: str, settings: Mapping[str, str]) -> dict[str, str]:
     if not issubclass(cls, CatalogHooks):
         return {}  # which of its settings are secret is not known
     read_settings(cls._owner(), cls.SETTINGS, settings)
-    names = {key for row in cls.SETTINGS if row.prefix is None for key in (row.name, *row.aliases)}
+    return public_entries(cls.SETTINGS, settings)
+
+
+def public_entries(rows: Sequence[Setting], settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that rows know and that are no secrets."""
+    names = {key for row in rows if row.prefix is None for key in (row.name, *row.aliases)}
     return {
         key: value
         for key, value in settings.items()
-        if key in names and not is_secret(cls.SETTINGS, key) and not _holds_a_password(value)
+        if key in names and not is_secret(rows, key) and not _holds_a_password(value)
     }
 
 

@@ -138,18 +138,17 @@ class SafeCatalog(Forwarder):
         if wanted is False or not location:
             return response
         advice = refusal(location, served=False)
-        if self._guard.storage.is_vended(request.id, location):
-            try:
+        try:
+            if self._guard.storage.is_vended(request.id, location):
                 options = self._guard.storage.credentials(request.id, location, self._request_id)
-            except (InvalidInputError, ServiceUnavailableError):
-                # A declaration is done by now, and who did not ask for credentials may do without.
-                if wanted and operation == _DESCRIBE:
-                    raise
-                options, advice = None, NOT_NOW
-            else:
+                if options is not None:
+                    return _with(response, {_OPTIONS: options})
                 advice = refusal(location, served=True)
-            if options is not None:
-                return _with(response, {_OPTIONS: options})
+        except (InvalidInputError, ServiceUnavailableError):
+            # A declaration is done by now, and who did not ask for credentials may do without.
+            if wanted and operation == _DESCRIBE:
+                raise
+            advice = NOT_NOW
         if not wanted or not advice:
             return response
         return _with(response, {"context": {**(_get(response, "context") or {}), ADVICE: advice}})
