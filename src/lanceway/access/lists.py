@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,11 +52,11 @@ def child_leaves(
     caller: Caller,
     place: Securable,
     *,
-    kind: str = TABLE,
+    kinds: Sequence[str] = (TABLE,),
     after: str | None = None,
     limit: int | None = None,
 ) -> Sequence[str]:
-    """Return the first `limit` names after `after` of the tables in a namespace that the caller may load.
+    """Return the first `limit` names after `after` of the tables, or others, in a namespace that the caller may load.
 
     The namespace must be one that it may load; the root is one for those who may use the catalog. Raises
     PermissionDeniedError, NamespaceNotFoundError.
@@ -66,12 +67,17 @@ def child_leaves(
         raise securables.missing(place)
     path = names.known(place.path)
     if shows_all(Holdings.of(found)):
-        catalog = catalogs.load(connection, place.metalake, str(place.catalog))
-        return lookups.children(connection, catalog.id, path, kind=kind, after=after, limit=limit)
-    if not Holdings.of(found).has(USE_SCHEMA):
+        catalog = catalogs.load(connection, place.metalake, str(place.catalog)).id
+        pages = [lookups.children(connection, catalog, path, kind=kind, after=after, limit=limit) for kind in kinds]
+    elif Holdings.of(found).has(USE_SCHEMA):
+        pages = [
+            _page(connection, found, path, kind, VISIBLE[TABLE if kind == ICEBERG_TABLE else kind], after, limit)
+            for kind in kinds
+        ]
+    else:
         return []
-    privileges = VISIBLE[TABLE if kind == ICEBERG_TABLE else kind]
-    return _page(connection, found, path, kind, privileges, after, limit)
+    # No two have one name, and what is on none of these pages comes after all that is on the one returned.
+    return pages[0] if len(pages) == 1 else list(heapq.merge(*pages))[:limit]
 
 
 def visible_catalogs(
@@ -103,9 +109,14 @@ class VisibleTree:
 
     def tables(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
         """Return a page of tables; none where the caller may not enter, as on the way to what it may see."""
+        return self.leaves(catalog, parent, (TABLE,), after, limit)
+
+    def leaves(
+        self, catalog: str, parent: Identifier, kinds: Sequence[str], after: str | None, limit: int | None
+    ) -> Sequence[str]:
         place = Securable(self.metalake, catalog, parent)
         with suppress(AccessDeniedError):
-            return self.store.read(child_leaves, self.caller, place, after=after, limit=limit)
+            return self.store.read(child_leaves, self.caller, place, kinds=kinds, after=after, limit=limit)
         return []
 
     def listed(self, catalog: str, operation: str, request: BaseModel, ask: Callable[[str, BaseModel], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What each operation needs, as data: of the Lance Namespace contract, of jobs and of runs.
+"""What each operation needs, as data: of the Lance Namespace contract, of Iceberg tables and views, of jobs and runs.
 
 An operation asks a rule of each object that it touches. All of them must hold.
 """
@@ -16,7 +16,7 @@ METALAKE = "metalake"
 CATALOG = "catalog"
 TARGET = "target"  # what the request's identifier names
 PARENT = "parent"  # the namespace around it
-NEW_PARENT = "new parent"  # the namespace that a renamed table moves to
+NEW_PARENT = "new parent"  # the namespace that a renamed table or view moves to
 EACH = "each"  # every table that a batch names
 SOURCES = "sources"  # every table that a view reads, or a clone is made from
 
@@ -82,6 +82,24 @@ _OPERATIONS: tuple[Operation, ...] = (
 )
 # What the contract does not have.
 _OWN: tuple[Operation, ...] = (_operation("clone_table", (PARENT, "create table"), (SOURCES, "read table")),)
+# Iceberg tables and views. A Lance table is one of the tables here, as its companion.
+_ICEBERG: tuple[Operation, ...] = (
+    *(
+        _operation(name, (TARGET, "load schema"), filtered=True)
+        for name in ("list_iceberg_tables", "list_iceberg_views")
+    ),
+    *_each("load_iceberg_table iceberg_table_exists", (TARGET, "load table")),
+    *_each("create_iceberg_table register_iceberg_table", (PARENT, "create table")),
+    _operation("overwrite_iceberg_table", (TARGET, "own table")),  # to register one in the place of another
+    # Each table of a commit; a table that was staged is made by it, and needs what making one needs.
+    _operation("commit_iceberg_table", (TARGET, "modify table")),
+    _operation("drop_iceberg_table", (TARGET, "own table")),
+    _operation("rename_iceberg_table", (TARGET, "own table"), (NEW_PARENT, "create table")),
+    *_each("load_iceberg_view iceberg_view_exists", (TARGET, "read view")),
+    *_each("create_iceberg_view register_iceberg_view", (PARENT, "create view")),
+    *_each("replace_iceberg_view drop_iceberg_view", (TARGET, "own view")),
+    _operation("rename_iceberg_view", (TARGET, "own view"), (NEW_PARENT, "create view")),
+)
 # Jobs do what an operation does, and need what it needs, also at the time when they run.
 _JOBS: tuple[Operation, ...] = (
     *_each("backfill compact index refresh_index dedupe clean import", (TARGET, "modify table")),
@@ -104,6 +122,7 @@ _RUNS: tuple[Operation, ...] = (
 )
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
-OWN: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _OWN})
+ICEBERG: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _ICEBERG})
+OWN: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in (*_OWN, *_ICEBERG)})
 JOBS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _JOBS})
 RUNS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _RUNS})

@@ -116,7 +116,12 @@ class VisibleObjects(Protocol):
         """Return a page of the namespaces in a namespace of the lake's catalog."""
 
     def tables(self, catalog: str, parent: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        """Return a page of the tables in a namespace of the lake's catalog."""
+        """Return a page of the Lance tables in a namespace of the lake's catalog."""
+
+    def leaves(
+        self, catalog: str, parent: Identifier, kinds: Sequence[str], after: str | None, limit: int | None
+    ) -> Sequence[str]:
+        """Return a page of what is of some kinds in a namespace of the lake's catalog, such as Iceberg tables."""
 
     def listed(self, catalog: str, operation: str, request: BaseModel, ask: Callable[[str, BaseModel], Any]) -> Any:
         """Return the answer of a mounted catalog, which `ask` asks, to an operation that lists."""
