@@ -23,6 +23,7 @@ from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.branches import Branches
+from lanceway.server.feed.events import CURSOR, MORE
 from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.gravitino import openapi as openapi_gravitino
 from lanceway.server.gravitino.dialect import GravitinoDialect, GravitinoEntry
@@ -35,6 +36,7 @@ from lanceway.server.http.log import Metrics
 from lanceway.server.http.middleware import Authentication, RequestMiddleware
 from lanceway.server.http.oauth import TokenEndpoint
 from lanceway.server.http.page_tokens import PageTokenSeal
+from lanceway.server.http.protocol import STOPPING
 from lanceway.server.http.uploads import BodyLimits, UploadPace
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
@@ -83,7 +85,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
-    async def lifespan(app: object) -> AsyncIterator[None]:
+    async def lifespan(app: object) -> AsyncIterator[Mapping[str, object]]:
         async with AsyncExitStack() as closing:
             closing.callback(release_bases)
             closing.callback(home.close)
@@ -99,7 +101,7 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             closing.push_async_callback(feed.close)
             feed.keep_for(settings.event_retention)
             health.load()
-            yield
+            yield {STOPPING: feed.stop_waiting}
 
     def checked(app: ASGIApp) -> ASGIApp:
         return middleware.check_host(middleware.check_origin(app, settings), settings)
@@ -169,5 +171,5 @@ def _across_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
         allow_origins=origins,
         allow_methods=("GET", "POST", "PUT", "DELETE"),
         allow_headers=("accept", "authorization", "content-type", "x-api-key", REQUEST_ID),
-        expose_headers=(REQUEST_ID,),
+        expose_headers=(REQUEST_ID, CURSOR, MORE),
     )

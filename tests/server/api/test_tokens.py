@@ -21,7 +21,7 @@ class Caller:
         self.server, self.token = server, token
 
     def ask(self, method: str, path: str = TOKENS, **options: Any) -> httpx.Response:
-        headers = {"x-api-key": self.token, "content-type": "application/json"}
+        headers = {"x-api-key": self.token, "content-type": "application/json", **options.pop("headers", {})}
         return httpx.request(
             method, f"{self.server.address}{path}", headers=headers, timeout=60, trust_env=False, **options
         )

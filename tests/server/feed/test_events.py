@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from lanceway.catalogs.rest.catalog import RestCatalog
+from lanceway.server.feed.events import BATCH
 from tests.server.api.test_tokens import Caller, refused
 from tests.server.api.test_tokens import admin as admin
 from tests.server.api.test_tokens import user as user
@@ -24,6 +25,7 @@ from tests.servers import lanceway as lanceway_server
 from tests.servers.run import Run
 
 EVENTS = "/lanceway/v1/events"
+IN_FLIGHT = "lanceway_requests_in_flight"
 
 
 def page(caller: Caller, **query: Any) -> dict[str, Any]:
@@ -126,6 +128,50 @@ def test_the_client_of_the_library_reads_them(admin: Caller) -> None:
     with RestCatalog(**settings) as catalog:
         found = catalog.list_events(after=after, under=["lake", name], types=["namespace"])
     assert [event["subject"] for event in found["events"]] == [f"lake${name}"]
+
+
+@pytest.mark.parametrize("accept", [BATCH, f"application/json;q=0.5, {BATCH}; charset=utf-8"])
+def test_a_batch_has_the_events_alone_and_the_rest_in_headers(admin: Caller, user: Caller, accept: str) -> None:
+    after, name = latest(admin), make(admin)
+    make(admin, f"{name}2")
+    query = {"after": after, "types": "namespace", "limit": 1}
+
+    def batch(caller: Caller, **query: Any) -> httpx.Response:
+        return caller.ask("GET", EVENTS, params=query, headers={"accept": accept}).raise_for_status()
+
+    answer = batch(admin, **query)
+    assert answer.headers["content-type"] == BATCH
+    assert answer.json() == page(admin, **query)["events"]
+    assert [event["subject"] for event in answer.json()] == [f"lake${name}"]
+    rest = batch(admin, after=answer.headers["lanceway-cursor"], types="namespace", under=f"lake${name}2")
+    assert [event["subject"] for event in rest.json()] == [f"lake${name}2"]
+    assert rest.headers["lanceway-more"] == "false"
+    hidden = batch(user, after=after, types="namespace", under=f"lake${name}")
+    assert hidden.json() == [], "who may not see what happened gets an empty batch"
+    assert hidden.headers["lanceway-cursor"] != after, "and a position behind it"
+    with admin.server.client() as client:
+        described = client.get("/openapi-lanceway.json").json()["paths"]["/v1/events"]["get"]
+    assert BATCH in described["responses"]["200"]["content"]
+
+
+def in_flight(caller: Caller) -> float:
+    """How many requests the server is at, this one included."""
+    (line,) = (row for row in caller.ask("GET", "/metrics").text.splitlines() if row.startswith(f"{IN_FLIGHT} "))
+    return float(line.rpartition(" ")[2])
+
+
+def test_requests_that_wait_are_answered_at_once_when_the_server_stops(whole_run: Run, tmp_path: Path) -> None:
+    server = lanceway_server.start(whole_run, name="stopping", home=tmp_path / "home")
+    caller = Caller(server, server.token)
+    after = latest(caller)
+    with ThreadPoolExecutor(3) as pool:
+        waiting = [pool.submit(page, caller, after=after, types="group", wait=30) for _ in range(3)]
+        while in_flight(caller) < 1 + len(waiting):
+            pass
+        assert server.process is not None
+        server.process.terminate()
+        assert server.process.wait(timeout=20) == 0, "sooner than the wait of 30 seconds would have ended"
+        assert [one.result()["events"] for one in waiting] == [[], [], []]
 
 
 def test_nothing_is_lost_or_repeated_over_a_restart_and_late_readers_are_told(whole_run: Run, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _operation(
     endpoint: Endpoint, response: dict[str, Any], parameters: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     query, body = parameters.pop("query", None), parameters.pop("body", None)
-    content = {JSON: {"schema": response}, **{media: {"schema": {"type": "string"}} for media in endpoint.other_media}}
+    content = {JSON: {"schema": response}, **{media: {"schema": _other(media)} for media in endpoint.other_media}}
     text = endpoint.handler.__doc__
     operation = {
         "operationId": "".join(word.capitalize() for word in endpoint.handler.__name__.split("_")),
@@ -128,6 +128,11 @@ def _operation(
     if body is not None:
         operation["requestBody"] = {"required": "anyOf" not in body, "content": {JSON: {"schema": body}}}
     return operation
+
+
+def _other(media: str) -> dict[str, Any]:
+    """Describe an answer in another media type: a batch of objects, or a text."""
+    return {"type": "array", "items": {"type": "object"}} if media.endswith("-batch+json") else {"type": "string"}
 
 
 def _query_parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:

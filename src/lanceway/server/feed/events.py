@@ -2,7 +2,8 @@
 
     GET /lanceway/v1/events    ?after=ID, ?types=table,version.created, ?under=lake$team, ?wait=SECONDS
 
-Each event is a CloudEvent of version 1.0. Its id is sealed like a page token, and is the position to go on from.
+Each event is a CloudEvent of version 1.0. Its id is sealed like a page token, and is the position to go on from. Who
+accepts the media type of CloudEvents' batches gets the events alone, and the rest of the page in headers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
 
 from lanceway.access.records import feed
 from lanceway.identifiers import Identifier
@@ -21,7 +25,9 @@ from lanceway.server.home import METALAKE
 from lanceway.wire.lance import DELIMITER
 
 LATEST = "latest"
-LONGEST_WAIT = 30.0  # seconds, as long as a server that stops waits for requests
+LONGEST_WAIT = 30.0  # seconds
+BATCH = "application/cloudevents-batch+json"
+CURSOR, MORE = "lanceway-cursor", "lanceway-more"
 _LOOK_SECONDS = 1.0  # how often a request that waits looks whether its client is still there
 _PATH = "/events"
 
@@ -77,7 +83,7 @@ class EventQuery(Struct):
     ] = 0.0
 
 
-@endpoint("GET", _PATH, Events)
+@endpoint("GET", _PATH, Events, other_media=(BATCH,))
 async def list_events(call: Call, query: EventQuery) -> object:
     """List what happened, the oldest first; with `wait`, wait for the next event where there is none."""
     types = [text.strip() for text in (query.types or "").split(",") if text.strip()]
@@ -92,7 +98,11 @@ async def list_events(call: Call, query: EventQuery) -> object:
         after = page.end
     source = await call.run(feed.source_of, call.store)
     events = [feed.cloud_event(row, data, _sealed(call, row.position), source) for row, data in page.events]
-    return {"events": events, "cursor": _sealed(call, page.end), "more": not page.is_end}
+    cursor = _sealed(call, page.end)
+    if _wants_batch(call.request):
+        headers = {CURSOR: cursor, MORE: "false" if page.is_end else "true"}
+        return Response(msgspec.json.encode(events), headers=headers, media_type=BATCH)
+    return {"events": events, "cursor": cursor, "more": not page.is_end}
 
 
 async def _position(call: Call, after: str | None) -> FeedPosition | None:
@@ -109,9 +119,14 @@ async def _something_new(call: Call, beyond: FeedPosition, until: float) -> bool
     while (left := until - clock()) > 0:
         if await call.feed.wait(beyond, min(left, _LOOK_SECONDS)):
             return True
-        if await call.request.is_disconnected():
+        if call.feed.is_stopping or await call.request.is_disconnected():
             return False
     return False
+
+
+def _wants_batch(request: Request) -> bool:
+    accepted = request.headers.get("accept", "").split(",")
+    return any(text.partition(";")[0].strip().lower() == BATCH for text in accepted)
 
 
 def _sealed(call: Call, position: FeedPosition) -> str:

@@ -32,15 +32,21 @@ class FeedSignal:
         self._newest = START
         self._changed = asyncio.Event()
         self._waiting = 0
+        self.is_stopping = False
         self._looking: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
 
     async def wait(self, beyond: FeedPosition, seconds: float) -> bool:
-        """Wait until there is an event behind a position; return False if there is none after some seconds."""
+        """Wait until there is an event behind a position; return False if there is none after some seconds.
+
+        Once the server stops, nothing is waited for any more.
+        """
         self._waiting += 1
         try:
             async with asyncio.timeout(seconds):
                 while self._newest <= beyond:
+                    if self.is_stopping:
+                        return False
                     if self._looking is None or self._looking.done():
                         self._looking = asyncio.create_task(self._look_again())
                     await self._changed.wait()
@@ -54,6 +60,11 @@ class FeedSignal:
         """Delete events that are older than some days from now on, now and then; 0 for none."""
         if days:
             self._keeping = asyncio.create_task(self._purge_again(timedelta(days=days)))
+
+    def stop_waiting(self) -> None:
+        """Let every request that waits answer now, with what it has."""
+        self.is_stopping = True
+        self._changed.set()
 
     async def close(self) -> None:
         for task in (self._looking, self._keeping):

@@ -20,6 +20,9 @@ HEAD_BYTES = 64 * 2**10
 HEAD_FIELDS = 100
 _INVALID, _BUSY = 13, 17  # the protocol's codes
 _GOODBYE = b"CLOSE /"
+# What the application has in its state to be called when the server begins to stop: its lifespan ends later, when all
+# requests are answered, and some of them wait for something to happen.
+STOPPING = "stopping"
 # A larger write is worth a packet of its own, and not worth a copy.
 _SMALL_BYTES = 16 * 2**10
 
@@ -116,6 +119,13 @@ class LimitedProtocol(HttpToolsProtocol):
             self._is_surplus = True
         else:
             self.close_idle()
+
+    def shutdown(self) -> None:
+        """Begin to stop: uvicorn calls it for every connection, and then waits for their answers."""
+        stopping = self.app_state.get(STOPPING)
+        if stopping is not None:
+            stopping()
+        super().shutdown()
 
     @property
     def is_idle(self) -> bool:
