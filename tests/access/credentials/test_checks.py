@@ -13,6 +13,7 @@ from lanceway.access.credentials import checks
 from lanceway.access.credentials.checks import CHECKS, FAILED, PASSED, SKIPPED, StorageSite
 from lanceway.access.credentials.vendor import Credential
 from lanceway.config import CredentialSettings
+from lanceway.tables.storage.store import open_store
 from tests.servers import moto, seaweedfs
 from tests.servers.run import Run
 from tests.servers.seaweedfs import KEY, ROLE, S3, SECRET
@@ -50,6 +51,27 @@ def test_a_storage_that_enforces_policies_passes_every_check(s3: S3) -> None:
     assert seen == list(CHECKS)
     assert all(result.seconds >= 0 for result in results)
     assert not [entry for page in obstore.list(s3.store(place)) for entry in page], "it leaves nothing behind"
+
+
+def test_a_credential_that_ends_while_one_waits_is_refused_from_then_on(s3: S3) -> None:
+    """What `doctor --storage --wait` does, with an end in two seconds instead of STS's 900."""
+    place, opened = s3.prefix(), list[bytes]()
+
+    def wait(credential: Credential) -> Credential:
+        end = int(time.time()) + 2
+        options = {**credential.options}
+        options["aws_session_token"] = seaweedfs.ending(options["aws_session_token"], end)
+        (file,) = (
+            key for key in list(open_store(place, s3.storage_options).keys()) if key.endswith("/table/data/file")
+        )
+        table, _, inside = file.partition("/data/")
+        opened.append(open_store(f"{place}/{table}", options).read(f"data/{inside}"))
+        return checks.wait_for_end(replace(credential, options=options, expires_at=end))
+
+    site = StorageSite("here", place, s3.storage_options, CredentialSettings(ROLE))
+    results = {result.name: result for result in checks.run(site, expire=wait)}
+    assert opened == [b"lanceway"], "before its end it opens the table"
+    assert results["expired is refused"].outcome == PASSED, results["expired is refused"]
 
 
 def test_without_a_wait_it_is_not_known_whether_an_end_is_enforced(s3: S3) -> None:

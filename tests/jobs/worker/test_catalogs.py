@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from lanceway.catalogs import DirectoryCatalog
-from lanceway.catalogs.contract.jobs import JobQueue
+from lanceway.catalogs.contract.jobs import Job, JobQueue
 from lanceway.catalogs.wrappers.subtree import Subtree
 from lanceway.config import CatalogSettings
 from lanceway.identifiers import Identifier
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.lake import users
+from lanceway.lake.tree import catalogs
 from tests.jobs.worker.conftest import Bench, people, view_request
 
 
@@ -43,6 +44,32 @@ def test_a_catalog_that_is_mounted_no_more(bench: Bench) -> None:
     bench.worker.run(once=True)
     found = desk.find(job.id)
     assert (found.state, "gone" in str(found.error)) == ("failed", True)
+
+
+def test_jobs_of_a_disabled_catalog_are_refused_and_those_that_recur_wait(bench: Bench) -> None:
+    """As in a mounted catalog. A view that is kept fresh is looked at again once the catalog is enabled."""
+    bench.create("people", people(1, 2))
+    bench.create("others", people(1, 2))
+    bench.lake.alter_table_add_columns({"id": ["others"], "new_columns": [{"name": "x", "computed": "id * 2"}]})
+    bench.worker.refresh_every = 0.5
+    bench.view("copy", people(1).schema, {"source": ["people"]}, auto_refresh=True)
+    bench.append("people", people(3))
+    store = bench.lake._lake
+    store.transact(catalogs.set_enabled, "lanceway", "lake", False, by="admin")
+    refused = bench.done(bench.lake.alter_table_backfill_columns({"id": ["others"], "column": "x"}).job_id)
+    assert (refused.state, "is disabled" in str(refused.error)) == ("failed", True)
+    while "is disabled" not in str((fresh := _auto_refresh(bench)).error):
+        bench.worker.run(once=True)
+    assert fresh.state == "queued"
+    assert bench.rows("copy", "id") == [(1,), (2,)], "nothing was written while it was off"
+    store.transact(catalogs.set_enabled, "lanceway", "lake", True, by="admin")
+    while bench.rows("copy", "id") != [(1,), (2,), (3,)]:
+        bench.worker.run(once=True)
+
+
+def _auto_refresh(bench: Bench) -> Job:
+    (job,) = (job for job in bench.lake.list_jobs()[0] if job.kind == "auto_refresh")
+    return job
 
 
 @pytest.mark.parametrize("user", ["ops", "nameless"])

@@ -11,7 +11,7 @@ from lanceway.access.guard import require_all
 from lanceway.access.rules import BY_NAME
 from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedBasePaths
-from lanceway.catalogs.federated.mounts import ServiceMount
+from lanceway.catalogs.federated.mounts import CatalogDisabledError, ServiceMount
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import PermissionDeniedError
 from lanceway.identifiers import Identifier
@@ -21,6 +21,7 @@ from lanceway.lake.access.securables import Securable
 from lanceway.lake.runs.jobs import JobRow
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.tree import catalogs
 from lanceway.tables import bases
 from lanceway.tables.schema.views import View
 from lanceway.writes.table_ref import TableRef
@@ -45,6 +46,14 @@ class Places:
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
     mounted: Mapping[str, CatalogSettings] = field(default_factory=dict)
     operator: str | None = None  # whose jobs run like an administrator's: no server let others queue them
+
+    def require_enabled(self, job: JobRow) -> None:
+        """Refuse a job in a catalog that is switched off. Raises CatalogDisabledError, NamespaceNotFoundError."""
+        if (
+            self.mounted.get(job.catalog) is None
+            and self.store.read(catalogs.load, self.metalake, job.catalog).disabled
+        ):
+            raise CatalogDisabledError(job.catalog)
 
     def require_trusted(self, job: JobRow) -> None:
         """Refuse a job of a user who is no administrator in a catalog that keeps no definitions.

@@ -174,6 +174,7 @@ class Worker:
             self.listen(ended)
 
     def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
+        self.places.require_enabled(job)
         self.places.require_trusted(job)
         self.places.require_rights(job)
         if job.kind == BACKFILL:
