@@ -25,7 +25,10 @@ from lanceway.lake.store.schema import GROUP
 from lanceway.server.api.endpoints import BASE
 from lanceway.server.api.routes import ENDPOINTS
 from lanceway.server.home import METALAKE
+from lanceway.server.iceberg.dialect import HANDLERS as ICEBERG_HANDLERS
 from lanceway.wire.gravitino import ROUTES as GRAVITINO_ROUTES
+from lanceway.wire.iceberg import ROUTES as ICEBERG_ROUTES
+from lanceway.wire.iceberg import IcebergRoute
 from lanceway.wire.lance import ARROW_STREAM, BY_OPERATION, ROUTES, Body, path
 from tests.server.api.test_runs import Runner
 from tests.server.lance.test_rights import REQUESTS, Asked
@@ -451,6 +454,85 @@ def test_gravitino_rest(nobody: Asker, route: Any) -> None:
             assert answer.json()["code"] == 1008
 
 
+# -- Iceberg REST --------------------------------------------------------------------------------
+
+_COLUMN = {"id": 1, "name": "a", "required": False, "type": "long"}
+_SCHEMA = {"type": "struct", "schema-id": 0, "fields": [_COLUMN]}
+_COMMIT = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"a": "b"}}]}
+_VERSION = {
+    "version-id": 1,
+    "timestamp-ms": 1,
+    "schema-id": 0,
+    "summary": {},
+    "default-namespace": [],
+    "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
+}
+_FILE = {"metadata-location": "file:///none/00000-a.metadata.json"}
+# Bodies of Iceberg REST by operation. Whatever is asked for, in whichever catalog, is denied.
+ICEBERG: Mapping[str, Any] = {
+    "list_namespaces": None,
+    "create_namespace": {"namespace": [SPACE, "new"]},
+    "load_namespace": None,
+    "namespace_exists": None,
+    "drop_namespace": None,
+    "update_properties": {"updates": {"a": "b"}},
+    "list_tables": None,
+    "create_table": {**_NEW, "schema": _SCHEMA},
+    "load_table": None,
+    "table_exists": None,
+    "commit_table": _COMMIT,
+    "drop_table": None,
+    "unregister_table": None,
+    "load_credentials": None,
+    "sign_request": {"region": "r", "uri": "https://h/k", "method": "GET", "headers": {}},
+    "report_metrics": {
+        "report-type": "commit-report",
+        "table-name": "t",
+        "snapshot-id": 1,
+        "sequence-number": 1,
+        "operation": "append",
+        "metrics": {},
+    },
+    "register_table": {**_NEW, **_FILE},
+    "rename_table": {
+        "source": {"namespace": [SPACE], "name": TABLE},
+        "destination": {"namespace": [SPACE], "name": "new"},
+    },
+    "commit_transaction": {"table-changes": [{**_COMMIT, "identifier": {"namespace": [SPACE], "name": TABLE}}]},
+    "list_views": None,
+    "create_view": {**_NEW, "schema": _SCHEMA, "view-version": _VERSION, "properties": {}},
+    "load_view": None,
+    "view_exists": None,
+    "replace_view": _COMMIT,
+    "drop_view": None,
+    "register_view": {**_NEW, **_FILE},
+    "rename_view": {
+        "source": {"namespace": [SPACE], "name": TABLE},
+        "destination": {"namespace": [SPACE], "name": "new"},
+    },
+}
+_ICEBERG_SERVED = [route for route in ICEBERG_ROUTES if route.operation in ICEBERG_HANDLERS]
+
+
+@pytest.mark.parametrize("route", _ICEBERG_SERVED, ids=lambda route: str(route.operation))
+def test_iceberg_rest(nobody: Asker, route: IcebergRoute) -> None:
+    assert {each.operation for each in _ICEBERG_SERVED} <= set(ICEBERG), "a route is not asked for here"
+    for prefix in (CATALOG, MOUNT, "none"):
+        for namespace, name in ((f"{SPACE}%1F{INNER}", TABLE), (SPACE, "none"), ("none", "none")):
+            url = f"/iceberg{route.path}".format(prefix=prefix, namespace=namespace, table=name, view=name)
+            answer = nobody.ask(route.method, url, json=ICEBERG[route.operation])
+            assert answer.status_code == 403, f"{url}: {answer.status_code} {answer.text}"
+            if route.method != "HEAD":
+                assert answer.json()["error"]["type"] == "ForbiddenException"
+
+
+def test_iceberg_warehouses(nobody: Asker) -> None:
+    for name in (CATALOG, MOUNT, "none", "lake"):
+        answer = nobody.ask("GET", "/iceberg/v1/config", params={"warehouse": name})
+        assert (answer.status_code, answer.json()["error"]["type"]) == (404, "NoSuchWarehouseException")
+    assert nobody.ask("GET", "/iceberg/v1/config").status_code == 400
+
+
 def test_of_the_audit_one_sees_ones_own(nobody: Asker) -> None:
     nobody.ask("POST", f"/lance/v1/table/{CATALOG}$x$y/drop")
     answer = nobody.client.get(f"{BASE}/audit", params={"limit": 1000})
@@ -480,6 +562,11 @@ def test_without_a_token_nothing_is_told(nobody: Asker) -> None:
             (each.method, f"/api{each.path}".format(**THERE, type="schema", object=f"{CATALOG}.{SPACE}"))
             for each in GRAVITINO_ROUTES
             if each.operation != "get_version"
+        ),
+        *(
+            (each.method, f"/iceberg{each.path}".format(prefix=CATALOG, namespace=SPACE, table=TABLE, view=TABLE))
+            for each in ICEBERG_ROUTES
+            if each.operation != "get_token"
         ),
     ):
         answer = nobody.client.request(method, url, headers={"x-api-key": ""})

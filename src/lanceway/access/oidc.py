@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import jwt
 
 from lanceway.access.exposure import is_loopback
-from lanceway.access.principal import RESERVED, Principal
+from lanceway.access.principal import RESERVED, ExpiredTokenError, Principal
 from lanceway.config import read_settings
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
 from lanceway.lake.issuers import MARK, checked_alias, default_alias
@@ -243,7 +243,8 @@ class Oidc:
             claims = self._claims(text, _bound(self._keys.find(header.get("kid")), header["alg"]))
         except jwt.InvalidTokenError as error:
             reason = next((words for kind, words in _REASONS if isinstance(error, kind)), "it cannot be read")
-            raise UnauthenticatedError(f"The token is not accepted: {reason}.") from error
+            refusal = ExpiredTokenError if isinstance(error, jwt.ExpiredSignatureError) else UnauthenticatedError
+            raise refusal(f"The token is not accepted: {reason}.") from error
         except jwt.PyJWTError as error:  # the key itself, or the two do not fit
             raise UnauthenticatedError(
                 "The token is not accepted: its issuer's key does not fit its signature."

@@ -5,7 +5,13 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, field
 
+from lanceway.errors import UnauthenticatedError
+
 ADMIN = "admin"
+
+
+class ExpiredTokenError(UnauthenticatedError):
+    """A token that was valid once: who has a secret can get another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from lanceway.access.principal import ADMIN, ANONYMOUS
+from lanceway.access.principal import ADMIN, ANONYMOUS, ExpiredTokenError
 from lanceway.access.users import database_errors, disabled_text, not_found
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start_id
 from lanceway.errors import (
@@ -206,7 +206,7 @@ def verify(store: LakeStore, text: str) -> StoredToken:
     if stored.token.revoked_at is not None:
         raise UnauthenticatedError(f"The token {name} was revoked. Ask for another one.")
     if stored.is_expired:
-        raise UnauthenticatedError(f"The token {name} has expired. Ask for another one.")
+        raise ExpiredTokenError(f"The token {name} has expired. Ask for another one.")
     if stored.is_disabled:
         raise UnauthenticatedError(disabled_text(stored.token.user))
     return stored
@@ -320,7 +320,7 @@ def _bounded(connection: Connection, lifetime: int | None, until: int | None) ->
         return lifetime
     left: int = until - tokens.read_clock(connection)
     if left <= 0:
-        raise UnauthenticatedError("The token has expired. Ask for another one.")
+        raise ExpiredTokenError("The token has expired. Ask for another one.")
     return left if lifetime is None else min(lifetime, left)
 
 

@@ -38,6 +38,9 @@ from lanceway.server.http.oauth import TokenEndpoint
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.protocol import STOPPING
 from lanceway.server.http.uploads import BodyLimits, UploadPace
+from lanceway.server.iceberg import openapi as openapi_iceberg
+from lanceway.server.iceberg.dialect import IcebergDialect, IcebergEntry
+from lanceway.server.iceberg.idempotency import IdempotencyKeys
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
@@ -46,8 +49,8 @@ from lanceway.tables.read.ipc_limits import StreamLimits
 from lanceway.wire.gravitino import BASE
 from lanceway.wire.lance import REQUEST_ID
 
-LANCE, LANCEWAY = "/lance", "/lanceway"
-TOKENS = "/lanceway/v1/oauth/tokens"
+LANCE, ICEBERG, LANCEWAY = "/lance", "/iceberg", "/lanceway"
+TOKENS, ICEBERG_TOKENS = "/lanceway/v1/oauth/tokens", "/iceberg/v1/oauth/tokens"
 
 
 def create_app(settings: ServerSettings) -> ASGIApp:
@@ -82,6 +85,10 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     gravitino = Authentication(
         GravitinoDialect(guards, home.store, branches, catalogs, bodies, Auditor(audit, "Gravitino API")), authenticator
     )
+    keys = IdempotencyKeys(home.store, threads)
+    iceberg = Authentication(
+        IcebergDialect(guards, branches, bodies, seal, keys, Auditor(audit, "Iceberg REST")), authenticator
+    )
     health = Health(home.store, metrics, _descriptions(settings.root_path))
 
     @asynccontextmanager
@@ -95,21 +102,24 @@ def create_app(settings: ServerSettings) -> ASGIApp:
             closing.push_async_callback(health.close)
             closing.push_async_callback(token_endpoint.close, 0)
             closing.push_async_callback(gravitino.close, 0)
+            closing.push_async_callback(iceberg.close, 0)
             closing.push_async_callback(api.close, 0)
             closing.push_async_callback(lance.close, 0)
             closing.push_async_callback(threads.close, GRACE_SECONDS)
             closing.push_async_callback(feed.close)
+            closing.push_async_callback(keys.close)
             feed.keep_for(settings.event_retention)
+            keys.keep_tidy()
             health.load()
             yield {STOPPING: feed.stop_waiting}
 
     def checked(app: ASGIApp) -> ASGIApp:
         return middleware.check_host(middleware.check_origin(app, settings), settings)
 
-    dialects: dict[str, ASGIApp] = {LANCE: checked(lance)}
+    dialects: dict[str, ASGIApp] = {LANCE: checked(lance), ICEBERG: IcebergEntry(checked(iceberg))}
     entry = GravitinoEntry(checked(gravitino), simple=settings.simple_auth)
     others: dict[str, ASGIApp] = {LANCEWAY: checked(api), BASE: entry}
-    pages = {TOKENS: checked(token_endpoint)}
+    pages = dict.fromkeys((TOKENS, ICEBERG_TOKENS), checked(token_endpoint))
     paths = Paths(dialects, others, pages, health, Router(lifespan=lifespan), settings.root_path)
     served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))
     return _across_origins(served, settings.cors_origins)
@@ -159,6 +169,7 @@ def _descriptions(root_path: str) -> dict[str, bytes]:
         "/openapi.json": openapi.document(root_path),
         "/openapi-lanceway.json": openapi_lanceway.document(root_path),
         "/openapi-gravitino.json": openapi_gravitino.document(root_path),
+        "/openapi-iceberg.json": openapi_iceberg.document(f"{root_path}{ICEBERG}"),
     }
 
 

@@ -50,7 +50,7 @@ class Health:
         if page is None:
             raise RouteNotFoundError(
                 "There is nothing at this path. Lance REST is below /lance, see /openapi.json; Gravitino "
-                "REST below /api."
+                "REST below /api; Iceberg REST below /iceberg."
             )
         log.of(scope).operation = path[1:]
         if scope["method"] not in _METHODS:

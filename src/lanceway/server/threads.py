@@ -41,6 +41,10 @@ class ThreadLimits:
     deadline: float  # seconds
 
 
+class LateCallError(ServiceUnavailableError):
+    """A call did not end in time, and may still do what it was to do."""
+
+
 class CatalogThreads:
     """The threads of all mounted catalogs. Calls for any other, and for None, share those of the lake.
 
@@ -221,7 +225,7 @@ class _Pool:
         )
 
     def late_error(self) -> ServiceUnavailableError:
-        return ServiceUnavailableError(
+        return LateCallError(
             f"The catalog {self.limits.name} did not answer within {self.limits.deadline:g} seconds. If something was "
             "to be changed, it may still happen: look before you ask again."
         )

@@ -12,8 +12,11 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, unquote, unquote_plus
 
-from lanceway.errors import InternalError
+import msgspec
+
+from lanceway.errors import InternalError, InvalidInputError
 from lanceway.identifiers import Identifier
+from lanceway.wire import iceberg_requests as requests
 
 # Joins the names of a namespace, unless a server announces another one.
 SEPARATOR = "\x1f"
@@ -35,11 +38,17 @@ class IcebergRoute:
     query: tuple[str, ...] = ()
     status: int = 200
     codes: Mapping[int, int] = field(default_factory=dict)
+    body: type[msgspec.Struct] | None = None
 
     @property
     def endpoint(self) -> str:
         """The row as servers announce it."""
         return f"{self.method} {self.path}"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The segments of the path."""
+        return tuple(self.path.strip("/").split("/"))
 
 
 _PAGE = ("pageToken", "pageSize")
@@ -47,34 +56,88 @@ _NAMESPACES = "/v1/{prefix}/namespaces"
 _NAMESPACE = f"{_NAMESPACES}/{{namespace}}"
 _TABLES = f"{_NAMESPACE}/tables"
 _TABLE = f"{_TABLES}/{{table}}"
+_VIEWS = f"{_NAMESPACE}/views"
+_VIEW = f"{_VIEWS}/{{view}}"
 # In codes of the contract: 1 and 2 a namespace that is missing or there, 3 not empty, 4 and 5 a table, 14 a conflict.
 _NO_NAMESPACE, _NO_TABLE = {404: 1}, {404: 4}
+_NEW_TABLE, _COMMIT, _RENAME = {**_NO_NAMESPACE, 409: 5}, {**_NO_TABLE, 409: 14}, {**_NO_TABLE, 409: 5}
 
 ROUTES: tuple[IcebergRoute, ...] = (
     IcebergRoute("get_config", "GET", "/v1/config", ("warehouse",), codes={404: 1}),
     IcebergRoute("get_token", "POST", "/v1/oauth/tokens"),
     IcebergRoute("list_namespaces", "GET", _NAMESPACES, ("parent", *_PAGE), codes=_NO_NAMESPACE),
-    IcebergRoute("create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}),
+    IcebergRoute(
+        "create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}, body=requests.NamespaceCreation
+    ),
     IcebergRoute("load_namespace", "GET", _NAMESPACE, codes=_NO_NAMESPACE),
     IcebergRoute("namespace_exists", "HEAD", _NAMESPACE, status=204, codes=_NO_NAMESPACE),
-    IcebergRoute("drop_namespace", "DELETE", _NAMESPACE, status=204, codes={**_NO_NAMESPACE, 409: 3}),
-    IcebergRoute("update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE),
+    IcebergRoute("drop_namespace", "DELETE", _NAMESPACE, ("cascade",), 204, {**_NO_NAMESPACE, 409: 3}),
+    IcebergRoute(
+        "update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE, body=requests.PropertiesUpdate
+    ),
     IcebergRoute("list_tables", "GET", _TABLES, _PAGE, codes=_NO_NAMESPACE),
-    IcebergRoute("create_table", "POST", _TABLES, codes={**_NO_NAMESPACE, 409: 5}),
+    IcebergRoute("create_table", "POST", _TABLES, codes=_NEW_TABLE, body=requests.IcebergTableCreation),
     IcebergRoute("load_table", "GET", _TABLE, ("snapshots",), codes=_NO_TABLE),
     IcebergRoute("table_exists", "HEAD", _TABLE, status=204, codes=_NO_TABLE),
-    IcebergRoute("commit_table", "POST", _TABLE, codes={**_NO_TABLE, 409: 14}),
+    IcebergRoute("commit_table", "POST", _TABLE, codes=_COMMIT, body=requests.TableCommit),
     IcebergRoute("drop_table", "DELETE", _TABLE, (PURGE,), status=204, codes=_NO_TABLE),
     IcebergRoute("unregister_table", "POST", f"{_TABLE}/unregister", codes=_NO_TABLE),
     IcebergRoute("load_credentials", "GET", f"{_TABLE}/credentials", codes=_NO_TABLE),
-    IcebergRoute("report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE),
-    IcebergRoute("register_table", "POST", f"{_NAMESPACE}/register", codes={**_NO_NAMESPACE, 409: 5}),
-    IcebergRoute("rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes={**_NO_TABLE, 409: 5}),
+    IcebergRoute("sign_request", "POST", f"{_TABLE}/sign", codes=_NO_TABLE, body=requests.SigningRequest),
     IcebergRoute(
-        "commit_transaction", "POST", "/v1/{prefix}/transactions/commit", status=204, codes={**_NO_TABLE, 409: 14}
+        "report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE, body=requests.MetricsReport
+    ),
+    IcebergRoute("register_table", "POST", f"{_NAMESPACE}/register", codes=_NEW_TABLE, body=requests.TableRegistration),
+    IcebergRoute(
+        "rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes=_RENAME, body=requests.NameChange
+    ),
+    IcebergRoute(
+        "commit_transaction",
+        "POST",
+        "/v1/{prefix}/transactions/commit",
+        status=204,
+        codes=_COMMIT,
+        body=requests.TransactionCommit,
+    ),
+    IcebergRoute("list_views", "GET", _VIEWS, _PAGE, codes=_NO_NAMESPACE),
+    IcebergRoute("create_view", "POST", _VIEWS, codes=_NEW_TABLE, body=requests.ViewCreation),
+    IcebergRoute("load_view", "GET", _VIEW, codes=_NO_TABLE),
+    IcebergRoute("view_exists", "HEAD", _VIEW, status=204, codes=_NO_TABLE),
+    IcebergRoute("replace_view", "POST", _VIEW, codes=_COMMIT, body=requests.ViewCommit),
+    IcebergRoute("drop_view", "DELETE", _VIEW, status=204, codes=_NO_TABLE),
+    IcebergRoute(
+        "register_view", "POST", f"{_NAMESPACE}/register-view", codes=_NEW_TABLE, body=requests.ViewRegistration
+    ),
+    IcebergRoute(
+        "rename_view", "POST", "/v1/{prefix}/views/rename", status=204, codes=_RENAME, body=requests.NameChange
     ),
 )
 BY_OPERATION: Mapping[str, IcebergRoute] = MappingProxyType({route.operation: route for route in ROUTES})
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergMatch:
+    """The operations of one path by their methods, and the names in it as they were sent, percent-encoded."""
+
+    methods: Mapping[str, IcebergRoute]
+    raw: Mapping[str, str]
+
+
+def match(path: str) -> IcebergMatch:
+    """Return the operations that have a path, below a server's base; none for a path that no operation has."""
+    segments = path.strip("/").split("/")
+    rows = [row for row in ROUTES if _fits(row.parts, segments)]
+    if not rows or not all(segments):
+        return IcebergMatch({}, {})
+    raw = {part[1:-1]: text for part, text in zip(rows[0].parts, segments, strict=True) if part.startswith("{")}
+    return IcebergMatch({row.method: row for row in rows}, raw)
+
+
+def _fits(parts: tuple[str, ...], segments: list[str]) -> bool:
+    return len(parts) == len(segments) and all(
+        part == text or part.startswith("{") for part, text in zip(parts, segments, strict=True)
+    )
+
 
 # -- names ---------------------------------------------------------------------------------------
 
@@ -109,8 +172,14 @@ def read_namespace(text: str, separator: str = SEPARATOR) -> Identifier:
 
 
 def read_segment(raw: str) -> str:
-    """Return one segment of a path, as it came. Java's client writes a space as `+`, and a plus as `%2B`."""
-    return unquote_plus(raw)
+    """Return one segment of a path, as it came. Java's client writes a space as `+`, and a plus as `%2B`.
+
+    Raises InvalidInputError for bytes that are no UTF-8.
+    """
+    try:
+        return unquote_plus(raw, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("A name in the path is no UTF-8. Percent-encode its bytes in UTF-8.") from error
 
 
 # -- configuration -------------------------------------------------------------------------------
@@ -334,6 +403,31 @@ CODE_OF_STATUS: Mapping[int, int] = MappingProxyType(
     }
 )
 INTERNAL = 18
+
+# What a server answers with: the type and the status of an error, by the contract's code.
+TYPE_OF_CODE: Mapping[int, tuple[str, int]] = MappingProxyType(
+    {
+        0: ("UnsupportedOperationException", 406),
+        1: ("NoSuchNamespaceException", 404),
+        2: ("AlreadyExistsException", 409),
+        3: ("NamespaceNotEmptyException", 409),
+        4: ("NoSuchTableException", 404),
+        5: ("AlreadyExistsException", 409),
+        13: ("BadRequestException", 400),
+        14: ("CommitFailedException", 409),
+        15: ("ForbiddenException", 403),
+        16: ("NotAuthorizedException", 401),
+        17: ("SlowDownException", 503),
+        INTERNAL: ("InternalServerError", 500),
+        19: ("UnprocessableEntityException", 422),
+        20: ("BadRequestException", 400),
+        21: ("TooManyRequestsException", 429),
+    }
+)
+NO_VIEW, NO_WAREHOUSE, NO_ROUTE = "NoSuchViewException", "NoSuchWarehouseException", "NotFoundException"
+EXPIRED = ("AuthenticationTimeoutException", 419)
+UNPROCESSABLE = ("UnprocessableEntityException", 422)
+COMMIT_UNKNOWN = "CommitStateUnknownException"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lanceway.access.authenticator import API_KEY, AUTHORIZATION, Authenticator
 from lanceway.access.exposure import is_loopback
-from lanceway.access.principal import Principal
+from lanceway.access.principal import ExpiredTokenError, Principal
 from lanceway.config import ServerSettings
 from lanceway.errors import LanceNamespaceError, PermissionDeniedError, UnauthenticatedError
 from lanceway.server.http import errors, log
@@ -123,6 +123,7 @@ class BadTokenError(UnauthenticatedError):
     """Credentials were sent, and are not accepted."""
 
     headers = ((b"www-authenticate", b'Bearer realm="lanceway", error="invalid_token"'),)
+    is_expired = False  # whether they were accepted once, so that a client gets others without asking its user
 
 
 class Authentication:
@@ -156,7 +157,13 @@ class Authentication:
         try:
             return await self._threads.run(threads, self._authenticator.authenticate, credentials)
         except UnauthenticatedError as error:
-            raise (BadTokenError(str(error)) if credentials else error) from error
+            raise (_refused(error) if credentials else error) from error
+
+
+def _refused(error: UnauthenticatedError) -> BadTokenError:
+    refusal = BadTokenError(str(error))
+    refusal.is_expired = isinstance(error, ExpiredTokenError)
+    return refusal
 
 
 def principal_of(scope: Any) -> Principal:

@@ -1,0 +1,1 @@
+"""Iceberg REST: the catalogs of the tree for any Iceberg client."""
