@@ -11,6 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from lanceway.errors import ServiceUnavailableError
+
+
+class CommitStateUnknownError(ServiceUnavailableError):
+    """A commit was carried out or not, and the catalog cannot say which: look before it is repeated."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedIceberg:

@@ -16,6 +16,7 @@ what is written to storage without it is never shown.
     versions        versions: listed, described, deleted
     refs            tags and branches, rows that files follow; definitions of views and columns
     batches         several tables in one transaction
+    iceberg         Iceberg tables and views, and Lance tables as Iceberg clients see them
     fast_reads      answers that never wait
     repair          what rows and storage disagree on
 """
@@ -70,6 +71,7 @@ from lance_namespace import (
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.capabilities import ObjectDetails, ObjectIdentity, VisibleObjects
+from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable, NewIcebergView
 from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept, mode, table_id
@@ -80,6 +82,8 @@ from lanceway.catalogs.lake.claims import LakeClaims
 from lanceway.catalogs.lake.clones import LakeClones
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
+from lanceway.catalogs.lake.iceberg.tables import LakeIcebergTables
+from lanceway.catalogs.lake.iceberg.views import LakeIcebergViews
 from lanceway.catalogs.lake.namespaces import LakeNamespaces
 from lanceway.catalogs.lake.refs.definitions import LakeDefinitions
 from lanceway.catalogs.lake.refs.differences import Difference
@@ -235,6 +239,14 @@ class LakeCatalog(Catalog):
     @property
     def _batches(self) -> LakeBatches:
         return LakeBatches(self._connection, self._tables, self._claims, self._versions)
+
+    @property
+    def _iceberg_tables(self) -> LakeIcebergTables:
+        return LakeIcebergTables(self._connection)
+
+    @property
+    def _iceberg_views(self) -> LakeIcebergViews:
+        return LakeIcebergViews(self._connection)
 
     @property
     def _repair(self) -> LakeRepair:
@@ -582,6 +594,62 @@ class LakeCatalog(Catalog):
 
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
         return self._batches.commit(accept(BatchCommitTablesRequest, request))
+
+    # -- Iceberg tables and views, and companions of Lance tables: `KeepsIceberg` ------------------
+
+    def list_iceberg_tables(
+        self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None
+    ) -> Sequence[str]:
+        return self._iceberg_tables.names(Identifier(id_), after, limit)
+
+    def create_iceberg_table(self, id_: Sequence[str], table: NewIcebergTable) -> LoadedIceberg:
+        return self._iceberg_tables.create(Identifier(id_), table)
+
+    def load_iceberg_table(self, id_: Sequence[str]) -> LoadedIceberg:
+        return self._iceberg_tables.load(Identifier(id_))
+
+    def iceberg_table_exists(self, id_: Sequence[str]) -> bool:
+        return self._iceberg_tables.exists(Identifier(id_))
+
+    def commit_iceberg_tables(self, commits: Sequence[IcebergCommit]) -> list[LoadedIceberg]:
+        return self._iceberg_tables.commit(commits)
+
+    def register_iceberg_table(
+        self, id_: Sequence[str], metadata_location: str, *, overwrite: bool = False
+    ) -> LoadedIceberg:
+        return self._iceberg_tables.register(Identifier(id_), metadata_location, overwrite=overwrite)
+
+    def rename_iceberg_table(self, id_: Sequence[str], target: Sequence[str]) -> None:
+        self._iceberg_tables.rename(Identifier(id_), Identifier(target))
+
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
+        self._iceberg_tables.drop(Identifier(id_), purge=purge)
+
+    def list_iceberg_views(
+        self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None
+    ) -> Sequence[str]:
+        return self._iceberg_views.names(Identifier(id_), after, limit)
+
+    def create_iceberg_view(self, id_: Sequence[str], view: NewIcebergView) -> LoadedIceberg:
+        return self._iceberg_views.create(Identifier(id_), view)
+
+    def load_iceberg_view(self, id_: Sequence[str]) -> LoadedIceberg:
+        return self._iceberg_views.load(Identifier(id_))
+
+    def iceberg_view_exists(self, id_: Sequence[str]) -> bool:
+        return self._iceberg_views.exists(Identifier(id_))
+
+    def replace_iceberg_view(self, commit: IcebergCommit) -> LoadedIceberg:
+        return self._iceberg_views.replace(commit)
+
+    def register_iceberg_view(self, id_: Sequence[str], metadata_location: str) -> LoadedIceberg:
+        return self._iceberg_views.register(Identifier(id_), metadata_location)
+
+    def rename_iceberg_view(self, id_: Sequence[str], target: Sequence[str]) -> None:
+        self._iceberg_views.rename(Identifier(id_), Identifier(target))
+
+    def drop_iceberg_view(self, id_: Sequence[str]) -> None:
+        self._iceberg_views.drop(Identifier(id_))
 
     # -- repair ----------------------------------------------------------------------------------
 

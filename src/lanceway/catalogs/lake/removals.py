@@ -14,6 +14,7 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import locations, nesting
 from lanceway.lake.tree.clones import Hold
+from lanceway.tables.iceberg import files
 from lanceway.tables.storage import own_files
 from lanceway.tables.versions import manager as managers
 
@@ -80,6 +81,8 @@ class Removals:
                 store.delete(*store.keys())
                 store.remove_empty_folders()
             else:
+                if files.is_iceberg(store):
+                    files.remove_table(store)
                 own_files.remove(store)
         except LanceNamespaceError as error:
             raise type(error)(

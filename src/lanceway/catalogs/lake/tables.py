@@ -195,14 +195,14 @@ class LakeTables:
         """
         if location is None:
             return None
-        placed = self._placed(location)
+        placed = self.placed(location)
         table_there = Table(str(table), placed, self.lake.options)
         store = table_there.store()
         is_filled = own_files.has_others(store) if staged else store.has_any()
         is_foreign = is_filled and self._removals.is_foreign(placed)
         return Place(placed, is_filled, dataset.has_data(table_there), is_foreign)
 
-    def _placed(self, location: str) -> str:
+    def placed(self, location: str) -> str:
         """Return a chosen location in the lake's spelling. Refuse one that a table has in another spelling."""
         placed = locations.placed(location, self.lake.store.read(locations.roots))
         self.lake.store.read(locations.refuse_known, location, placed)
@@ -276,7 +276,7 @@ class LakeTables:
     # -- registering and renaming ----------------------------------------------------------------
 
     def register(self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool) -> TableEntry:
-        placed = self._placed(location)
+        placed = self.placed(location)
         managed, stored_properties = _versioning(properties)
         if managed is None:
             managed = self.lake.store.read(catalogs.get, self.lake.catalog.id).managed

@@ -32,6 +32,7 @@ HOLD = _FOUND.with_for_update(of=objects, read=True, key_share=True)
 
 _OF_KIND = objects.c.kind == bindparam("kind")
 _NAMES = page(objects.c.name).where(_OF_KIND)
+_NAMES_OF_KINDS = page(objects.c.name).where(objects.c.kind.in_(bindparam("kinds", expanding=True)))
 _HAS_VERSIONS = exists().where(versions.c.table_id == objects.c.id).correlate(objects).label("has_versions")
 _ENTRIES = page(objects.c.name, objects.c.location, objects.c.managed, _HAS_VERSIONS).where(_OF_KIND)
 _ENTRIES_OF = _ENTRIES.where(objects.c.name.in_(bindparam("names", expanding=True)))
@@ -85,6 +86,17 @@ def find(connection: Connection, catalog: int, table: Identifier, *, kind: str =
     return _found(connection, FIND, catalog, table, kind)
 
 
+def find_among(connection: Connection, catalog: int, table: Identifier, kinds: Sequence[str]) -> TableRow:
+    """Return what has a name, of one of some kinds. Raises TableNotFoundError, NamespaceNotFoundError."""
+    path = known(table)
+    row = connection.execute(FIND, asked(catalog, path)).one_or_none()
+    if row is None:
+        raise missing(connection, catalog, path)
+    if row.kind not in kinds:
+        raise not_found(path, row.kind)
+    return TableRow.of(row, path)
+
+
 def lock(connection: Connection, catalog: int, table: Identifier, *, kind: str = TABLE) -> TableRow:
     """Return a table, and keep others from locking, holding, changing or dropping it until the transaction ends."""
     return _found(connection, _LOCK, catalog, table, kind)
@@ -107,6 +119,24 @@ def children(
     """Return the first `limit` names after `after`, in code point order. Raises NamespaceNotFoundError."""
     path = names.known(namespace)
     page_names = connection.execute(_NAMES, {**page_of(catalog, path, after, limit), "kind": kind}).scalars().all()
+    if not page_names:
+        namespaces.find(connection, catalog, path)
+    return page_names
+
+
+def children_among(
+    connection: Connection,
+    catalog: int,
+    namespace: Identifier,
+    kinds: Sequence[str],
+    *,
+    after: str | None = None,
+    limit: int | None = None,
+) -> Sequence[str]:
+    """Return the first `limit` names after `after` of some kinds, in code point order."""
+    path = names.known(namespace)
+    place = {**page_of(catalog, path, after, limit), "kinds": list(kinds)}
+    page_names = connection.execute(_NAMES_OF_KINDS, place).scalars().all()
     if not page_names:
         namespaces.find(connection, catalog, path)
     return page_names

@@ -28,6 +28,14 @@ _PLACE: Select[Any] = (
     .where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
 )
 _CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
+# A row that points elsewhere by now, or is gone, is left alone.
+_POINT = (
+    change(objects)
+    .where(objects.c.id == bindparam("row"), objects.c.metadata_pointer == bindparam("before"))
+    .values(metadata_pointer=bindparam("pointer"), changed_by=bindparam("by"))
+    .returning(*objects.c)
+)
+_PLACE_AT = update(objects).where(objects.c.id == bindparam("row")).values(location=bindparam("place"))
 _ADOPTED = update(objects).where(objects.c.id == bindparam("row")).values(adopted=True)
 _DELETE = delete(objects).where(objects.c.id == bindparam("row"))
 
@@ -46,10 +54,12 @@ def create(
     comment: str | None = None,
     properties: Mapping[str, str] | None = None,
     event: str = "created",
+    is_chosen: bool = True,
 ) -> TableRow:
     """Declare a table, or register the one at `location`; the feed has it by the verb `event`.
 
-    Without a location it gets one under the catalog's root. It is `managed` as the catalog has it by default.
+    Without a location it gets one under the catalog's root. One that `locations.under` made, and no user chose, is
+    not compared with others. It is `managed` as the catalog has it by default.
     Raises TableAlreadyExistsError, also where a namespace has the name, NamespaceNotFoundError, and
     InvalidInputError for a location that overlaps another one.
     """
@@ -65,7 +75,7 @@ def create(
         "managed": kind == TABLE and (place.managed if managed is None else managed),
         "metadata_pointer": metadata_pointer,
         "adopted": True,
-        "location": _location(connection, place.location, path, kind, location),
+        "location": location if not is_chosen else _location(connection, place.location, path, kind, location),
         **described(comment, properties, owner, by),
     }
     row = _insert(connection, values, path)
@@ -100,6 +110,27 @@ def alter(
     changed = {"revision": row.audit.revision + 1} | ({} if managed is None else {"managed": managed})
     outbox.record_object(connection, _event(kind, "altered"), row.id, by=by, data=changed)
     return TableRow.of(connection.execute(_CHANGE.values(values), {"row": row.id}).one(), row.identifier)
+
+
+def point(
+    connection: Connection, row: TableRow, pointer: str, *, by: str, location: str | None = None
+) -> TableRow | None:
+    """Have an Iceberg table or a view point to other metadata, if it still points to what `row` says; else None.
+
+    With a `location`, it moves there. Raises InvalidInputError for one that overlaps another one.
+    """
+    values = {"row": row.id, "before": row.metadata_pointer, "pointer": pointer, "by": by}
+    pointed = connection.execute(_POINT, values).one_or_none()
+    if pointed is None:
+        return None
+    if location is not None and location != row.location:
+        connection.execute(_PLACE_AT, {"row": row.id, "place": None})  # or its own location would be in the way
+        connection.execute(_PLACE_AT, {"row": row.id, "place": locations.claim(connection, location)})
+        if row.location is not None:
+            locations.retire(connection, [row.location])
+    data = {"revision": pointed.revision}
+    outbox.record_object(connection, _event(row.kind, "altered"), row.id, by=by, data=data)
+    return TableRow.of(pointed, row.identifier)
 
 
 def mark_adopted(connection: Connection, table: TableRow) -> None:

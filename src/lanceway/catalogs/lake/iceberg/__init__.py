@@ -1,0 +1,1 @@
+"""Iceberg tables and views of a lake: rows that point to metadata files."""

@@ -1,0 +1,177 @@
+"""Pointers of Iceberg tables and views: metadata files written, and the rows that follow them.
+
+Files are written before the transaction, which must not wait for storage, and found by no one until a row points to
+them. A row is changed only if it still points to the metadata that the change was computed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from lanceway.catalogs.contract.iceberg import CommitStateUnknownError
+from lanceway.catalogs.lake.connection import LakeConnection, location_of
+from lanceway.catalogs.lake.iceberg.places import IcebergPlace
+from lanceway.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+)
+from lanceway.identifiers import Identifier
+from lanceway.lake.store.schema import ICEBERG_TABLE
+from lanceway.lake.tree import locations, lookups, names, namespaces, tables
+from lanceway.lake.tree.lookups import TableRow
+from lanceway.tables.iceberg import metadata
+from lanceway.tables.iceberg.files import MetadataFiles, remove_empty_folders, unescaped
+from lanceway.tables.storage.store import open_store
+
+
+class StalePointerError(ConcurrentModificationError):
+    """A table points to other metadata than a change was computed from: it is to be computed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataChange:
+    """New metadata of a table or a view. With a `pointer` the file exists already; without a `row` it is made."""
+
+    identifier: Identifier
+    kind: str
+    place: IcebergPlace
+    data: bytes
+    row: TableRow | None = None
+    pointer: str | None = None
+    event: str = "created"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataPointers:
+    """The metadata files that the rows of a catalog point to."""
+
+    lake: LakeConnection
+
+    @property
+    def files(self) -> MetadataFiles:
+        return MetadataFiles(self.lake.options)
+
+    def read(self, row: TableRow) -> bytes:
+        """Return the metadata of a row. Raises InvalidTableStateError if its file is missing."""
+        assert row.metadata_pointer is not None, "an Iceberg table or a view has metadata"
+        try:
+            return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id))
+        except InvalidInputError as error:
+            raise InvalidTableStateError(
+                f"The metadata of {row.identifier} cannot be read: {error} Restore the file, or drop {row.identifier}."
+            ) from error
+
+    def refuse_taken(self, name: Identifier) -> None:
+        """Refuse a name that is taken, or that none may have; the transaction that makes the row asks again."""
+        self.lake.store.read(self._refuse_taken, name)
+
+    def _refuse_taken(self, connection: Connection, name: Identifier) -> None:
+        path = names.new(lookups.known(name))
+        tables.refuse_taken(connection, namespaces.find(connection, self.lake.catalog.id, path.parent), path)
+
+    def place_of(self, row: TableRow, uri: str) -> IcebergPlace:
+        """Return where a row is, by the location that its metadata says."""
+        return IcebergPlace(uri, location_of(row), is_chosen=True)
+
+    def carry_out(self, changes: Sequence[MetadataChange]) -> list[str]:
+        """Make all of some changes or none, and return the pointers.
+
+        Raises StalePointerError where one was computed from metadata that is no longer current, TableAlreadyExistsError
+        for a new name that is taken, and CommitStateUnknownError where the database cannot say how it ended. A failure
+        leaves no file behind, unless a row may point to it.
+        """
+        pointers: list[str] = []
+        for change in changes:
+            self._refuse_overlap(change)
+        try:
+            for change in changes:
+                before = None if change.row is None else change.row.metadata_pointer
+                pointers.append(change.pointer or self.files.write(change.place.uri, change.data, after=before))
+            self.lake.store.transact(self._change_rows, changes, pointers)
+        except LanceNamespaceError as error:
+            if len(pointers) < len(changes) or not self._is_done(changes, pointers, error):
+                self._discard(changes, pointers)
+                raise
+        return pointers
+
+    def _refuse_overlap(self, change: MetadataChange) -> None:
+        """Refuse a location that another table has, before a file is written there; the transaction asks again."""
+        place, row = change.place, change.row
+        own = None if row is None else row.location
+        if place.is_chosen and place.location != own:
+            other = self.lake.store.read(locations.overlapping, place.location)
+            if other not in (None, own):
+                raise InvalidInputError(
+                    f"The location {place.uri} cannot be used: it overlaps the location {other} of another table. "
+                    "Choose another one."
+                )
+
+    def _change_rows(self, connection: Connection, changes: Sequence[MetadataChange], pointers: Sequence[str]) -> None:
+        # In one order, so that two transactions never wait for each other.
+        for change, pointer in sorted(
+            zip(changes, pointers, strict=True), key=lambda pair: (pair[0].row is None, pair[0].row and pair[0].row.id)
+        ):
+            place = change.place
+            if change.row is None:
+                tables.create(
+                    connection,
+                    self.lake.catalog.id,
+                    change.identifier,
+                    by=self.lake.user,
+                    kind=change.kind,
+                    location=place.location,
+                    metadata_pointer=pointer,
+                    event=change.event,
+                    is_chosen=place.is_chosen,
+                )
+            elif tables.point(connection, change.row, pointer, by=self.lake.user, location=place.location) is None:
+                raise StalePointerError(
+                    f"Requirement failed: {change.identifier} was changed by others at the same time. Load it again, "
+                    "and repeat."
+                )
+
+    def _is_done(self, changes: Sequence[MetadataChange], pointers: Sequence[str], error: LanceNamespaceError) -> bool:
+        """Return whether a transaction that ended with an error was carried out after all."""
+        if not isinstance(error, ServiceUnavailableError | InternalError):
+            return False
+        try:
+            return all(self._points_to(change, pointer) for change, pointer in zip(changes, pointers, strict=True))
+        except LanceNamespaceError as unknown:
+            raise CommitStateUnknownError(
+                f"Whether {changes[0].identifier} was changed is not known: {error} Load it, and look."
+            ) from unknown
+
+    def _points_to(self, change: MetadataChange, pointer: str) -> bool:
+        """Return whether a row points to a file, or to one that came after it. Raises where that cannot be told."""
+        try:
+            row = self.lake.store.read(lookups.find, self.lake.catalog.id, change.identifier, kind=change.kind)
+        except (TableNotFoundError, NamespaceNotFoundError):
+            if change.row is None:
+                return False
+            raise
+        if row.metadata_pointer == pointer:
+            return True
+        if change.row is not None and row.metadata_pointer == change.row.metadata_pointer:
+            return False
+        if change.kind != ICEBERG_TABLE:
+            raise InternalError(f"{change.identifier} was changed by others.")
+        log = metadata.read(self.read(row)).metadata_log
+        return pointer in {entry.metadata_file for entry in log}
+
+    def _discard(self, changes: Sequence[MetadataChange], pointers: Sequence[str]) -> None:
+        """Delete the files that were written for nothing. One that cannot be deleted now is an orphan."""
+        for change, pointer in zip(changes, pointers, strict=False):
+            if change.pointer is None:
+                with suppress(LanceNamespaceError):
+                    self.files.remove(pointer)
+                    remove_empty_folders(open_store(unescaped(change.place.uri), self.lake.options))

@@ -1,0 +1,245 @@
+"""The Iceberg tables of a lake's catalog, and the companions of its Lance tables."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
+from lanceway.catalogs.lake.connection import STORAGE, LakeConnection, location_of
+from lanceway.catalogs.lake.iceberg import places
+from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, MetadataPointers, StalePointerError
+from lanceway.catalogs.lake.removals import Removals
+from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedOperationError,
+)
+from lanceway.identifiers import Identifier
+from lanceway.lake.store.schema import ICEBERG_TABLE, TABLE
+from lanceway.lake.tree import lookups, tables
+from lanceway.lake.tree.lookups import TableRow
+from lanceway.tables.iceberg import companions, metadata, properties, updates
+from lanceway.wire.iceberg import LANCE, TABLE_TYPE
+
+if TYPE_CHECKING:
+    pass
+
+KINDS = (ICEBERG_TABLE, TABLE)
+_CLEANS = "write.metadata.delete-after-commit.enabled"
+_ATTEMPTS = 20
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.5  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LakeIcebergTables:
+    """Iceberg tables: rows that point to metadata files. Lance tables beside them are shown as companions."""
+
+    lake: LakeConnection
+
+    @property
+    def _pointers(self) -> MetadataPointers:
+        return MetadataPointers(self.lake)
+
+    # -- finding ---------------------------------------------------------------------------------
+
+    def names(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        return self.lake.store.read(
+            lookups.children_among, self.lake.catalog.id, namespace, KINDS, after=after, limit=limit
+        )
+
+    def row(self, table: Identifier) -> TableRow:
+        """Return the row of an Iceberg table or a Lance table. Raises TableNotFoundError, NamespaceNotFoundError."""
+        return self.lake.store.read(lookups.find_among, self.lake.catalog.id, table, KINDS)
+
+    def load(self, table: Identifier) -> LoadedIceberg:
+        return self._loaded(self.row(table))
+
+    def _loaded(self, row: TableRow) -> LoadedIceberg:
+        location = places.uri_of(location_of(row))
+        if row.kind == TABLE:
+            return self._companion(row, location)
+        return LoadedIceberg(self._pointers.read(row), row.metadata_pointer, location)
+
+    def _companion(self, row: TableRow, location: str) -> LoadedIceberg:
+        document = companions.metadata(
+            name=f"{self.lake.store.identity}/{row.id}",
+            location=location,
+            properties=row.properties,
+            updated_at=row.audit.changed_at,
+        )
+        return LoadedIceberg(document, None, location, is_companion=True)
+
+    def exists(self, table: Identifier) -> bool:
+        try:
+            self.row(table)
+        except TableNotFoundError:
+            return False
+        return True
+
+    # -- making ----------------------------------------------------------------------------------
+
+    def create(self, table: Identifier, new: NewIcebergTable) -> LoadedIceberg:
+        if companions.is_lance(new.properties):
+            return self._declare(table, new)
+        self._pointers.refuse_taken(table)
+        place = places.new(self.lake, str(table)) if new.location is None else places.chosen(self.lake, new.location)
+        built = metadata.build(
+            new.schema,
+            location=place.uri,
+            partition_spec=new.partition_spec,
+            sort_order=new.sort_order,
+            properties=new.properties,
+        )
+        data = metadata.write(built)
+        if new.staged:
+            return LoadedIceberg(data, None, place.uri)
+        (pointer,) = self._pointers.carry_out([MetadataChange(table, ICEBERG_TABLE, place, data)])
+        return LoadedIceberg(data, pointer, place.uri)
+
+    def _declare(self, table: Identifier, new: NewIcebergTable) -> LoadedIceberg:
+        """Declare a Lance table, which keeps its versions in storage: who writes it through Iceberg claims none."""
+        if new.staged:
+            raise UnsupportedOperationError(
+                f"{table} cannot be staged: it is a Lance table ({TABLE_TYPE} is {LANCE}). Create it at once."
+            )
+        chosen = None if new.location is None else places.chosen(self.lake, new.location).location
+        kept = {key: value for key, value in new.properties.items() if key not in (TABLE_TYPE, VERSIONING)}
+        lance = LakeTables(self.lake)
+        place = lance.look_at(table, chosen)
+        row = self.lake.store.transact(
+            lance.declare_row, table, place, {**properties.checked(kept), VERSIONING: STORAGE}
+        )
+        return self._loaded(row)
+
+    def register(self, table: Identifier, pointer: str, *, overwrite: bool) -> LoadedIceberg:
+        row = self._registered_over(table) if overwrite else None
+        if row is None:
+            self._pointers.refuse_taken(table)
+        file = places.chosen(self.lake, pointer)
+        data = self._pointers.files.read_stored(file.uri)
+        foreign = metadata.read(data)
+        properties.checked(foreign.properties)
+        _refuse_lance(table, foreign.properties)
+        place = places.chosen(self.lake, foreign.location)
+        if not file.location.startswith(f"{place.location}/"):
+            raise InvalidInputError(
+                f"{table} cannot be registered from {pointer}: the file says that its table is at {foreign.location}, "
+                "and is not there itself. Register a metadata file below the location of its table."
+            )
+        change = MetadataChange(table, ICEBERG_TABLE, place, data, row, pointer=file.uri, event="registered")
+        self._pointers.carry_out([change])
+        return LoadedIceberg(data, file.uri, place.uri)
+
+    def _registered_over(self, table: Identifier) -> TableRow | None:
+        try:
+            row = self.row(table)
+        except TableNotFoundError:
+            return None  # or what has the name is no table, which the creation refuses
+        if row.kind == TABLE:
+            raise TableAlreadyExistsError(f"The Lance table {table} exists already, and is not overwritten. Drop it.")
+        return row
+
+    # -- commits ---------------------------------------------------------------------------------
+
+    def commit(self, commits: Sequence[IcebergCommit]) -> list[LoadedIceberg]:
+        """Carry out all commits or none. Where others were faster, they are computed and checked again."""
+        asked = [Identifier(commit.id) for commit in commits]
+        if len({tuple(lookups.known(table)) for table in asked}) < len(asked):
+            raise InvalidInputError("A transaction names a table twice. Put all updates of a table into one commit.")
+        for attempt in range(_ATTEMPTS - 1):
+            try:
+                return self._commit(asked, commits)
+            except StalePointerError:
+                # Random and growing, so that writers that conflicted once do not meet again at the same moment.
+                time.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))
+        return self._commit(asked, commits)
+
+    def _commit(self, asked: Sequence[Identifier], commits: Sequence[IcebergCommit]) -> list[LoadedIceberg]:
+        plans = [self._plan(table, commit) for table, commit in zip(asked, commits, strict=True)]
+        changes = [plan for plan in plans if isinstance(plan, MetadataChange)]
+        pointers = iter(self._pointers.carry_out(changes) if changes else ())
+        loaded = [
+            LoadedIceberg(plan.data, next(pointers), plan.place.uri) if isinstance(plan, MetadataChange) else plan
+            for plan in plans
+        ]
+        for change in changes:
+            self._clean(change)
+        return loaded
+
+    def _plan(self, table: Identifier, commit: IcebergCommit) -> MetadataChange | LoadedIceberg:
+        """Return the change that a commit comes to, or the table as it is where it changes nothing."""
+        requirements = metadata.parse_requirements(commit.requirements)
+        try:
+            row = self.row(table)
+        except TableNotFoundError:
+            if not commit.creates:
+                raise
+            return self._creation(table, commit)
+        if commit.creates:
+            raise TableAlreadyExistsError(f"The table {table} exists already. Use it, or choose another name.")
+        if row.kind == TABLE:
+            raise UnsupportedOperationError(
+                f"{table} is a Lance table, which Iceberg clients see as an empty table and cannot change. Use a Lance "
+                "client."
+            )
+        before = metadata.read(self._pointers.read(row))
+        metadata.require(requirements, before)
+        moved, place = places.after(self.lake, commit.updates, self._pointers.place_of(row, before.location))
+        after = updates.change(before, moved, row.metadata_pointer)
+        if after is before:
+            return self._loaded(row)
+        _refuse_lance(table, after.properties)
+        return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after), row)
+
+    def _creation(self, table: Identifier, commit: IcebergCommit) -> MetadataChange:
+        self._pointers.refuse_taken(table)
+        moved, place = places.after(self.lake, commit.updates, places.new(self.lake, str(table)))
+        after = updates.create(moved, place.uri)
+        _refuse_lance(table, after.properties)
+        return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after))
+
+    def _clean(self, change: MetadataChange) -> None:
+        """Delete metadata files that a commit took out of the table's log, where its properties ask for that."""
+        if change.row is None:
+            return
+        after = metadata.read(change.data)
+        if after.properties.get(_CLEANS, "false").lower() != "true":
+            return
+        before = metadata.read(self._pointers.read(change.row))
+        kept = {entry.metadata_file for entry in after.metadata_log}
+        gone = [entry.metadata_file for entry in before.metadata_log if entry.metadata_file not in kept]
+        with suppress(LanceNamespaceError):  # they are of no use, and do no harm
+            self._pointers.files.remove(*(file for file in gone if places.is_within(file, change.place)))
+
+    # -- renaming and dropping -------------------------------------------------------------------
+
+    def rename(self, table: Identifier, target: Identifier) -> None:
+        kind = self.row(table).kind
+        self.lake.store.transact(tables.rename, self.lake.catalog.id, table, target, by=self.lake.user, kind=kind)
+
+    def drop(self, table: Identifier, *, purge: bool) -> None:
+        row, catalog, user = self.row(table), self.lake.catalog.id, self.lake.user
+        if row.kind == TABLE:
+            lance = LakeTables(self.lake)
+            (lance.drop if purge else lance.deregister)(table)
+        elif purge:
+            dropped = self.lake.store.transact(tables.drop, catalog, table, by=user, kind=ICEBERG_TABLE)
+            Removals(self.lake).remove(location_of(dropped))
+        else:
+            self.lake.store.transact(tables.deregister, catalog, table, by=user, kind=ICEBERG_TABLE)
+
+
+def _refuse_lance(table: Identifier, of: Mapping[str, str]) -> None:
+    if companions.is_lance(of):
+        raise InvalidInputError(
+            f"{table} cannot have the property {TABLE_TYPE}={LANCE}: that is how Lance tables are shown to Iceberg "
+            "clients, and this is an Iceberg table."
+        )
