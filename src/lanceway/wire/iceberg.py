@@ -22,7 +22,7 @@ from lanceway.wire import iceberg_requests as requests
 SEPARATOR = "\x1f"
 PURGE = "purgeRequested"
 DELEGATION = "x-iceberg-access-delegation"
-VENDED = "vended-credentials"
+VENDED, SIGNING = "vended-credentials", "remote-signing"
 DEFAULT_SCOPE = "catalog"
 
 # -- routes --------------------------------------------------------------------------------------

@@ -58,10 +58,19 @@ class StorageEntitlement:
 
         Raises ServiceUnavailableError, and InvalidInputError for a location that none can be made for.
         """
-        access = self._access(names)
+        access = self.access(names)
         if access is None:
             return None
         return self._vending.vend(self._holder(names, location, access), request_id, self._base_paths)
+
+    def owner_credentials(self, names: Sequence[str], location: str, request_id: str) -> VendedOptions:
+        """Return credentials for the location of a table that the caller is about to make, and will own."""
+        return self._vending.vend(self._holder(names, location, StorageAccess.OWN), request_id, self._base_paths)
+
+    def refuse_shared(self, location: str) -> None:
+        """Refuse a location that tables of others may lie in. Raises InvalidInputError."""
+        self._vending.refuse_sites(location)
+        self._refuse_others(location, locations.spelled(location))
 
     def _access_at_hand(self, names: Sequence[str]) -> StorageAccess | None:
         if self._principal.admin:
@@ -70,7 +79,8 @@ class StorageEntitlement:
         held = None if reads is None else load_fast(reads, self._caller, self._place(names))
         return None if held is None else _allowed(lambda rule: rule.allows(held))
 
-    def _access(self, names: Sequence[str]) -> StorageAccess | None:
+    def access(self, names: Sequence[str]) -> StorageAccess | None:
+        """Return what the caller may do now with the files of a table, None for nothing."""
         if self._principal.admin:
             return StorageAccess.OWN
         place = self._place(names)
@@ -87,10 +97,13 @@ class StorageEntitlement:
     def _base_paths(self, location: str) -> tuple[str, ...]:
         """Return where else a table has files: a clone's are recorded. Refuse a location that others are in."""
         spelling = locations.spelled(location)
+        self._refuse_others(location, spelling)
+        return tuple(self._store.read(clones.base_paths, spelling))
+
+    def _refuse_others(self, location: str, spelling: str) -> None:
         if self._store.read(locations.holds_others, spelling):
             # Of a mounted folder that is around the lake's: a credential for it would open the tables of others.
             raise InvalidInputError(f"No credentials can be made for {location}: tables of the lake lie below it.")
-        return tuple(self._store.read(clones.base_paths, spelling))
 
 
 def _allowed(allows: Callable[[Rule], object]) -> StorageAccess | None:

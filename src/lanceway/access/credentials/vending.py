@@ -20,6 +20,7 @@ from typing import Self
 
 from lanceway.access.credentials.checks import LAKE, StorageSite, site_of, sites_of
 from lanceway.access.credentials.options import VendedOptions
+from lanceway.access.credentials.signing import RequestSigner
 from lanceway.access.credentials.vendor import (
     Credential,
     CredentialVendor,
@@ -76,6 +77,8 @@ class Vending:
     ) -> None:
         self._lake, self._mounted, self._mounts = lake, MappingProxyType(dict(mounted or {})), mounts
         self._sites = {canonical(site.name): site for site in sites}
+        lakes = self._sites.get(LAKE)
+        self._signer = None if lakes is None else RequestSigner.of(lakes.options, lakes.location)
         # Of catalogs that were mounted while the server runs. One that is altered is another mount.
         self._made: Mapping[str, tuple[Mount, CredentialVendor | None]] = {}
         self._kept: dict[CredentialHolder, tuple[CredentialVendor, Credential]] = {}
@@ -131,6 +134,10 @@ class Vending:
             )
         return site
 
+    def signer(self, catalog: str) -> RequestSigner | None:
+        """Return what signs requests for the tables of a catalog: of the lake's own, which keep Iceberg tables."""
+        return None if catalog in self._mounted or catalog in self._mounts() else self._signer
+
     def serves(self, catalog: str, location: str) -> bool:
         """Return whether credentials are made for a table."""
         vendor = self.vendor(catalog)
@@ -163,7 +170,7 @@ class Vending:
             options = self.at_hand(holder)
             if options is not None:
                 return options
-            self._refuse_sites(holder.location)
+            self.refuse_sites(holder.location)
             scope = TableScope(holder.location, holder.access, base_paths(holder.location))
             credential = vendor.issue(scope, SessionLabel(holder.user, "/".join(holder.table), request_id))
             if len(self._kept) >= _MOST_KEPT:
@@ -171,8 +178,8 @@ class Vending:
             self._kept[holder] = vendor, credential
         return _answer(credential)
 
-    def _refuse_sites(self, location: str) -> None:
-        """Refuse a location at or below which the tables of a whole catalog lie."""
+    def refuse_sites(self, location: str) -> None:
+        """Refuse a location at or below which the tables of a whole catalog lie. Raises InvalidInputError."""
         roots = [site.location for site in self._sites.values()]
         roots += [root for mount in self._mounts().values() for root in mount.roots]
         if any(f"{root.rstrip('/')}/".startswith(f"{location.rstrip('/')}/") for root in roots):

@@ -25,6 +25,11 @@ class StorageAccess(StrEnum):
     def writes(self) -> bool:
         return self is not StorageAccess.READ
 
+    def covers(self, other: StorageAccess) -> bool:
+        """Return whether its holder may do what another's may."""
+        ranks = list(StorageAccess)
+        return ranks.index(self) >= ranks.index(other)
+
 
 @dataclass(frozen=True, slots=True)
 class TableScope:
