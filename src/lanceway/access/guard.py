@@ -18,6 +18,9 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from lanceway.access.credentials.entitlement import StorageEntitlement
+from lanceway.access.credentials.iceberg import IcebergAccess, IcebergStorage
+from lanceway.access.credentials.s3_requests import UnsignedRequest
+from lanceway.access.credentials.signing import SignedRequest
 from lanceway.access.credentials.vending import Vending
 from lanceway.access.decisions import Verdict, grounds, judge
 from lanceway.access.lists import VisibleTree, shows_all
@@ -41,6 +44,7 @@ from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions, ObjectDetails
 from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.hooks import stream_twin
+from lanceway.catalogs.contract.iceberg import LoadedIceberg
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.contract.schemas import Path, PathNaming, first
 from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep, canonical
@@ -125,13 +129,15 @@ class Guard(Forwarder):
             still_holds = partial(self._identities.still_holds, self._tree)
             visible = VisibleTree(store, metalake, self._caller, self._tree.mounts, still_holds)
             self._tree = self._tree.showing(visible)
+        vending = vending or Vending()
         self.storage = StorageEntitlement(
-            vending or Vending(),
+            vending,
             store,
             principal,
             partial(self._place, kind=TABLE),
             partial(self._identities.still_holds, self._tree),
         )
+        self._iceberg_access = IcebergAccess(self.storage, vending, store, metalake, principal.name, self._require)
 
     @property
     def _mounted(self) -> Mapping[str, Mount]:
@@ -326,6 +332,32 @@ class Guard(Forwarder):
     def require_owner(self, names: Sequence[str]) -> None:
         """Raise PermissionDeniedError unless the caller may change a catalog or a namespace."""
         self._require("own schema", names)
+
+    # -- the storage of Iceberg tables -----------------------------------------------------------
+
+    def iceberg_storage(
+        self,
+        id_: Sequence[str],
+        loaded: LoadedIceberg,
+        *,
+        delegation: frozenset[str],
+        request_id: str = "",
+        optional: bool = False,
+    ) -> IcebergStorage:
+        """Return what a client is told of the storage of a table that it has just loaded or made.
+
+        Raises ServiceUnavailableError if credentials cannot be made now, unless they are `optional`.
+        """
+        return self._iceberg_access.storage(id_, loaded, delegation, request_id, optional=optional)
+
+    def sign_iceberg_request(
+        self, id_: Sequence[str], request: UnsignedRequest, *, note: str | None = None
+    ) -> SignedRequest:
+        """Sign a request to the storage of an Iceberg table, if the caller may do now what it does."""
+        self._tree.refresh()
+        signed = self._iceberg_access.sign(id_, request, note)
+        self._tree.mount(id_[0]).catalog.namespace_id()  # refused for a catalog that is disabled
+        return signed
 
     # -- clones ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import obstore
 import pytest
 
 from lanceway.access.credentials import checks
-from lanceway.access.credentials.checks import CHECKS, FAILED, PASSED, SKIPPED, StorageSite
+from lanceway.access.credentials.checks import CHECKS, FAILED, LAKE, PASSED, SKIPPED, StorageSite
 from lanceway.access.credentials.vendor import Credential
 from lanceway.config import CredentialSettings
 from lanceway.tables.storage.store import open_store
@@ -46,7 +46,7 @@ def test_a_storage_that_enforces_policies_passes_every_check(s3: S3) -> None:
     site = StorageSite("here", place, s3.storage_options, CredentialSettings(ROLE))
     results = checks.run(site, expire=expired, watch=lambda result: seen.append(result.name))
     assert [(result.name, result.outcome, result.reason) for result in results] == [
-        (name, PASSED, None) for name in CHECKS
+        (name, PASSED, "they get credentials" if name == "Iceberg clients" else None) for name in CHECKS
     ]
     assert seen == list(CHECKS)
     assert all(result.seconds >= 0 for result in results)
@@ -99,8 +99,8 @@ def test_a_storage_that_ignores_policies_fails() -> None:
 def test_a_role_that_may_not_be_taken_fails_and_names_no_secret(s3: S3) -> None:
     settings = CredentialSettings("arn:aws:iam::role/none", external_id="sesame")
     results = checks.run(StorageSite("here", s3.prefix(), s3.storage_options, settings))
-    assert [result.outcome for result in results[:3]] == [PASSED, PASSED, FAILED]
-    assert all(result.outcome == SKIPPED for result in results[3:])
+    assert [result.outcome for result in results[:4]] == [PASSED, PASSED, PASSED, FAILED]
+    assert all(result.outcome == SKIPPED for result in results[4:])
     assert not any(secret in repr(results) + repr(settings) for secret in (SECRET, KEY, "sesame"))
 
 
@@ -115,6 +115,20 @@ def test_without_a_role_the_storage_itself_is_checked(s3: S3) -> None:
     results = checks.run(StorageSite("here", s3.prefix(), s3.storage_options))
     assert [result.outcome for result in results[:3]] == [SKIPPED, PASSED, SKIPPED]
     assert "through the server" in (results[0].reason or "")
+
+
+def test_it_is_said_how_iceberg_clients_reach_the_files_of_the_lake(s3: S3) -> None:
+    place = s3.prefix()
+    _, _, signed, *others = checks.run(StorageSite(LAKE, place, s3.storage_options))
+    assert (signed.outcome, signed.reason) == (PASSED, "they have their requests signed, one by one")
+    assert {result.outcome for result in others} == {SKIPPED}
+    assert not [entry for page in obstore.list(s3.store(place)) for entry in page], "it leaves nothing behind"
+    with moto.serve() as server:
+        server.client("s3").create_bucket(Bucket="unbound")
+        options = reaching(server.endpoint, moto.KEY, moto.SECRET)
+        _, _, unbound, *_ = checks.run(StorageSite(LAKE, "s3://unbound/warehouse", options))
+    assert unbound.outcome == SKIPPED
+    assert "keys of their own to write" in (unbound.reason or "")
 
 
 def test_a_folder_is_not_written_to(tmp_path: Path) -> None:

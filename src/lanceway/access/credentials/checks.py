@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from lance_namespace import DescribeTableRequest, DescribeTableResponse, LanceNamespace
 
+from lanceway.access.credentials.signing import UNBOUND, RequestSigner
 from lanceway.access.credentials.vendor import (
     Credential,
     CredentialVendor,
@@ -37,6 +38,7 @@ LAKE = "the lake's warehouse"
 CHECKS = (
     "configured",
     "reachable",
+    "Iceberg clients",
     "issued",
     "reads",
     "writes",
@@ -69,7 +71,7 @@ class StorageSite:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found, how long it took, and the reason if it did not pass."""
+    """What one check found, how long it took, and the reason if it did not pass, or what there is to know if it did."""
 
     name: str
     outcome: str
@@ -141,6 +143,7 @@ class _StorageChecks:
         checks = (
             self._configured,
             self._reachable,
+            self._iceberg_clients,
             self._issued,
             self._reads,
             self._writes,
@@ -162,7 +165,7 @@ class _StorageChecks:
                     wrong = f"{name!r} failed"
                 elif result.outcome == SKIPPED and name == "configured":
                     wrong = None if self._is_remote else result.reason
-                elif self._vendor is None and name == "reachable":
+                elif self._vendor is None and name == "Iceberg clients":
                     wrong = "no credentials are made for this storage"
         finally:
             self._remove()
@@ -189,6 +192,19 @@ class _StorageChecks:
             store.put(place, _CONTENT)
         if store.read(_OUTSIDE) != _CONTENT:
             raise InternalError("What was written is not what is read.")
+
+    def _iceberg_clients(self) -> str:
+        """Say how clients of Iceberg tables, which cannot work through the server, reach the files."""
+        if self._vendor is not None:
+            return "they get credentials"
+        if self._site.name != LAKE:
+            raise _SkippedError("Iceberg tables are in the lake alone")
+        signer = RequestSigner.of(self._site.options, self._site.location)
+        if signer is None:
+            raise _SkippedError("they need keys of their own: requests to this storage cannot be signed")
+        if not signer.is_bound():
+            raise _SkippedError(f"they may read, and need keys of their own to write. {UNBOUND}")
+        return "they have their requests signed, one by one"
 
     def _remove(self) -> None:
         if self._is_remote:
@@ -305,11 +321,11 @@ def _rows() -> pa.Table:
     return pa.table({"id": pa.array(range(_FRAGMENTS * _ROWS), pa.int64())})
 
 
-def _timed(name: str, check: Callable[[], None]) -> CheckResult:
+def _timed(name: str, check: Callable[[], str | None]) -> CheckResult:
     began = time.perf_counter()
     outcome, reason = PASSED, None
     try:
-        check()
+        reason = check()
     except _SkippedError as skipped:
         outcome, reason = SKIPPED, str(skipped)
     except LanceNamespaceError as error:
