@@ -7,7 +7,6 @@ whether a caller is one was read with its credentials, for this request.
 
 from __future__ import annotations
 
-import logging
 import unicodedata
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -24,6 +23,7 @@ from lanceway.access.credentials.signing import SignedRequest
 from lanceway.access.credentials.vending import Vending
 from lanceway.access.decisions import Verdict, grounds, judge
 from lanceway.access.lists import VisibleTree, shows_all
+from lanceway.access.mounted.changes import MountedChanges, steps
 from lanceway.access.mounted.identities import MountedIdentities
 from lanceway.access.operations import (
     CATALOG,
@@ -70,7 +70,6 @@ from lanceway.lake.tree import settings
 from lanceway.lake.tree.clones import TableHasClonesError
 from lanceway.tables.schema import views
 
-_LOG = logging.getLogger(__name__)
 _TWIN = stream_twin("")
 
 # What a rule about schemas means for what is above them: a catalog is a namespace of the root.
@@ -88,18 +87,7 @@ _REPLACING: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "create_table": (TABLE, {"exist_ok": "load table", "overwrite": "modify table"}),
     "register_table": (TABLE, {"overwrite": "own table"}),
 }
-_STEPS: Mapping[str, str] = {
-    "declare_table": "declare_table",
-    "create_table_version": "create_table_version",
-    "delete_table_versions": "batch_delete_table_versions",
-    "deregister_table": "deregister_table",
-}
-_MAKING_TABLES = frozenset(
-    {"create_table", "create_empty_table", "declare_table", "register_table", "create_materialized_view"}
-)
 _OF_TRANSACTIONS = frozenset({"describe_transaction", "alter_transaction"})
-# Operations whose overwriting makes another object, as the service sees it, in the place of the one that was there.
-_RENEWING = frozenset({"create_namespace", "register_table"})
 _MOST_GUARDS = 1024
 _PAGE = 1000  # names that a service is asked for at once
 _FAST = frozenset({"describe_table", "table_exists"})
@@ -130,6 +118,7 @@ class Guard(Forwarder):
             visible = VisibleTree(store, metalake, self._caller, self._tree.mounts, still_holds)
             self._tree = self._tree.showing(visible)
         vending = vending or Vending()
+        self._changes = MountedChanges(store, principal, self._tree.mounts, self._place)
         self.storage = StorageEntitlement(
             vending,
             store,
@@ -155,12 +144,21 @@ class Guard(Forwarder):
         self._tree.refresh()
         if not self._principal.admin:
             request = self._checked(name, request)
+        was_there = self._was_there(name, request)
         try:
             response = carry_out(self._tree, operation, request, *data)
         except TableHasClonesError as error:
             raise error.with_names() if self._principal.admin else error from None
-        self._note(name, request)
+        self._changes.note(name, request, was_there=was_there)
         return response
+
+    def _was_there(self, operation: str, request: BaseModel) -> bool | None:
+        """Return whether an object of a mounted catalog is there, where that says what a request will have changed."""
+        try:
+            place = self._changes.doubtful(operation, request)
+            return None if place is None else self._exists(place)
+        except LanceNamespaceError:
+            return None  # the request itself says what is wrong
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return a response that needs no waiting, if the caller may have it; None means that it must be asked.
@@ -219,7 +217,7 @@ class Guard(Forwarder):
         new = [ln.CreateNamespaceRequest(id=each) for each in self._missing_in_mount(names)]
         made = self._tree.create_namespaces(path, properties, comment=comment)
         for request in new:
-            self._note("create_namespace", request)
+            self._changes.note("create_namespace", request)
         return made
 
     def _missing_in_mount(self, names: list[str]) -> list[list[str]]:
@@ -234,8 +232,11 @@ class Guard(Forwarder):
     ) -> dict[str, str]:
         """Set and take away properties of a namespace, or of a catalog, and return all it has then."""
         self._tree.refresh()
-        self._require("own schema", self.names(path))
-        return self._tree.alter_namespace(path, properties, unset=unset)
+        names = self.names(path)
+        self._require("own schema", names)
+        altered = self._tree.alter_namespace(path, properties, unset=unset)
+        self._changes.note_altered(names)
+        return altered
 
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace, or an empty catalog of the lake."""
@@ -243,7 +244,7 @@ class Guard(Forwarder):
         names = self.names(path)
         self._require("own schema", names)
         self._tree.drop_schema(path)
-        self._note("drop_namespace", ln.DropNamespaceRequest(id=names))
+        self._changes.note("drop_namespace", ln.DropNamespaceRequest(id=names))
 
     def names(self, path: Path) -> list[str]:
         """Return the names of a logical path, the catalog's first. It tells nothing of what there is."""
@@ -424,7 +425,7 @@ class Guard(Forwarder):
 
     def _questions(self, operation: str, request: Any) -> Iterator[Question]:
         if operation == "batch_commit_tables":
-            for name, inner in _steps(request):
+            for name, inner in steps(request):
                 yield from self._questions(name, inner)
             return
         for demand in (OPERATIONS.get(operation) or OWN[operation]).demands:
@@ -567,52 +568,6 @@ class Guard(Forwarder):
             return False
         # Where nothing is found, the tree has no answer at once either.
         return _LOAD_TABLE.allows(held) if is_table else shows_all(held)
-
-    # -- objects of mounted catalogs -------------------------------------------------------------
-
-    def _note(self, operation: str, request: Any) -> None:
-        """Keep the rows of mounted objects in step with what was just done to them."""
-        if operation == "batch_commit_tables":
-            for name, inner in _steps(request):
-                self._note(name, inner)
-            return
-        names = list(getattr(request, "id", None) or ())
-        if len(names) < 2 or canonical(names[0]) not in self._mounted:
-            return
-        try:
-            self._store.transact(self._noted, operation, request, names)
-        except LanceNamespaceError as error:
-            # It is done. Who made it can be given it by an administrator, to whom it belongs until then.
-            _LOG.warning("The owner of a mounted object could not be recorded: %s", error)
-
-    def _noted(self, connection: Connection, operation: str, request: Any, names: list[str]) -> None:
-        user = self._principal.name
-        if operation in _MAKING_TABLES or operation == "create_namespace":
-            place = self._place(names, NAMESPACE if operation == "create_namespace" else TABLE)
-            chosen = (getattr(request, "mode", None) or "create").lower()
-            if chosen == "create":
-                securables.lapse(connection, place)  # of an earlier object, which was dropped behind us
-                if not self._principal.admin:
-                    securables.ensure(connection, place, by=user, owner=user)
-            elif chosen == "overwrite" and operation in _RENEWING:
-                securables.forget_identity(connection, place)
-        elif operation in ("drop_table", "deregister_table"):
-            securables.lapse(connection, self._place(names, TABLE))
-        elif operation == "drop_namespace":
-            securables.lapse_all(connection, self._place(names))
-        elif operation == "rename_table":
-            parent = names[:-1] if request.new_namespace_id is None else request.new_namespace_id
-            new = self._place([*parent, request.new_table_name], TABLE)
-            securables.rename(connection, self._place(names, TABLE), new.path)
-
-
-def _steps(request: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a batch consists of: operations, and their requests."""
-    for step in request.operations:
-        for field, name in _STEPS.items():
-            inner = getattr(step, field)
-            if inner is not None:
-                yield name, inner
 
 
 class Guards:

@@ -2,6 +2,8 @@
 
 An event about an object is for those who may see the object now. One about an object that is gone is for those who own
 what it was in; and that it went also for those who see whatever is in its namespace, unless something was denied on it.
+Of an object in a mounted catalog only its service knows whether it is still there, or another of its name: events about
+it are for those who own the catalog, to whom nothing in it is hidden.
 Events about rights, users, jobs and runs are for those who may read these. All rights are read when the page is.
 """
 
@@ -27,7 +29,7 @@ from lanceway.lake.access.holdings import Holdings
 from lanceway.lake.access.securables import METALAKE, Securable
 from lanceway.lake.feed import places, reading
 from lanceway.lake.feed.places import PresentPlace
-from lanceway.lake.feed.reading import FeedFilter, FeedPosition, FeedRow
+from lanceway.lake.feed.reading import MOUNT, FeedFilter, FeedPosition, FeedRow
 from lanceway.lake.feed.types import PREFIX
 from lanceway.lake.runs import jobs, runs
 from lanceway.lake.store.database import LakeStore
@@ -39,7 +41,7 @@ _OF_TREE = frozenset({"catalog", "namespace", "table", "view", "version", "tag",
 _OBJECT_KINDS = frozenset({"catalog", "namespace", "table", "iceberg_table", "view"})
 # A page ends after so many decisions: of a feed of things that are hidden, each reader looks at a part at a time.
 _MOST_DECISIONS = 300
-_INTERNAL = frozenset({"previous_parent", "mounted"})
+_INTERNAL = frozenset({"previous_parent", "mounted", MOUNT})
 _PURGED_AT_ONCE = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -86,11 +88,14 @@ class _View:
         self.sees_all = actor.is_admin(connection)
         self._objects: Mapping[int, PresentPlace] = {}
         self._catalogs: Mapping[int, Securable] = {}
+        self._mounts: Mapping[str, Securable] = {}
         if not self.sees_all:
             about = [row for row in rows if row.kind in _OBJECT_KINDS or row.family == "grant"]
             ids = {id_ for row in about for id_ in (row.row_id, row.parent_id, row.data.get("previous_parent")) if id_}
             self._objects = places.of_objects(connection, ids)
             self._catalogs = places.of_catalogs(connection, {row.catalog_id for row in about if row.catalog_id})
+            if any(MOUNT in row.data for row in about):
+                self._mounts = places.of_mounts(connection)
 
     def shows(self, row: FeedRow) -> bool:
         """Return whether the caller may know of an event."""
@@ -124,6 +129,8 @@ class _View:
     # -- objects ---------------------------------------------------------------------------------
 
     def _shows_object(self, row: FeedRow) -> bool:
+        if MOUNT in row.data:
+            return self._shows_mounted(row)
         catalog = self._catalogs.get(row.catalog_id or 0)
         if catalog is None:  # it is gone, with all that was in it
             held = self._holdings(Securable(self.actor.metalake))
@@ -138,6 +145,14 @@ class _View:
             return self._shows_gone(row)
         # The name that it had in another namespace is for those who may see that one.
         return self._may_load(now.place) and (row.parent_id == now.parent_id or self._shows_parent(row.parent_id))
+
+    def _shows_mounted(self, row: FeedRow) -> bool:
+        """Return whether the caller owns the mounted catalog that an event is about, or the metalake."""
+        key = row.data[MOUNT]
+        catalog = self._mounts.get(key) if key else Securable(self.actor.metalake, row.catalog, mounted=True)
+        if not key and any(mount.catalog == row.catalog for mount in self._mounts.values()):
+            catalog = None  # the one of the configuration is gone, and another has its name
+        return shows_all(self._holdings(catalog or Securable(self.actor.metalake)))
 
     def _shows_gone(self, row: FeedRow) -> bool:
         around = self._objects.get(row.parent_id or 0)

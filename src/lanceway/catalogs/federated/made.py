@@ -65,6 +65,7 @@ class MadeMount(ServiceMount):
         own = read_catalog(row.name, {"type": row.type, **_of_the_mount(row.settings)}, defaults)
         super().__init__(row.name, row.type, own.threads, own.deadline)
         self.row, self._keys, self._defaults = row, keys, defaults
+        self.key = row.key
         off = {"lanceway.disabled": "true"} if row.disabled else {}
         self.properties = {**row.properties, TYPE: row.type, **row.settings, **off}
         self.roots = roots_of(row.settings)

@@ -55,6 +55,9 @@ class Mount(ABC):
     """
 
     foreign = True
+    # What tells one that was made through an interface from a later one of its name; those of the configuration have
+    # their names alone.
+    key = ""
     # The locations of its tables, according to the configuration.
     roots: tuple[str, ...] = ()
 

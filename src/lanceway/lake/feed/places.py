@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from lanceway.identifiers import ROOT, HierarchicalName, Identifier
 from lanceway.lake.access.securables import Securable
-from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, metalakes, objects
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW, catalogs, metalakes, mounts, objects
 
 _AT_ONCE = 500
 _around = objects.alias("around")
@@ -36,6 +36,10 @@ _CATALOGS: Select[Any] = (
     .where(catalogs.c.id.in_(bindparam("ids", expanding=True)))
 )
 
+_MOUNTS: Select[Any] = select(
+    mounts.c.key, mounts.c.name.label("catalog"), metalakes.c.name.label("metalake")
+).join_from(mounts, metalakes, metalakes.c.id == mounts.c.metalake_id)
+
 
 @dataclass(frozen=True, slots=True)
 class PresentPlace:
@@ -53,6 +57,11 @@ def of_objects(connection: Connection, ids: Collection[int]) -> Mapping[int, Pre
 def of_catalogs(connection: Connection, ids: Collection[int]) -> Mapping[int, Securable]:
     """Return catalogs by their ids; those that are gone are missing."""
     return {row.id: Securable(row.metalake, row.catalog, ROOT) for row in _rows(connection, _CATALOGS, ids)}
+
+
+def of_mounts(connection: Connection) -> Mapping[str, Securable]:
+    """Return the mounted catalogs that were made through an interface, by their keys."""
+    return {row.key: Securable(row.metalake, row.catalog, mounted=True) for row in connection.execute(_MOUNTS)}
 
 
 def _rows(connection: Connection, statement: Select[Any], ids: Collection[int]) -> list[Row[Any]]:

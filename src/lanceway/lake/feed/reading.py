@@ -30,6 +30,8 @@ from lanceway.lake.store.rows import Insert
 from lanceway.lake.store.schema import feed, settings
 from lanceway.lake.tree.settings import FEED_BEGINNING
 
+# Of an event in a mounted catalog: the key of the mount, which is empty for one of the configuration.
+MOUNT = "mount"
 # So many rows are looked at for one page, however few of them are wanted.
 WINDOW = 5_000
 
