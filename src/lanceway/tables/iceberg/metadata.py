@@ -44,6 +44,8 @@ def build(
 
     chosen = table_properties.checked(properties or {})
     version = kept_format(chosen.get(FORMAT_VERSION, "2"))
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("fields"), Sequence):
+        raise InvalidInputError("The table cannot be created: its schema is no JSON object with a list of fields.")
     with valid("The table cannot be created"):
         columns = Schema.model_validate(schema)
         spec = PartitionSpec.model_validate(numbered(partition_spec or {"spec-id": 0, "fields": []}, FIRST_FIELD))

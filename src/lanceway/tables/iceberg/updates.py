@@ -81,6 +81,8 @@ def _apply(metadata: TableMetadata, updates: Sequence[TableUpdate], pointer: str
         return metadata
     with valid("The commit cannot be carried out"):
         changed = update_table_metadata(metadata, tuple(updates), metadata_location=pointer)
+        if changed == metadata:
+            return metadata
     properties.checked(changed.properties, before=metadata.properties)
     return tables.read(tables.write(_completed(changed, metadata)))
 
@@ -88,8 +90,9 @@ def _apply(metadata: TableMetadata, updates: Sequence[TableUpdate], pointer: str
 def _completed(metadata: TableMetadata, before: TableMetadata) -> TableMetadata:
     """Return metadata with what pyiceberg leaves as it was: fields of version 1, parents, the highest sequence."""
     parents = {snapshot.snapshot_id: snapshot.parent_snapshot_id for snapshot in before.snapshots}
+    added = [snapshot.timestamp_ms for snapshot in metadata.snapshots if snapshot.snapshot_id not in parents]
     values: dict[str, Any] = {
-        "last_updated_ms": max(metadata.last_updated_ms, before.last_updated_ms, 1),
+        "last_updated_ms": max([metadata.last_updated_ms, before.last_updated_ms, *added]),
         # The parent of a snapshot stays known when it is removed.
         "snapshots": [
             snapshot.model_copy(update={"parent_snapshot_id": parents[snapshot.snapshot_id]})
