@@ -31,7 +31,8 @@ class ObjectDetails:
     """What a catalog records of an object: its properties and comment, who made it and changed it, and when.
 
     Times are milliseconds since 1970. What a service does not say is None. `state` changes whenever the rows or the
-    columns of a table do, and is None where only its storage can tell; then neither is the version known.
+    columns of a table do, and is None where only its storage can tell; then neither is the version known. An Iceberg
+    table `is_iceberg`, and its metadata says the rest.
     """
 
     properties: Mapping[str, str]
@@ -43,6 +44,7 @@ class ObjectDetails:
     location: str | None = None
     version: int | None = None
     state: tuple[int, int, int] | None = None
+    is_iceberg: bool = False
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ tables, and refuse commits. Identifiers are those of the catalog; metadata is JS
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -127,3 +127,11 @@ class KeepsIceberg(Protocol):
 
     def drop_iceberg_view(self, id_: Sequence[str]) -> None:
         """Drop a view."""
+
+
+@runtime_checkable
+class LakeIceberg(KeepsIceberg, Protocol):
+    """A catalog that keeps Iceberg tables, and can confine where clients have their files."""
+
+    def confined_to(self, check: Callable[[str], None]) -> KeepsIceberg:
+        """Return the catalog for a user whose locations `check` allows, or refuses by raising an error."""

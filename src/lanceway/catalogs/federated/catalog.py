@@ -33,11 +33,13 @@ from lanceway.catalogs.contract.capabilities import (
     object_identity,
     with_job_queue,
 )
+from lanceway.catalogs.contract.iceberg import KeepsIceberg, LakeIceberg
 from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start, page_token
 from lanceway.catalogs.contract.schemas import HasSchemas, Path, PathNaming, StatesNaming, changes, first, require
+from lanceway.catalogs.federated.iceberg import CompanionTables, FederatedIceberg, Result
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import (
     ConfiguredMount,
@@ -50,6 +52,7 @@ from lanceway.catalogs.federated.mounts import (
 )
 from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -124,7 +127,7 @@ class ListingStep(NamedTuple):
     call: Callable[[], Any]
 
 
-class FederatedCatalog(JobMethods, Forwarder):
+class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
     """Catalogs under one root.
 
     A call waits for the catalog that it is for, as long as that takes: deadlines and threads of mounts are enforced
@@ -637,6 +640,27 @@ class FederatedCatalog(JobMethods, Forwarder):
     def _with_schemas(self, name: str, method: str) -> HasSchemas:
         mount = self.mount(name)
         return require(self._catalog_for(mount, method), method)
+
+    # -- Iceberg tables and views ----------------------------------------------------------------
+
+    @property
+    def _iceberg(self) -> KeepsIceberg:
+        return FederatedIceberg(self.mount, self._in_lake, CompanionTables(self))
+
+    def _in_lake(self, mount: Mount, call: Callable[[KeepsIceberg], Result]) -> Result:
+        try:
+            return call(self._keeping_iceberg(mount))
+        except NamespaceNotFoundError:
+            if self._lake is None or not self._lake.is_stale(mount.name):
+                raise
+            return call(self._keeping_iceberg(mount))
+
+    def _keeping_iceberg(self, mount: Mount) -> KeepsIceberg:
+        catalog = self._catalog_for(mount, "iceberg")
+        assert isinstance(catalog, LakeIceberg)  # as every catalog of the lake is
+        if self._allowed is None:
+            return catalog
+        return catalog.confined_to(partial(self._allowed.check_location, mount, "An Iceberg table or view"))
 
     # -- clones ----------------------------------------------------------------------------------
 

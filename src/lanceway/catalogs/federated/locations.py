@@ -74,8 +74,12 @@ class AllowedLocations:
         """
         foreign = mount.foreign and mount.takes not in _OPAQUE
         for location in _locations(request, foreign=foreign):
-            if not self._allows(mount, location):
-                raise self._denied(mount, operation, location)
+            self.check_location(mount, operation, location)
+
+    def check_location(self, mount: Mount, operation: str, location: str) -> None:
+        """Refuse a location elsewhere. Raises PermissionDeniedError, InvalidInputError."""
+        if not self._allows(mount, location):
+            raise self._denied(mount, operation, location)
 
     def check_root(self, location: str, roots: Iterable[str]) -> None:
         """Refuse the root of a new catalog that is not below an allowed location, or that others have.

@@ -24,7 +24,7 @@ what is written to storage without it is never shown.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -82,6 +82,7 @@ from lanceway.catalogs.lake.claims import LakeClaims
 from lanceway.catalogs.lake.clones import LakeClones
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
+from lanceway.catalogs.lake.iceberg.tables import KINDS as ICEBERG_KINDS
 from lanceway.catalogs.lake.iceberg.tables import LakeIcebergTables
 from lanceway.catalogs.lake.iceberg.views import LakeIcebergViews
 from lanceway.catalogs.lake.namespaces import LakeNamespaces
@@ -94,6 +95,7 @@ from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
 from lanceway.catalogs.lake.versions import LakeVersions
 from lanceway.identifiers import ROOT, Identifier
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.schema import VIEW
 from lanceway.lake.tree import names, settings
 from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.lake.tree.catalogs import get as get_catalog
@@ -151,6 +153,12 @@ class LakeCatalog(Catalog):
         view._visible = visible
         return view
 
+    def confined_to(self, check: Callable[[str], None]) -> Self:
+        """Return this catalog for a user who has Iceberg tables and views only where `check` allows them."""
+        view = self._copy()
+        view._confinement = check
+        return view
+
     def _copy(self) -> Self:
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
@@ -164,6 +172,7 @@ class LakeCatalog(Catalog):
         self._shared_with: LakeCatalog | None = None
         self._visible: VisibleObjects | None = None
         self._groups: tuple[str, ...] | None = None
+        self._confinement: Callable[[str], None] | None = None
 
     def _use(self, store: LakeStore, row: CatalogRow) -> None:
         self._lake = store
@@ -201,7 +210,7 @@ class LakeCatalog(Catalog):
 
     @property
     def _connection(self) -> LakeConnection:
-        return LakeConnection(self._lake, self._catalog, self._user, self._options, self)
+        return LakeConnection(self._lake, self._catalog, self._user, self._options, self, self._confinement)
 
     @property
     def _namespaces(self) -> LakeNamespaces:
@@ -600,6 +609,8 @@ class LakeCatalog(Catalog):
     def list_iceberg_tables(
         self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None
     ) -> Sequence[str]:
+        if self._visible is not None:
+            return self._visible.leaves(self._catalog.name, Identifier(id_), ICEBERG_KINDS, after, limit)
         return self._iceberg_tables.names(Identifier(id_), after, limit)
 
     def create_iceberg_table(self, id_: Sequence[str], table: NewIcebergTable) -> LoadedIceberg:
@@ -628,6 +639,8 @@ class LakeCatalog(Catalog):
     def list_iceberg_views(
         self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None
     ) -> Sequence[str]:
+        if self._visible is not None:
+            return self._visible.leaves(self._catalog.name, Identifier(id_), (VIEW,), after, limit)
         return self._iceberg_views.names(Identifier(id_), after, limit)
 
     def create_iceberg_view(self, id_: Sequence[str], view: NewIcebergView) -> LoadedIceberg:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +72,12 @@ class LakeConnection:
     user: str
     options: Mapping[str, str] | None
     client: LanceNamespace
+    confinement: Callable[[str], None] | None = None  # raises for a location that the user may not choose
+
+    def check_location(self, location: str) -> None:
+        """Raise PermissionDeniedError for a location that the user may not choose."""
+        if self.confinement is not None:
+            self.confinement(location)
 
     def entry(self, row: TableRow) -> TableEntry:
         """Return what the contract knows of a table."""

@@ -41,8 +41,8 @@ class LakeFastReads:
             return self._describe_table(names, fields)
         if operation == "table_exists":
             return {} if fields.keys() <= _EXISTS and self._row(names) else None
-        if operation == "list_tables":
-            return self._list_tables(names, fields)
+        if operation in ("list_tables", "list_iceberg_tables"):
+            return self._list_tables(names, fields, with_iceberg=operation == "list_iceberg_tables")
         return None
 
     def naming(self) -> tuple[str, bool] | None:
@@ -74,7 +74,7 @@ class LakeFastReads:
             "managed_versioning": row.managed,
         }
 
-    def _list_tables(self, names: list[str], fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _list_tables(self, names: list[str], fields: Mapping[str, Any], *, with_iceberg: bool) -> dict[str, Any] | None:
         limit, token = fields.get("limit"), fields.get("page_token")
         if not fields.keys() <= _LIST or fields.get("include_declared") not in (None, True):
             return None
@@ -83,7 +83,8 @@ class LakeFastReads:
         if not _is_plain(names):
             return None
         scope = list_scope(Identifier(names))
-        page = self.reads.tables(self.catalog, _physical(names), page_start(scope, token) or "", limit + 1)
+        after = page_start(scope, token) or ""
+        page = self.reads.tables(self.catalog, _physical(names), after, limit + 1, with_iceberg=with_iceberg)
         if page is None:
             return None
         tables, following = page_of(page, limit, scope, str)

@@ -36,6 +36,7 @@ from lanceway.errors import (
     TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
+from lanceway.lake.store.schema import ICEBERG_TABLE, TABLE
 from lanceway.lake.tree import catalogs, clones, locations, lookups, tables
 from lanceway.lake.tree.lookups import NotLanceError, TableListEntry, TableRow
 from lanceway.lake.versions import versions
@@ -354,13 +355,14 @@ class LakeTables:
         """Return what is recorded of a table, and the state of one whose versions are rows."""
 
         def work(connection: Connection) -> ObjectDetails:
-            row = lookups.find(connection, self.lake.catalog.id, table)
+            row = lookups.find_among(connection, self.lake.catalog.id, table, (TABLE, ICEBERG_TABLE))
             number = versions.latest(connection, row.id) if row.managed else None
             claimed = None if number is None else versions.describe(connection, row, number).created_at
             state = None if number is None or claimed is None else (row.id, number, claimed)
             audit = row.audit
             changed = (audit.created_by, audit.created_at, audit.changed_by, audit.changed_at)
-            return ObjectDetails(row.properties, row.comment, *changed, row.location, number, state)
+            is_iceberg = row.kind == ICEBERG_TABLE
+            return ObjectDetails(row.properties, row.comment, *changed, row.location, number, state, is_iceberg)
 
         return self.lake.store.read(work)
 

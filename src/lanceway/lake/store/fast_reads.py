@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, TypeVar, TypeVarTuple, cast
 
 from sqlalchemy.engine import URL
 
-from lanceway.lake.store.schema import TABLE
+from lanceway.lake.store.schema import ICEBERG_TABLE, TABLE
 
 Answer = TypeVar("Answer")
 Values = TypeVarTuple("Values")
@@ -24,6 +24,9 @@ Values = TypeVarTuple("Values")
 _PARENT = "SELECT id FROM objects WHERE catalog_id = ? AND physical = ?"
 _FIND = f"SELECT location, managed, properties FROM objects WHERE parent_id = ({_PARENT}) AND name = ? AND kind = ?"
 _PAGE = f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind = ? AND name > ? ORDER BY name LIMIT ?"
+_PAGE_OF_ALL = (
+    f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind IN (?, ?) AND name > ? ORDER BY name LIMIT ?"
+)
 _DETAILS = "o.id, o.properties, o.comment, o.created_by, o.created_at, o.changed_by, o.changed_at"
 _NAMESPACE_DETAILS = f"SELECT {_DETAILS} FROM objects o WHERE o.catalog_id = ? AND o.physical = ?"
 _TABLE_DETAILS = (
@@ -113,9 +116,14 @@ class FastReads:
         rows = self.rows(_FIND, (catalog, namespace, name, TABLE))
         return FastTableRow(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
-    def tables(self, catalog: int, namespace: str, after: str, limit: int) -> list[str] | None:
+    def tables(
+        self, catalog: int, namespace: str, after: str, limit: int, *, with_iceberg: bool = False
+    ) -> list[str] | None:
         """Return the first names after `after`; None if there are none or they cannot be read at once."""
-        rows = self.rows(_PAGE, (catalog, namespace, TABLE, after, limit))
+        if with_iceberg:
+            rows = self.rows(_PAGE_OF_ALL, (catalog, namespace, TABLE, ICEBERG_TABLE, after, limit))
+        else:
+            rows = self.rows(_PAGE, (catalog, namespace, TABLE, after, limit))
         return [row[0] for row in rows] if rows else None
 
     def namespace_details(self, catalog: int, physical: str) -> FastDetailsRow | None:

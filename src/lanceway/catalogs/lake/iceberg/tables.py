@@ -98,6 +98,7 @@ class LakeIcebergTables:
             sort_order=new.sort_order,
             properties=new.properties,
         )
+        places.check_files(self.lake, place, built)
         data = metadata.write(built)
         if new.staged:
             return LoadedIceberg(data, None, place.uri)
@@ -123,12 +124,15 @@ class LakeIcebergTables:
         row = self._registered_over(table) if overwrite else None
         if row is None:
             self._pointers.refuse_taken(table)
-        file = places.chosen(self.lake, pointer)
+        own = None if row is None else row.location
+        file = places.chosen(self.lake, pointer, own=own)
+        places.refuse_file_of_another(self.lake, file, own)
         data = self._pointers.files.read_stored(file.uri)
         foreign = metadata.read(data)
         properties.checked(foreign.properties)
         _refuse_lance(table, foreign.properties)
-        place = places.chosen(self.lake, foreign.location)
+        place = places.chosen(self.lake, foreign.location, own=own)
+        places.check_files(self.lake, place, foreign)
         if not file.location.startswith(f"{place.location}/"):
             raise InvalidInputError(
                 f"{table} cannot be registered from {pointer}: the file says that its table is at {foreign.location}, "
@@ -197,6 +201,7 @@ class LakeIcebergTables:
         if after is before:
             return self._loaded(row)
         _refuse_lance(table, after.properties)
+        places.check_files(self.lake, place, after, before)
         return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after), row)
 
     def _creation(self, table: Identifier, commit: IcebergCommit) -> MetadataChange:
@@ -204,6 +209,7 @@ class LakeIcebergTables:
         moved, place = places.after(self.lake, commit.updates, places.new(self.lake, str(table)))
         after = updates.create(moved, place.uri)
         _refuse_lance(table, after.properties)
+        places.check_files(self.lake, place, after)
         return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after))
 
     def _clean(self, change: MetadataChange) -> None:

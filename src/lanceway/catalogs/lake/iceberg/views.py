@@ -64,6 +64,7 @@ class LakeIcebergViews:
     def register(self, view: Identifier, pointer: str) -> LoadedIceberg:
         self._pointers.refuse_taken(view)
         file = places.chosen(self.lake, pointer)
+        places.refuse_file_of_another(self.lake, file, None)
         data = self._pointers.files.read_stored(file.uri)
         foreign = views.read(data)
         properties.checked(foreign.properties)
