@@ -22,6 +22,7 @@ from lanceway.access.credentials.s3_requests import UnsignedRequest
 from lanceway.access.credentials.signing import SignedRequest
 from lanceway.access.credentials.vending import Vending
 from lanceway.access.decisions import Verdict, grounds, judge
+from lanceway.access.iceberg import GuardedIceberg, IcebergTarget
 from lanceway.access.lists import VisibleTree, shows_all
 from lanceway.access.mounted.changes import MountedChanges, steps
 from lanceway.access.mounted.identities import MountedIdentities
@@ -44,13 +45,15 @@ from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions, ObjectDetails
 from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.hooks import stream_twin
-from lanceway.catalogs.contract.iceberg import LoadedIceberg
+from lanceway.catalogs.contract.iceberg import KeepsIceberg, LoadedIceberg
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.contract.schemas import Path, PathNaming, first
 from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep, canonical
+from lanceway.catalogs.federated.iceberg import CompanionTables
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import Mount
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,
@@ -65,7 +68,7 @@ from lanceway.lake.access.facts import AccessFacts, Caller
 from lanceway.lake.access.fast_holdings import load_fast
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import settings
 from lanceway.lake.tree.clones import TableHasClonesError
 from lanceway.tables.schema import views
@@ -80,7 +83,11 @@ _ABOVE: Mapping[tuple[str, str], str] = {
     ("own schema", securables.METALAKE): "administer",
     ("create schema", securables.METALAKE): "create catalog",
 }
-_ON_TABLES = frozenset({"load table", "read table", "modify table", "own table"})
+# Rules about what is in a schema, and the kind of object that each is asked of.
+_OF_LEAVES: Mapping[str, str] = {
+    **dict.fromkeys(("load table", "read table", "modify table", "own table"), TABLE),
+    **dict.fromkeys(("read view", "own view"), VIEW),
+}
 # Operations that can put something new in the place of what is there, by their modes, and what that needs.
 _REPLACING: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "create_namespace": (NAMESPACE, {"exist_ok": "load schema", "overwrite": "own schema"}),
@@ -90,14 +97,14 @@ _REPLACING: Mapping[str, tuple[str, Mapping[str, str]]] = {
 _OF_TRANSACTIONS = frozenset({"describe_transaction", "alter_transaction"})
 _MOST_GUARDS = 1024
 _PAGE = 1000  # names that a service is asked for at once
-_FAST = frozenset({"describe_table", "table_exists"})
+_FAST, _FAST_LISTS = frozenset({"describe_table", "table_exists"}), frozenset({"list_tables", "list_iceberg_tables"})
 _LOAD_TABLE, _LOAD_SCHEMA = BY_NAME["load table"], BY_NAME["load schema"]
 
 Question = tuple[Rule, Securable]
 Answer = tuple[AccessFacts, Verdict]
 
 
-class Guard(Forwarder):
+class Guard(IcebergForwarder, Forwarder):
     """A tree for one caller. It costs next to nothing to make."""
 
     def __init__(
@@ -334,6 +341,21 @@ class Guard(Forwarder):
         """Raise PermissionDeniedError unless the caller may change a catalog or a namespace."""
         self._require("own schema", names)
 
+    # -- Iceberg tables and views ----------------------------------------------------------------
+
+    @property
+    def _iceberg(self) -> KeepsIceberg:
+        # Of mounted catalogs, the operations of the guard itself are used, which keep their rows in step.
+        return GuardedIceberg(
+            self._tree, CompanionTables(self), self._tree.mounts, self._require_steps, self._principal.admin
+        )
+
+    def _require_steps(self, steps: Iterable[tuple[str, IcebergTarget]]) -> None:
+        """Ask for all that some operations on Iceberg tables and views need."""
+        self._tree.refresh()
+        if not self._principal.admin:
+            self._ask([question for operation, request in steps for question in self._questions(operation, request)])
+
     # -- the storage of Iceberg tables -----------------------------------------------------------
 
     def iceberg_storage(
@@ -441,7 +463,7 @@ class Guard(Forwarder):
         elif demand.of == CATALOG:
             yield self._question(rule, names[:1])
         elif demand.of == TARGET:
-            if names or rule not in _ON_TABLES:  # without a name, the tree says what is wrong
+            if names or rule not in _OF_LEAVES:  # without a name, the tree says what is wrong
                 yield self._question(rule, names)
         elif demand.of == PARENT:
             if names:
@@ -486,7 +508,7 @@ class Guard(Forwarder):
             return None  # the tree says so, to who may know it
 
     def _question(self, rule: str, names: Sequence[str]) -> Question:
-        place = self._place(names, TABLE if rule in _ON_TABLES else NAMESPACE)
+        place = self._place(names, _OF_LEAVES.get(rule, NAMESPACE))
         return BY_NAME[_ABOVE.get((rule, place.level), rule)], place
 
     def _place(self, names: Sequence[str], kind: str = NAMESPACE) -> Securable:
@@ -561,7 +583,7 @@ class Guard(Forwarder):
         if canonical(names[0]) in self._mounted:
             return False
         is_table = operation in _FAST
-        if operation != "list_tables" and not (is_table and len(names) > 1):
+        if operation not in _FAST_LISTS and not (is_table and len(names) > 1):
             return False
         held = load_fast(reads, self._caller, self._place(names, TABLE if is_table else NAMESPACE))
         if held is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,11 +26,8 @@ from lanceway.access.operations import (
     Demand,
 )
 from lanceway.access.privileges import BY_NAME as PRIVILEGES
-from lanceway.access.rules import MISSING, OWNER, PRIVILEGE, UNDENIED, Need, Sufficient
+from lanceway.access.rules import MISSING, OWNER, PRIVILEGE, UNDENIED, Sufficient
 from lanceway.identifiers import Identifier
-from lanceway.lake.access import grants, owners, roles
-from lanceway.lake.access.grants import GrantChange
-from lanceway.lake.access.owners import Owner
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE
@@ -38,6 +35,7 @@ from lanceway.lake.tree import catalogs, tables
 from lanceway.server.home import METALAKE
 from lanceway.wire.lance import ARROW_STREAM, BY_OPERATION, Body
 from lanceway.wire.lance import path as route_path
+from tests.access.sufficient_helpers import MISSING_PARENT, GivenRights, Right, level_of, place, right
 from tests.server.server_helpers import stream, table
 from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
@@ -74,7 +72,7 @@ REQUESTS: Mapping[str, Asked] = {
     "list_namespaces": Asked(A),
     "describe_namespace": Asked(A),
     "namespace_exists": Asked(A),
-    "create_namespace": Asked((*A, "missing parent", "n")),
+    "create_namespace": Asked((*A, MISSING_PARENT, "n")),
     "drop_namespace": Asked(A),  # which is not empty
     "list_tables": Asked(A),
     "describe_table": Asked(),
@@ -128,10 +126,6 @@ REQUESTS: Mapping[str, Asked] = {
 ON_TABLE = frozenset({"load table", "read table", "modify table", "own table"})
 
 
-def place(*names: str, kind: str = NAMESPACE) -> Securable:
-    return Securable(METALAKE, *names[:1], Identifier(names[1:]), kind) if names else Securable(METALAKE)
-
-
 def asked_of(operation: str, asked: Asked, demand: Demand) -> Securable:
     """The object of a request that a demand is about, from the data alone."""
     names = asked.id or T
@@ -144,47 +138,13 @@ def asked_of(operation: str, asked: Asked, demand: Demand) -> Securable:
     return {PARENT: place(*names[:-1]), NEW_PARENT: place(*B), SOURCES: place(*SOURCE, kind=TABLE)}[demand.of]
 
 
-def level_of(at: Securable, wanted: Sequence[str]) -> Securable:
-    """The nearest of a place and those around it that exists, and on which something of these levels can be had."""
-    while at.level not in wanted or "missing parent" in at.path:
-        at = at.parent
-    return at
-
-
-# -- rights --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Right:
-    """Something that the user has: a privilege or a place of its own; or a denial, which it has against it."""
-
-    kind: str
-    name: str
-    place: Securable
-
-
-def right(need: Need, of: Securable) -> Right | None:
-    """What a need comes to for an object: None for what one has unless it is taken away."""
-    if need.kind == OWNER:
-        return Right(OWNER, "", level_of(of, [need.name]))
-    if need.kind == PRIVILEGE:
-        return Right(PRIVILEGE, need.name, level_of(of, PRIVILEGES[need.name].levels))
-    return None
-
-
 class Site:
     """A server with some tables, and a user who has exactly what a test gives it."""
 
     def __init__(self, server: Lanceway, store: LakeStore) -> None:
-        self.store, self.has = store, frozenset[Right]()
-        store.transact(self._begin)
+        self.store, self.rights = store, GivenRights(store)
         self.admin = server.client()
         self.user = server.client(headers={"x-api-key": tokens.create(store, "me", by="admin").secret})
-
-    @staticmethod
-    def _begin(connection: Connection) -> None:
-        roles.create(connection, METALAKE, "r", by="admin")
-        roles.give(connection, METALAKE, "r", "me", by="admin")
 
     def make(self) -> None:
         for id_ in (A, B):
@@ -211,28 +171,6 @@ class Site:
             tables.create(connection, catalog.id, Identifier(names[1:]), by="admin")
 
         self.store.transact(work)
-
-    def give(self, wanted: Iterable[Right]) -> None:
-        """Let the user have these rights and no others."""
-        wanted = frozenset(wanted)
-        self.store.transact(self._change, self.has - wanted, wanted - self.has)
-        self.has = wanted
-
-    def forget(self, gone: Securable) -> None:
-        """What was given on an object that was dropped went with it."""
-        self.has = frozenset(each for each in self.has if each.place != gone)
-
-    @staticmethod
-    def _change(connection: Connection, old: frozenset[Right], new: frozenset[Right]) -> None:
-        changes = [
-            GrantChange("r", each.place, each.name, deny=each.kind == UNDENIED, revoke=each in old)
-            for each in (*old, *new)
-            if each.kind != OWNER
-        ]
-        grants.apply(connection, METALAKE, changes, by="admin")
-        for each in (*old, *new):
-            if each.kind == OWNER:
-                owners.change_owner(connection, each.place, Owner("admin" if each in old else "me"), by="admin")
 
 
 @pytest.fixture(scope="module")
@@ -294,10 +232,10 @@ def test_every_sufficient_set_is_enough_and_no_less_is(site: Site, operation: st
                 asked = replace(asked, id=(*A, f"{operation}{number}"))
                 site.declare(*asked.id or ())
             for attempt in attempts(operation, asked, demand, needs):
-                site.give(attempt.rights)
+                site.rights.give(attempt.rights)
                 answer = site.ask(operation, attempt.asked)
                 if asked.fresh and not attempt.without:
-                    site.forget(place(*asked.id or (), kind=TABLE))
+                    site.rights.forget(place(*asked.id or (), kind=TABLE))
                 said = f"{demand.rule.name} by {[str(need) for need in needs]}: {answer.status_code} {answer.text}"
                 if attempt.without:
                     assert answer.status_code == 403, f"without {attempt.without}, {said}"
@@ -307,7 +245,7 @@ def test_every_sufficient_set_is_enough_and_no_less_is(site: Site, operation: st
 
 
 def test_who_has_nothing_is_refused_every_operation(site: Site) -> None:
-    site.give(())
+    site.rights.give(())
     for operation, asked in REQUESTS.items():
         answer = site.ask(operation, asked)
         assert (answer.status_code, answer.json()["code"]) == (403, 15), operation
@@ -327,7 +265,7 @@ def test_a_denial_takes_away_what_is_granted_but_not_what_is_owned(site: Site) -
         asked = REQUESTS[operation]
         if asked.id == VIEW:
             continue
-        site.give([*above, *denials, *([Right(OWNER, "", place(*T, kind=TABLE))] if owned else [])])
+        site.rights.give([*above, *denials, *([Right(OWNER, "", place(*T, kind=TABLE))] if owned else [])])
         status = site.ask(operation, asked).status_code
         assert (status == 403) is not owned, f"{operation}: {status}"
 
