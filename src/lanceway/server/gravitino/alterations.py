@@ -11,8 +11,10 @@ from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColum
 from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
 
 from lanceway.access.guard import Guard
+from lanceway.catalogs.contract.iceberg import IcebergCommit
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError, UnsupportedOperationError
-from lanceway.server.gravitino import columns
+from lanceway.lake.tree.lookups import NotLanceError
+from lanceway.server.gravitino import columns, iceberg
 from lanceway.server.gravitino.calls import new_name, property_changes
 from lanceway.tables.schema import arrow_json, fields
 from lanceway.wire.gravitino import UpdateRequest
@@ -73,7 +75,7 @@ class TableAlterations:
         schema = self._names[:-1]
         if update.new_schema is not None:
             schema = self._guard.split(self._names[0], new_name("schema", update.new_schema))
-        self._guard.rename_table(ln.RenameTableRequest(id=self._names, new_namespace_id=schema, new_table_name=name))
+        self._guard.rename_iceberg_table(self._names, [*schema, name])  # a Lance table too
         return [*schema, name]
 
     def _alter_properties(self, updates: Sequence[UpdateRequest]) -> None:
@@ -81,7 +83,22 @@ class TableAlterations:
         fixed = next((key for key in _FIXED if key in changes), None)
         if fixed is not None:
             raise InvalidInputError(f"The property {fixed!r} of a table cannot be changed. Leave it out.")
-        self._guard.alter_table_properties(self._names, changes)
+        try:
+            self._guard.alter_table_properties(self._names, changes)
+        except NotLanceError:
+            self._alter_iceberg_properties(changes)
+
+    def _alter_iceberg_properties(self, changes: Mapping[str, str | None]) -> None:
+        fixed = next((key for key in iceberg.FIXED if key in changes), None)
+        if fixed is not None:
+            raise InvalidInputError(f"The property {fixed!r} of a table cannot be changed. Leave it out.")
+        values = {key: value for key, value in changes.items() if value is not None}
+        updates: list[dict[str, Any]] = []
+        if values:
+            updates.append({"action": "set-properties", "updates": values})
+        if len(values) < len(changes):
+            updates.append({"action": "remove-properties", "removals": [key for key in changes if key not in values]})
+        self._guard.commit_iceberg_tables([IcebergCommit(self._names, [], updates)])
 
     def _add_columns(self, updates: Sequence[UpdateRequest]) -> None:
         entries = [self._new_column(update) for update in updates]

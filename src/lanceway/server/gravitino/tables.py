@@ -1,4 +1,4 @@
-"""Tables of schemas, all of them Lance tables. What they hold is written through other dialects."""
+"""Tables of schemas: Lance tables and Iceberg tables. What they hold is written through other dialects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lanceway.access import privileges
 from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.errors import InvalidInputError, TableNotFoundError, UnsupportedOperationError
 from lanceway.lake.store.schema import TABLE
-from lanceway.server.gravitino import columns
+from lanceway.server.gravitino import columns, iceberg
 from lanceway.server.gravitino.alterations import TableAlterations
 from lanceway.server.gravitino.calls import (
     FastHandler,
@@ -21,8 +21,6 @@ from lanceway.server.gravitino.calls import (
     audit,
     identifiers,
     new_name,
-    page,
-    pages,
 )
 from lanceway.server.home import METALAKE
 from lanceway.wire.gravitino import TableCreateRequest
@@ -38,9 +36,7 @@ _NONE = "none"  # the strategy of a distribution that is none
 
 def list_tables(call: GravitinoCall) -> dict[str, Any]:
     """List the tables of a schema that the caller may see."""
-    schema = call.schema
-    names = pages(lambda token: call.guard.list_tables(ln.ListTablesRequest(**page(schema, token))), "tables")
-    return identifiers([METALAKE, call.catalog, call.names["schema"]], names)
+    return identifiers([METALAKE, call.catalog, call.names["schema"]], call.guard.list_iceberg_tables(call.schema))
 
 
 def load_table(call: GravitinoCall) -> dict[str, Any]:
@@ -52,6 +48,8 @@ def load_table(call: GravitinoCall) -> dict[str, Any]:
 
 def _loaded(call: GravitinoCall, names: list[str]) -> dict[str, Any]:
     details = call.guard.object_details(names, is_namespace=False)
+    if details.is_iceberg:
+        return _loaded_iceberg(call, names, details)
     known = _known(call, names, details)
     if known is not None:
         return known
@@ -63,6 +61,13 @@ def _loaded(call: GravitinoCall, names: list[str]) -> dict[str, Any]:
     if table.is_only_declared:
         properties[_DECLARED] = _TRUE
     return _described(names[-1], properties, table.version, found, audit(details))
+
+
+def _loaded_iceberg(call: GravitinoCall, names: list[str], details: ObjectDetails) -> dict[str, Any]:
+    loaded = call.guard.load_iceberg_table(names)
+    metadata = iceberg.read(loaded)
+    properties = {**iceberg.properties(loaded, metadata), LOCATION: loaded.location}
+    return _described(names[-1], properties, None, iceberg.columns(metadata), audit(details), iceberg.ICEBERG)
 
 
 def _known(call: GravitinoCall, names: list[str], details: ObjectDetails) -> dict[str, Any] | None:
@@ -80,9 +85,10 @@ def _described(
     version: int | None,
     found: list[dict[str, Any]],
     made: Mapping[str, str],
+    format_: str = _LANCE,
 ) -> dict[str, Any]:
     comment = properties.pop(COMMENT, None)
-    properties[FORMAT] = _LANCE
+    properties[FORMAT] = format_
     if version is not None:
         properties[_VERSION] = str(version)
     described = {
@@ -115,7 +121,7 @@ def try_load_table(call: GravitinoCall) -> dict[str, Any] | None:
 def try_list_tables(call: GravitinoCall) -> dict[str, Any] | None:
     """Return a list of few tables if that needs no waiting."""
     names = call.try_schema()
-    found = None if names is None else call.guard.try_fast("list_tables", names, {"id": names, "limit": _FEW})
+    found = None if names is None else call.guard.try_fast("list_iceberg_tables", names, {"id": names, "limit": _FEW})
     if found is None or found["page_token"] is not None:
         return None
     return identifiers([METALAKE, call.catalog, call.names["schema"]], found["tables"])
@@ -159,7 +165,10 @@ def _mode(properties: dict[str, str]) -> str:
     """Return what happens where a table is there already, and take out what is no property of the table."""
     format_ = properties.pop(FORMAT, _LANCE)
     if format_.lower() != _LANCE:
-        raise UnsupportedOperationError(f"Tables of the format {format_!r} are not supported. Use {_LANCE!r}.")
+        raise UnsupportedOperationError(
+            f"Tables of the format {format_!r} cannot be made here. Use {_LANCE!r}; Iceberg tables are made through "
+            "Iceberg REST."
+        )
     secret = next((key for key in properties if key.startswith(_STORAGE)), None)
     if secret is not None:
         raise InvalidInputError(
@@ -220,23 +229,26 @@ def alter_table(call: GravitinoCall) -> dict[str, Any]:
 
 
 def drop_table(call: GravitinoCall) -> dict[str, Any]:
-    """Drop a table with its data; that of an external one stays, unless it is purged."""
-    names = call.table
+    """Drop a table with its data; that of an external one and of an Iceberg table stays, unless it is purged."""
+    names, purge = call.table, call.flag("purge")
     try:
-        if not call.flag("purge") and _is_external(call, names):
-            call.guard.deregister_table(ln.DeregisterTableRequest(id=names))
-        else:
-            call.guard.drop_table(ln.DropTableRequest(id=names))
+        _drop(call, names, purge)
     except TableNotFoundError:
         return {"dropped": False}
     return {"dropped": True}
 
 
-def _is_external(call: GravitinoCall, names: list[str]) -> bool:
-    """Return whether a table is external. Who may drop it may see it."""
-    call.guard.require_table(names, None)
-    properties = call.guard.object_details(names, is_namespace=False).properties
-    return properties.get(EXTERNAL, "").lower() == _TRUE
+def _drop(call: GravitinoCall, names: list[str], purge: bool) -> None:
+    details = None
+    if not (purge and call.is_mounted):
+        call.guard.require_table(names, None)  # who may drop it may see it
+        details = call.guard.object_details(names, is_namespace=False)
+    if details is not None and details.is_iceberg:
+        call.guard.drop_iceberg_table(names, purge=purge)
+    elif details is not None and not purge and details.properties.get(EXTERNAL, "").lower() == _TRUE:
+        call.guard.deregister_table(ln.DeregisterTableRequest(id=names))
+    else:
+        call.guard.drop_table(ln.DropTableRequest(id=names))
 
 
 FAST: Mapping[str, FastHandler] = {"load_table": try_load_table, "list_tables": try_list_tables}
