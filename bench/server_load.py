@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import socket
@@ -68,7 +69,7 @@ def require_wrk() -> None:
 
 
 def press(uri: str, token: str | None, load: Load, seconds: float) -> Found:
-    """Keep a server busy for so long."""
+    """Keep a server busy for so long, in whole seconds."""
     parts = urlsplit(uri)
     with tempfile.TemporaryDirectory(prefix="lanceway-bench-") as folder:
         paths, body = Path(folder, "paths"), Path(folder, "body")
@@ -86,7 +87,7 @@ def press(uri: str, token: str | None, load: Load, seconds: float) -> Found:
             "wrk",
             "-t1",
             f"-c{load.connections}",
-            f"-d{seconds:g}s",
+            f"-d{max(1, math.ceil(seconds))}s",  # wrk takes whole seconds alone
             f"--timeout={PATIENCE}s",
             "-s",
             str(SCRIPT),

@@ -111,6 +111,7 @@ class Real:
                 page = function(connection, self.caller, place, after=names[-1] if names else None, limit=size)
                 names += page
                 if len(page) < size:  # so no page in the middle is short
+                    assert function(connection, self.caller, place) == names, "all at once"
                     return names
         except PermissionDeniedError:
             return "403"

@@ -40,11 +40,11 @@ def child_namespaces(
     gate.require()
     if not found.found:
         return _missing(connection, caller, place)
-    path = names.known(place.path)
-    if shows_all(Holdings.of(found)):
+    path, held = names.known(place.path), Holdings.of(found)
+    if shows_all(held):
         catalog = catalogs.load(connection, place.metalake, str(place.catalog))
         return namespaces.children(connection, catalog.id, path, after=after, limit=limit)
-    return _page(connection, found, path, NAMESPACE, (USE_SCHEMA,), after, limit)
+    return _page(connection, found, held, path, NAMESPACE, (USE_SCHEMA,), after, limit)
 
 
 def child_leaves(
@@ -65,13 +65,13 @@ def child_leaves(
     judge(found, BY_NAME["use catalog" if place.level == CATALOG else "load schema"]).require()
     if not found.found:
         raise securables.missing(place)
-    path = names.known(place.path)
-    if shows_all(Holdings.of(found)):
+    path, held = names.known(place.path), Holdings.of(found)
+    if shows_all(held):
         catalog = catalogs.load(connection, place.metalake, str(place.catalog)).id
         pages = [lookups.children(connection, catalog, path, kind=kind, after=after, limit=limit) for kind in kinds]
-    elif Holdings.of(found).has(USE_SCHEMA):
+    elif held.has(USE_SCHEMA):
         pages = [
-            _page(connection, found, path, kind, VISIBLE[TABLE if kind == ICEBERG_TABLE else kind], after, limit)
+            _page(connection, found, held, path, kind, VISIBLE[TABLE if kind == ICEBERG_TABLE else kind], after, limit)
             for kind in kinds
         ]
     else:
@@ -136,13 +136,13 @@ def shows_all(held: Holdings) -> bool:
 def _page(
     connection: Connection,
     found: AccessFacts,
+    held: Holdings,
     path: HierarchicalName,
     kind: str,
     privileges: Sequence[str],
     after: str | None,
     limit: int | None,
 ) -> Sequence[str]:
-    held = Holdings.of(found)
     return visible.page(
         connection,
         found.caller,

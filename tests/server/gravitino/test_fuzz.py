@@ -1,6 +1,6 @@
 """Requests that no one would think of: random paths, parameters and bodies, some of them nearly right.
 
-Whatever arrives, the answer has Gravitino's envelope: no 5xx but 503, and nothing of the inside.
+Whatever arrives, the answer has Gravitino's envelope: no 5xx, and nothing of the inside.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed
                 make_again(admin)
             operation, answer = fuzzer.send(user if number % 3 == 0 else admin)
             answered[operation, answer.is_success] += 1
-            assert answer.status_code < 500 or answer.status_code == 503, f"{answer.request.url}: {answer.text}"
+            assert answer.status_code < 500, f"{operation} {answer.request.url}: {answer.text}"
             if answer.is_error and answer.request.method != "HEAD":
                 refused(answer)
     succeeded = {operation for operation, is_success in answered if is_success}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from lanceway.config.settings import nearest
 from lanceway.errors import InvalidInputError
 from lanceway.lake.secrets import SecretKeys
 from lanceway.lake.store.database import LakeStore
+from lanceway.lake.store.fast_reads import Snapshot
 from lanceway.lake.store.rows import KEEP, Keep
 from lanceway.lake.tree import mounts, settings
 from lanceway.lake.tree.mounts import MountRow, MountSettings
@@ -296,6 +296,6 @@ def _is_same(known: ServiceMount, row: MountRow) -> bool:
     return isinstance(known, MadeMount) and known.row == row
 
 
-def _read_revision(connection: sqlite3.Connection) -> str:
-    row = connection.execute(_REVISION).fetchone()
+def _read_revision(snapshot: Snapshot) -> str:
+    row = snapshot.execute(_REVISION).fetchone()
     return "" if row is None else str(row[0])

@@ -120,9 +120,10 @@ class AccessFacts:
     @property
     def found(self) -> bool:
         """Whether the object exists. What a mounted catalog has, its service knows alone, and is taken to exist."""
-        return self.place.mounted or any(
-            way.level == self.place.level and way.path == _own_path(self.place) for way in self.places
-        )
+        if self.place.mounted:
+            return True
+        level, path = self.place.level, _own_path(self.place)
+        return any(way.level == level and way.path == path for way in self.places)
 
     def without(self, rows: Collection[int]) -> AccessFacts:
         """Return the facts without what some rows of mounted objects say."""
@@ -146,7 +147,7 @@ def _own_path(place: Securable) -> str:
 # -- values that are lists -----------------------------------------------------------------------
 
 
-class _Texts(TypeDecorator[list[str]]):
+class Texts(TypeDecorator[list[str]]):
     """A list of texts as one value: an array in PostgreSQL, JSON in SQLite. So one statement serves any number."""
 
     impl = Text
@@ -165,7 +166,7 @@ class one_of(ColumnElement[bool]):  # noqa: N801 - it reads as a function of SQL
     inherit_cache = False  # statements are compiled once, here or by `CompiledStatement`
 
     def __init__(self, column: ColumnElement[Any], parameter: str) -> None:
-        self.column, self.texts = column, bindparam(parameter, type_=_Texts())
+        self.column, self.texts = column, bindparam(parameter, type_=Texts())
 
 
 @compiles(one_of, "sqlite")

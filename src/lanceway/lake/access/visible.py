@@ -2,12 +2,15 @@
 
 There are two cases. Where a privilege reaches the namespace, everything inside is shown but what is denied there: a
 page of the objects. Where none does, only what is granted or owned itself is shown, and the namespaces on the way to
-it: a page of the caller's own grants, whose cost does not depend on how much there is that is hidden.
+it: a page of the caller's own grants, whose cost does not depend on how much there is that is hidden. In SQLite, that
+of tables and views does not depend on how much there is beyond the page either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -15,6 +18,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    CursorResult,
     Select,
     Text,
     and_,
@@ -23,6 +27,7 @@ from sqlalchemy import (
     func,
     or_,
     select,
+    text,
     union,
 )
 from sqlalchemy.ext.compiler import compiles
@@ -30,7 +35,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from lanceway.identifiers import HierarchicalName
-from lanceway.lake.access.facts import Caller, bind_caller, callers, one_of
+from lanceway.lake.access.facts import Caller, Texts, bind_caller, callers, one_of
 from lanceway.lake.store.rows import CompiledStatement
 from lanceway.lake.store.schema import (
     ALLOW,
@@ -195,6 +200,69 @@ def _leaves_granted() -> Any:
     return select(names.c.name).order_by(names.c.name).limit(_LIMIT)
 
 
+# SQLite reads all that the caller is granted in a namespace before it sorts the names, however short the page. So there
+# the order is taken from the indices: each role has its grants by name, and each owner its objects. They are merged by
+# the queue of a recursive query, which always goes on with the least name, one step further in the role or owner that
+# it came from. Who reads the rows stops when the page is full, and the rest is never looked up. SQLite leaves the order
+# of a part out where it sees no use in it, but not where there is a LIMIT.
+_MERGED = """
+WITH RECURSIVE
+place(id) AS (
+    SELECT o.id FROM metalakes m
+    JOIN catalogs c ON c.metalake_id = m.id AND c.name = :catalog
+    JOIN objects o ON o.catalog_id = c.id AND o.physical = :path
+    WHERE m.name = :metalake
+),
+my_groups(id, name) AS (
+    SELECT g.id, g.name FROM users u
+    JOIN members m ON m.user_id = u.id JOIN groups g ON g.id = m.group_id WHERE u.name = :user
+    UNION SELECT id, name FROM groups WHERE name IN (SELECT value FROM json_each(:groups))
+),
+sources(role_id, owner, owner_kind) AS (
+    SELECT r.role_id, NULL, NULL FROM users u JOIN user_roles r ON r.user_id = u.id WHERE u.name = :user
+    UNION SELECT r.role_id, NULL, NULL FROM my_groups g JOIN group_roles r ON r.group_id = g.id
+    UNION SELECT NULL, :user, 'user'
+    UNION SELECT NULL, name, 'group' FROM my_groups
+    UNION SELECT NULL, value, 'group' FROM json_each(:groups)
+),
+merged(role_id, owner, owner_kind, name) AS (
+    SELECT s.role_id, s.owner, s.owner_kind, {first} FROM sources s
+    UNION ALL
+    SELECT s.role_id, s.owner, s.owner_kind, {next} FROM merged s WHERE s.name IS NOT NULL
+    ORDER BY 4 LIMIT 9223372036854775807
+)
+SELECT s.name, g.privilege, g.effect FROM merged s LEFT JOIN grants g
+ON g.role_id = s.role_id AND g.parent_id = (SELECT id FROM place) AND g.kind = :kind AND g.name = s.name
+WHERE s.name IS NOT NULL
+"""
+_NEXT = """
+CASE WHEN s.role_id IS NULL THEN (
+    SELECT o.name FROM objects o WHERE o.owner = s.owner AND o.owner_kind = s.owner_kind AND o.kind = :kind
+    AND o.parent_id = (SELECT id FROM place) AND o.name > {after} ORDER BY o.name LIMIT 1
+) ELSE (
+    SELECT g.name FROM grants g WHERE g.role_id = s.role_id AND g.parent_id = (SELECT id FROM place)
+    AND g.kind = :kind AND g.name > {after} ORDER BY g.name LIMIT 1
+) END
+"""
+
+
+def _leaves_merged() -> Any:
+    """Case 2 in SQLite: rows in the order of names, of what the caller's roles are granted or denied; those of what it
+    owns have no privilege."""
+    statement = _MERGED.format(first=_NEXT.format(after=":after"), next=_NEXT.format(after="s.name"))
+    return text(statement).bindparams(bindparam("groups", type_=Texts()))
+
+
+def _shown(rows: Iterable[Sequence[Any]], privileges: Collection[str]) -> Iterator[str]:
+    """Yield the names that are owned, or granted by a privilege of some which no role is denied there."""
+    for name, of_name in groupby(rows, key=itemgetter(0)):
+        held = {(privilege, effect) for _, privilege, effect in of_name}
+        if (None, None) in held or any(
+            (privilege, ALLOW) in held and (privilege, DENY) not in held for privilege in privileges
+        ):
+            yield name
+
+
 # -- namespaces ----------------------------------------------------------------------------------
 
 
@@ -246,13 +314,9 @@ def _spaces_granted() -> Any:
     return select(names.c.name).where(names.c.name > _AFTER).order_by(names.c.name).limit(_LIMIT)
 
 
-_STATEMENTS = {
-    (False, True): _leaves_reached(),
-    (False, False): _leaves_granted(),
-    (True, True): _spaces_reached(),
-    (True, False): _spaces_granted(),
-}
-_COMPILED: dict[tuple[str, bool, bool], CompiledStatement] = {}
+_LEAVES_REACHED, _LEAVES_GRANTED, _LEAVES_MERGED = _leaves_reached(), _leaves_granted(), _leaves_merged()
+_SPACES_REACHED, _SPACES_GRANTED = _spaces_reached(), _spaces_granted()
+_COMPILED: dict[tuple[str, Any], CompiledStatement] = {}
 
 
 def page(
@@ -274,16 +338,28 @@ def page(
     are not denied there, so that a grant on an object counts.
     """
     is_space = kind == NAMESPACE
-    key = (connection.dialect.name, is_space, bool(reaching))
-    statement = _COMPILED.get(key) or _COMPILED.setdefault(
-        key, CompiledStatement(_STATEMENTS[is_space, bool(reaching)], connection.dialect)
-    )
     path = namespace.physical
     values: dict[str, Any] = {"metalake": metalake, "catalog": catalog, "path": path, **bind_caller(caller)}
     values |= {"after": after or "", "limit": at_most(limit), "open": list(open_)}
     if is_space:
         # All below: "/" comes right after ".", which no name holds; every path comes before the last character.
         values |= {"low": f"{path}." if path else "", "high": f"{path}/" if path else "\U0010ffff"}
-    else:
-        values |= {"kind": kind, "reaching": list(reaching), "count": len(reaching)}
-    return [row[0] for row in connection.exec_driver_sql(statement.text, statement.bind(values))]
+        return _names(connection, _SPACES_REACHED if reaching else _SPACES_GRANTED, values)
+    values |= {"kind": kind, "reaching": list(reaching), "count": len(reaching)}
+    if reaching:
+        return _names(connection, _LEAVES_REACHED, values)
+    # To read everything takes less time at once than name by name.
+    if limit is None or connection.dialect.name != "sqlite":
+        return _names(connection, _LEAVES_GRANTED, values)
+    with _run(connection, _LEAVES_MERGED, values) as rows:
+        return list(islice(_shown(rows, open_), at_most(limit)))
+
+
+def _names(connection: Connection, statement: Any, values: dict[str, Any]) -> list[str]:
+    return [row[0] for row in _run(connection, statement, values)]
+
+
+def _run(connection: Connection, statement: Any, values: dict[str, Any]) -> CursorResult[Any]:
+    key = (connection.dialect.name, statement)
+    compiled = _COMPILED.get(key) or _COMPILED.setdefault(key, CompiledStatement(statement, connection.dialect))
+    return connection.exec_driver_sql(compiled.text, compiled.bind(values))

@@ -95,6 +95,21 @@ class _Memory:
             self.version, self.answers = version, {}
 
 
+class Snapshot:
+    """One state of the database, in which several look-ups are made. What they find is remembered with it."""
+
+    __slots__ = ("_answers", "execute")
+
+    def __init__(self, connection: sqlite3.Connection, answers: dict[Any, Any]) -> None:
+        self.execute, self._answers = connection.execute, answers
+
+    def remembered(self, work: Callable[[Snapshot, *Values], Answer], /, *args: *Values) -> Answer:
+        """Return what `work(snapshot, …)` returns, which other look-ups of this state may have asked for before."""
+        if (work, args) not in self._answers:
+            self._answers[work, args] = work(self, *args)
+        return cast(Answer, self._answers[work, args])
+
+
 class FastReads:
     """One database, for any number of threads and processes."""
 
@@ -168,8 +183,8 @@ class FastReads:
         except sqlite3.Error:
             return None
 
-    def remembered(self, work: Callable[[sqlite3.Connection, *Values], Answer], /, *args: *Values) -> Answer | None:
-        """Return what `work(connection, …)` returns from a few such queries, which all see one state; None likewise.
+    def remembered(self, work: Callable[[Snapshot, *Values], Answer], /, *args: *Values) -> Answer | None:
+        """Return what `work(snapshot, …)` returns from a few such queries, which all see one state; None likewise.
 
         It is remembered until something is committed to the database, by whatever process, which SQLite tells each
         connection: so it is never older than what a query would find now. `args` must have hashes.
@@ -183,8 +198,7 @@ class FastReads:
             connection.execute("BEGIN")
             try:
                 memory.begin(connection.execute(_VERSION).fetchone()[0])
-                answer = memory.answers[work, args] = work(connection, *args)
-                return answer
+                return Snapshot(connection, memory.answers).remembered(work, *args)
             finally:
                 connection.execute("COMMIT")
         except sqlite3.Error:
