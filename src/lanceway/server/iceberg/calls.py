@@ -23,7 +23,7 @@ _FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergRequest:
+class IcebergRestCall:
     """Who asks for what. Handlers are called on threads of the catalog, and may wait."""
 
     route: IcebergRoute
@@ -93,7 +93,7 @@ class IcebergRequest:
         return {"next-page-token": self.seal.close(self.route.operation, names, position)} if position else {}
 
 
-Handler = Callable[[IcebergRequest], EncodedAnswer]
+Handler = Callable[[IcebergRestCall], EncodedAnswer]
 NO_CONTENT = EncodedAnswer(204, b"")
 
 

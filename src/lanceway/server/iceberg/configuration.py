@@ -9,7 +9,7 @@ import lance_namespace as ln
 
 from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import InvalidInputError, NamespaceNotFoundError, PermissionDeniedError
-from lanceway.server.iceberg.calls import IcebergRequest, answer
+from lanceway.server.iceberg.calls import IcebergRestCall, answer
 from lanceway.server.iceberg.envelope import WarehouseNotFoundError
 from lanceway.server.lance.answers import EncodedAnswer
 from lanceway.wire.iceberg import BY_OPERATION, SEPARATOR
@@ -33,7 +33,7 @@ _LAKE_ALONE = frozenset(
 )
 
 
-def get_config(call: IcebergRequest, operations: Iterable[str]) -> EncodedAnswer:
+def get_config(call: IcebergRestCall, operations: Iterable[str]) -> EncodedAnswer:
     """Return how a warehouse, which is a catalog of the tree, is asked for."""
     name = canonical(call.query.get("warehouse") or "")
     if name:
@@ -53,7 +53,7 @@ def get_config(call: IcebergRequest, operations: Iterable[str]) -> EncodedAnswer
     )
 
 
-def _require(call: IcebergRequest, name: str) -> None:
+def _require(call: IcebergRestCall, name: str) -> None:
     try:
         call.guard.object_details([name], is_namespace=True)
     except (NamespaceNotFoundError, PermissionDeniedError) as error:
@@ -63,7 +63,7 @@ def _require(call: IcebergRequest, name: str) -> None:
         ) from error
 
 
-def _require_default(call: IcebergRequest) -> None:
+def _require_default(call: IcebergRestCall) -> None:
     try:
         call.guard.object_details([DEFAULT_WAREHOUSE], is_namespace=True)
     except (NamespaceNotFoundError, PermissionDeniedError) as error:
@@ -73,6 +73,6 @@ def _require_default(call: IcebergRequest) -> None:
         ) from error
 
 
-def _choices(call: IcebergRequest) -> str:
+def _choices(call: IcebergRestCall) -> str:
     names = call.guard.list_namespaces(ln.ListNamespacesRequest(id=[], limit=_SHOWN)).namespaces
     return f"Those that you may use: {', '.join(names)}." if names else "There is none that you may use; ask for one."

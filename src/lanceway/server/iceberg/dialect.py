@@ -30,7 +30,7 @@ from lanceway.server.http.middleware import principal_of
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits
 from lanceway.server.iceberg import configuration, idempotency, namespaces
-from lanceway.server.iceberg.calls import Handler, IcebergRequest
+from lanceway.server.iceberg.calls import Handler, IcebergRestCall
 from lanceway.server.iceberg.envelope import COMMITS, CommitUnknownError, IcebergEnvelope
 from lanceway.server.iceberg.idempotency import IdempotencyKeys
 from lanceway.server.iceberg.subjects import subject_of
@@ -99,7 +99,7 @@ class IcebergDialect:
             raise
         await send_answer(send, answer)
 
-    async def _read(self, scope: Scope, route: IcebergRoute, match: IcebergMatch, content: bytes) -> IcebergRequest:
+    async def _read(self, scope: Scope, route: IcebergRoute, match: IcebergMatch, content: bytes) -> IcebergRestCall:
         if content and route.body is not None:
             uploads.check_type(scope["headers"], uploads.JSON_TYPES)
         in_loop = len(content) <= uploads.JSON_IN_LOOP_BYTES
@@ -108,7 +108,7 @@ class IcebergDialect:
         names = {name: iceberg.read_segment(raw) for name, raw in match.raw.items()}
         if "prefix" in names:
             names["prefix"] = canonical(names["prefix"])
-        return IcebergRequest(
+        return IcebergRestCall(
             route,
             principal,
             self._guards.of(principal),
@@ -121,7 +121,7 @@ class IcebergDialect:
         )
 
     async def _change(
-        self, scope: Scope, call: IcebergRequest, mount: str | None, objects: list[str], content: bytes
+        self, scope: Scope, call: IcebergRestCall, mount: str | None, objects: list[str], content: bytes
     ) -> EncodedAnswer:
         carry_out = partial(self._carry_out, scope, call, mount, objects)
         parts = (call.route.method.encode(), scope["raw_path"], scope["query_string"], content)
@@ -133,7 +133,7 @@ class IcebergDialect:
         return await self._threads.run(mount, _replay, call, ended) if isinstance(ended, KeptAnswer) else ended
 
     async def _carry_out(
-        self, scope: Scope, call: IcebergRequest, mount: str | None, objects: list[str]
+        self, scope: Scope, call: IcebergRestCall, mount: str | None, objects: list[str]
     ) -> EncodedAnswer:
         async with self._audit.change(scope, call.route.operation, objects):
             try:
@@ -194,7 +194,7 @@ def _read_body(route: IcebergRoute, content: bytes) -> Any:
 # -- on a thread ---------------------------------------------------------------------------------
 
 
-def _answer(call: IcebergRequest) -> EncodedAnswer:
+def _answer(call: IcebergRestCall) -> EncodedAnswer:
     operation = call.route.operation
     if operation == "get_config":
         return configuration.get_config(call, OPERATIONS)
@@ -218,7 +218,7 @@ def _unknown(error: Exception) -> CommitUnknownError:
     )
 
 
-def _replay(call: IcebergRequest, kept: KeptAnswer) -> EncodedAnswer:
+def _replay(call: IcebergRestCall, kept: KeptAnswer) -> EncodedAnswer:
     """Return the answer that a request had before."""
     headers = [(name.encode(), value.encode("latin-1")) for name, value in kept.headers.items()]
     return EncodedAnswer(kept.status, kept.body or b"", headers)

@@ -15,7 +15,7 @@ from lanceway.errors import (
     UnsupportedOperationError,
     namespace_not_empty,
 )
-from lanceway.server.iceberg.calls import NO_CONTENT, PAGE, Handler, IcebergRequest, answer, exists, new_name
+from lanceway.server.iceberg.calls import NO_CONTENT, PAGE, Handler, IcebergRestCall, answer, exists, new_name
 from lanceway.server.iceberg.envelope import UnprocessableError
 from lanceway.server.lance.answers import EncodedAnswer
 from lanceway.wire import iceberg
@@ -25,7 +25,7 @@ _COMMENT = "comment"
 _SHOWN = 5  # names of each kind, in an error
 
 
-def list_namespaces(call: IcebergRequest) -> EncodedAnswer:
+def list_namespaces(call: IcebergRestCall) -> EncodedAnswer:
     """List the namespaces directly inside another one, or at the top of the catalog."""
     parent = [call.catalog, *read_parent(call)]
     if call.is_paged():
@@ -37,7 +37,7 @@ def list_namespaces(call: IcebergRequest) -> EncodedAnswer:
     return answer({"namespaces": rows, **call.next_page(parent, token)})
 
 
-def read_parent(call: IcebergRequest) -> Sequence[str]:
+def read_parent(call: IcebergRestCall) -> Sequence[str]:
     """Return the namespace that a list is of. pyiceberg percent-encodes it once too often, where it has such names."""
     text = call.query.get("parent", "")
     parent = iceberg.read_namespace(text)
@@ -47,7 +47,7 @@ def read_parent(call: IcebergRequest) -> Sequence[str]:
     return decoded if exists(call.guard, call.inside(decoded)) else parent
 
 
-def create_namespace(call: IcebergRequest) -> EncodedAnswer:
+def create_namespace(call: IcebergRestCall) -> EncodedAnswer:
     """Make a namespace and what is missing above it: all of it, with one owner, or nothing."""
     body: NamespaceCreation = call.body
     names = [new_name("namespace", name) for name in body.namespace]
@@ -60,13 +60,13 @@ def create_namespace(call: IcebergRequest) -> EncodedAnswer:
     return answer({"namespace": names, "properties": properties})
 
 
-def load_namespace(call: IcebergRequest) -> EncodedAnswer:
+def load_namespace(call: IcebergRestCall) -> EncodedAnswer:
     """Return a namespace with its properties."""
     names = call.namespace
     return answer({"namespace": names[1:], "properties": _properties(call.guard, names)})
 
 
-def namespace_exists(call: IcebergRequest) -> EncodedAnswer:
+def namespace_exists(call: IcebergRestCall) -> EncodedAnswer:
     """Answer whether there is a namespace, by the status alone."""
     call.guard.namespace_exists(ln.NamespaceExistsRequest(id=call.namespace))
     return NO_CONTENT
@@ -78,7 +78,7 @@ def _properties(guard: Guard, names: Sequence[str]) -> dict[str, str]:
     return {**comment, **details.properties}
 
 
-def update_properties(call: IcebergRequest) -> EncodedAnswer:
+def update_properties(call: IcebergRestCall) -> EncodedAnswer:
     """Set and remove properties of a namespace, of this one alone."""
     body: PropertiesUpdate = call.body
     removals, updates = list(dict.fromkeys(body.removals or ())), dict(body.updates or {})
@@ -93,7 +93,7 @@ def update_properties(call: IcebergRequest) -> EncodedAnswer:
     return answer({"updated": list(updates), "removed": removed, "missing": missing})
 
 
-def drop_namespace(call: IcebergRequest) -> EncodedAnswer:
+def drop_namespace(call: IcebergRestCall) -> EncodedAnswer:
     """Drop an empty namespace; what is above it stays."""
     names = call.namespace
     if call.flag("cascade"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lanceway.server.iceberg.calls import IcebergRequest
+from lanceway.server.iceberg.calls import IcebergRestCall
 from lanceway.server.iceberg.envelope import IcebergEnvelope
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg_requests import NameChange, NamespaceCreation, TransactionCommit
@@ -12,7 +12,7 @@ from lanceway.wire.iceberg_requests import NameChange, NamespaceCreation, Transa
 _LONGEST = 1_000  # characters of a name that the body has
 
 
-def subject_of(call: IcebergRequest, envelope: IcebergEnvelope) -> list[list[str]]:
+def subject_of(call: IcebergRestCall, envelope: IcebergEnvelope) -> list[list[str]]:
     """Tell the envelope what a request is about, and return the identifiers of all that it is about."""
     operation, names = call.route.operation, call.names
     envelope.noun = "view" if operation.endswith(("_view", "_views")) or operation == "view_exists" else "table"
@@ -29,7 +29,7 @@ def subject_of(call: IcebergRequest, envelope: IcebergEnvelope) -> list[list[str
     return [[text[:_LONGEST] for text in each] for each in _objects(call, envelope)]
 
 
-def _objects(call: IcebergRequest, envelope: IcebergEnvelope) -> Iterator[list[str]]:
+def _objects(call: IcebergRestCall, envelope: IcebergEnvelope) -> Iterator[list[str]]:
     if isinstance(call.body, TransactionCommit):
         for change in call.body.changes:
             if change.identifier is not None:
