@@ -45,6 +45,14 @@ class NameTakenError(TableAlreadyExistsError):
     """A name that something has; the message is complete."""
 
 
+class NamespaceMissingError(NamespaceNotFoundError):
+    """A namespace that a table or a view is to go to; the message is complete."""
+
+
+# Errors whose message says all.
+_COMPLETE = (WarehouseNotFoundError, CatalogNotFoundError, NameTakenError, NamespaceMissingError)
+
+
 class ReplayedError(InvalidInputError):
     """A refusal that was answered before to the same request."""
 
@@ -94,7 +102,7 @@ class IcebergEnvelope:
         """Return the words by which clients and their tests recognize an error, before what is said of it."""
         namespace = ".".join(self.namespace)
         name = ".".join((*self.namespace, self.name or ""))
-        if isinstance(error, WarehouseNotFoundError | CatalogNotFoundError | NameTakenError):
+        if isinstance(error, _COMPLETE):
             return ""
         if isinstance(error, NamespaceNotFoundError):
             return f"Namespace does not exist: {namespace}. " if namespace else ""
@@ -103,7 +111,7 @@ class IcebergEnvelope:
         if isinstance(error, NamespaceNotEmptyError):
             return f"Namespace {namespace} is not empty. "
         if isinstance(error, TableNotFoundError):
-            return f"{_NOUNS[self.noun]} does not exist: {name}. "
+            return f"{_NOUNS[self.noun]} does not exist: {name}. " if self.name else ""
         if isinstance(error, TableAlreadyExistsError):
             return f"{_NOUNS[self.noun]} already exists: {name}. "
         return ""

@@ -1,0 +1,241 @@
+"""Tables of a namespace: Iceberg tables, and Lance tables as companions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
+from lanceway.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    table_not_found,
+)
+from lanceway.server.iceberg import answers
+from lanceway.server.iceberg.calls import NO_CONTENT, PAGE, Handler, IcebergRestCall, answer, exists, new_name
+from lanceway.server.iceberg.envelope import NamespaceMissingError, NameTakenError
+from lanceway.server.lance.answers import EncodedAnswer
+from lanceway.wire.iceberg_requests import (
+    IcebergName,
+    IcebergTableCreation,
+    MetricsReport,
+    NameChange,
+    TableCommit,
+    TableRegistration,
+    TransactionCommit,
+)
+
+_NOT_MODIFIED = 304
+# What a report of each type must have beside what all have.
+_REPORTS: Mapping[str, tuple[str, ...]] = {
+    "scan-report": ("filter", "schema_id", "projected_field_ids", "projected_field_names"),
+    "commit-report": ("sequence_number", "operation"),
+}
+NamesPage = Callable[..., Sequence[str]]
+
+
+def list_tables(call: IcebergRestCall) -> EncodedAnswer:
+    """List the tables of a namespace that the caller may see, Lance tables among them."""
+    return listed(call, call.guard.list_iceberg_tables)
+
+
+def listed(call: IcebergRestCall, list_: NamesPage) -> EncodedAnswer:
+    """Return the names in a namespace: a page, or all of them where the client does not ask for pages."""
+    namespace = call.namespace
+    position: str | None = None
+    if call.is_paged():
+        size = call.page_size()
+        names = list(list_(namespace, after=call.page_start(namespace), limit=size + 1))
+        if len(names) > size:
+            names = names[:size]
+            position = names[-1]
+    else:
+        names = list(_all(namespace, list_))
+    rows = [{"namespace": namespace[1:], "name": name} for name in names]
+    return answer({"identifiers": rows, **call.next_page(namespace, position)})
+
+
+def _all(namespace: Sequence[str], list_: NamesPage) -> Iterator[str]:
+    after: str | None = None
+    while True:
+        names = list_(namespace, after=after, limit=PAGE)
+        yield from names
+        if len(names) < PAGE:
+            return
+        after = names[-1]
+
+
+def create_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Make a table, or answer what it would be for a commit that makes it."""
+    body: IcebergTableCreation = call.body
+    id_ = [*call.namespace, new_name("table", body.name)]
+    table = NewIcebergTable(
+        schema=body.schema,
+        location=body.location,
+        partition_spec=body.partition_spec,
+        sort_order=body.write_order,
+        properties=body.properties or {},
+        staged=bool(body.stage_create),
+    )
+    with naming(call, id_):
+        loaded = call.guard.create_iceberg_table(id_, table)
+    return answers.table_answer(call, id_, loaded, optional=True)
+
+
+def register_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Make a table from a metadata file that exists."""
+    body: TableRegistration = call.body
+    id_ = [*call.namespace, new_name("table", body.name)]
+    with naming(call, id_):
+        loaded = call.guard.register_iceberg_table(id_, body.metadata_location, overwrite=bool(body.overwrite))
+    return answers.table_answer(call, id_, loaded, optional=True)
+
+
+def load_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Return a table; nothing where the client has its current state."""
+    snapshots = answers.read_snapshots(call)
+    loaded = call.guard.load_iceberg_table(call.table)
+    tag = answers.etag(loaded, snapshots)
+    if tag is not None and answers.is_known(call, tag):
+        return EncodedAnswer(_NOT_MODIFIED, b"", [(b"etag", tag)])
+    return answers.table_answer(call, call.table, loaded, snapshots)
+
+
+def table_exists(call: IcebergRestCall) -> EncodedAnswer:
+    """Answer whether there is a table, by the status alone."""
+    _require(call)
+    return NO_CONTENT
+
+
+def _require(call: IcebergRestCall) -> None:
+    if not call.guard.iceberg_table_exists(call.table):
+        raise table_not_found("Check the name.")
+
+
+def commit_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Carry out the updates of a table, if its requirements hold."""
+    body: TableCommit = call.body
+    loaded = call.guard.commit_iceberg_tables([IcebergCommit(call.table, body.requirements, body.updates)])
+    return answers.commit_answer(loaded[0])
+
+
+def commit_transaction(call: IcebergRestCall) -> EncodedAnswer:
+    """Carry out the updates of several tables: all of them, or none."""
+    body: TransactionCommit = call.body
+    call.guard.commit_iceberg_tables([_commit(call, change) for change in body.changes])
+    return NO_CONTENT
+
+
+def _commit(call: IcebergRestCall, change: TableCommit) -> IcebergCommit:
+    if change.identifier is None:
+        raise InvalidInputError("A change of a transaction has no identifier. Name the table of each.")
+    return IcebergCommit(_id(call, change.identifier), change.requirements, change.updates)
+
+
+def _id(call: IcebergRestCall, name: IcebergName) -> list[str]:
+    return [*call.inside(name.namespace), name.name]
+
+
+def rename_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Give a table another name, in another namespace too."""
+    return renamed(call, "Table", call.guard.rename_iceberg_table)
+
+
+def renamed(call: IcebergRestCall, noun: str, rename: Callable[[list[str], list[str]], None]) -> EncodedAnswer:
+    """Give a table or a view the name that the body has for it."""
+    body: NameChange = call.body
+    source, target = _id(call, body.source), _id(call, body.destination)
+    new_name(noun.lower(), body.destination.name)
+    try:
+        with naming(call, target, f"Cannot rename {_shown(source)} to {_shown(target)}. "):
+            rename(source, target)
+    except NamespaceNotFoundError as error:
+        if not exists(call.guard, source[:-1]):
+            raise table_not_found(str(error)) from error
+        raise NamespaceMissingError(f"Namespace does not exist: {_shown(target[:-1])}. {error}") from error
+    return NO_CONTENT
+
+
+def drop_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Drop a table and keep its files, unless they are to be purged."""
+    call.guard.drop_iceberg_table(call.table, purge=call.flag("purgeRequested"))
+    return NO_CONTENT
+
+
+def unregister_table(call: IcebergRestCall) -> EncodedAnswer:
+    """Take a table out of the catalog, and return its last metadata, by which it can be registered again."""
+    loaded = call.guard.load_iceberg_table(call.table)
+    call.guard.drop_iceberg_table(call.table)
+    return answers.commit_answer(loaded)
+
+
+def report_metrics(call: IcebergRestCall) -> EncodedAnswer:
+    """Take a report of a scan or a commit, which is counted among the requests and not kept."""
+    body: MetricsReport = call.body
+    needed = _REPORTS.get(body.report_type)
+    if needed is None:
+        known = " or ".join(map(repr, _REPORTS))
+        raise InvalidInputError(f"The report-type is {body.report_type!r}, but must be {known}.")
+    missing = next((field for field in needed if getattr(body, field) is None), None)
+    if missing is not None:
+        raise InvalidInputError(f"A {body.report_type} needs {missing.replace('_', '-')!r}. Send it.")
+    _require(call)
+    return NO_CONTENT
+
+
+@contextmanager
+def naming(call: IcebergRestCall, id_: Sequence[str], beginning: str = "") -> Iterator[None]:
+    """Say what has a name that was to be given, in the words that clients look for."""
+    try:
+        yield
+    except TableAlreadyExistsError as error:
+        words = _holder(call, id_, alike=bool(beginning))
+        raise NameTakenError(f"{beginning}{words}: {_shown(id_)}. {error}") from error
+
+
+def _holder(call: IcebergRestCall, id_: Sequence[str], *, alike: bool) -> str:
+    own = "View" if call.route.operation.endswith("_view") else "Table"
+    other, is_there = ("Table", call.guard.iceberg_table_exists) if own == "View" else ("View", _view_exists(call))
+    try:
+        has_other = is_there(id_)
+    except LanceNamespaceError:  # whatever it is, the caller may not see it
+        has_other = False
+    if not has_other:
+        return f"{own} already exists"
+    return f"{other} already exists" if alike else f"{other} with same name already exists"
+
+
+def _view_exists(call: IcebergRestCall) -> Callable[[Sequence[str]], bool]:
+    return call.guard.iceberg_view_exists
+
+
+def _shown(id_: Sequence[str]) -> str:
+    return ".".join(id_[1:])
+
+
+def replay(call: IcebergRestCall, loaded: LoadedIceberg | None) -> EncodedAnswer:
+    """Return the answer of a request that made a table before, with storage as it is reached now."""
+    id_ = [*call.namespace, call.body.name]
+    return answers.table_answer(call, id_, loaded or call.guard.load_iceberg_table(id_), optional=True)
+
+
+def current(call: IcebergRestCall) -> EncodedAnswer:
+    """Return a table as it is now, as after a commit."""
+    return answers.commit_answer(call.guard.load_iceberg_table(call.table))
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "list_tables": list_tables,
+    "create_table": create_table,
+    "load_table": load_table,
+    "table_exists": table_exists,
+    "commit_table": commit_table,
+    "drop_table": drop_table,
+    "unregister_table": unregister_table,
+    "report_metrics": report_metrics,
+    "register_table": register_table,
+    "rename_table": rename_table,
+    "commit_transaction": commit_transaction,
+}
