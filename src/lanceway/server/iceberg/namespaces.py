@@ -112,7 +112,8 @@ def _contents(guard: Guard, names: Sequence[str]) -> str:
     """Say what is in a namespace, as far as the caller may see it."""
     lists: Mapping[str, Callable[[], Sequence[str]]] = {
         "namespaces": lambda: _page(guard, names, None, _SHOWN).namespaces,
-        "tables": lambda: guard.list_tables(ln.ListTablesRequest(id=list(names), limit=_SHOWN)).tables,
+        "tables": lambda: guard.list_iceberg_tables(names, limit=_SHOWN),
+        "views": lambda: guard.list_iceberg_views(names, limit=_SHOWN),
     }
     parts = []
     for noun, list_ in lists.items():

@@ -1,0 +1,176 @@
+"""Commits of tables: requirements, updates, several tables at once."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from lanceway.access.privileges import CREATE_SCHEMA, CREATE_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
+from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, asking, refused
+from tests.servers.lanceway import Lanceway
+
+ONE = "/tables/t"
+
+
+@pytest.fixture
+def loaded(admin: IcebergAsker) -> dict[str, Any]:
+    admin.make("ns")
+    body: dict[str, Any] = admin.create_table("ns", "t").raise_for_status().json()
+    return body
+
+
+def change(key: str = "k", value: str = "v") -> dict[str, Any]:
+    return {"action": "set-properties", "updates": {key: value}}
+
+
+def commit(admin: IcebergAsker, *updates: Any, requirements: Any = (), **options: Any) -> httpx.Response:
+    body = {"requirements": list(requirements), "updates": list(updates)}
+    return admin.ask("POST", admin.at("ns", then=ONE), body, **options)
+
+
+def test_a_commit(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    uuid_ = {"type": "assert-table-uuid", "uuid": loaded["metadata"]["table-uuid"]}
+    answer = commit(admin, change(), requirements=[uuid_])
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["metadata"]["properties"]["k"] == "v"
+    assert answer.json()["metadata-location"] != loaded["metadata-location"]
+    assert admin.ask("GET", admin.at("ns", then=ONE)).json()["metadata"] == answer.json()["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "text"),
+    [
+        ({"type": "assert-table-uuid", "uuid": str(uuid.uuid4())}, "Requirement failed"),
+        ({"type": "assert-create"}, "Requirement failed"),
+        ({"type": "assert-current-schema-id", "current-schema-id": 7}, "Requirement failed: current schema changed"),
+        ({"type": "assert-last-assigned-field-id", "last-assigned-field-id": 99}, "Requirement failed"),
+        ({"type": "assert-default-spec-id", "default-spec-id": 99}, "Requirement failed"),
+        ({"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 5}, "Requirement failed"),
+    ],
+)
+def test_requirements_that_do_not_hold(
+    admin: IcebergAsker, loaded: dict[str, Any], requirement: dict[str, Any], text: str
+) -> None:
+    answer = commit(admin, change(), requirements=[requirement])
+    status, type_ = refused(answer)
+    assert (status, type_) in {(409, "CommitFailedException"), (409, "AlreadyExistsException")}
+    assert text in answer.json()["error"]["message"] or type_ == "AlreadyExistsException"
+    assert admin.ask("GET", admin.at("ns", then=ONE)).json() == loaded
+
+
+@pytest.mark.parametrize(
+    ("updates", "requirements"),
+    [
+        ([{"action": "no-such-action"}], []),
+        ([{}], []),
+        ([{"action": 1}], []),
+        ([{"action": "set-properties"}], []),
+        ([{"action": "set-current-schema", "schema-id": 99}], []),
+        ([{"action": "upgrade-format-version", "format-version": 3}], []),
+        ([{"action": "add-snapshot", "snapshot": {}}], []),
+        ([{"action": "add-encryption-key", "encryption-key": {"key-id": "a"}}], []),
+        ([change()], [{"type": "no-such-requirement"}]),
+        ([change()], [{}]),
+        ([change()], [{"type": "assert-table-uuid"}]),
+        ([change()], ["x"]),
+        (["x"], []),
+    ],
+)
+def test_what_is_not_known_changes_nothing(
+    admin: IcebergAsker, loaded: dict[str, Any], updates: list[Any], requirements: list[Any]
+) -> None:
+    answer = commit(admin, *updates, requirements=requirements)
+    assert refused(answer) == (400, "BadRequestException"), answer.text
+    assert admin.ask("GET", admin.at("ns", then=ONE)).json() == loaded
+
+
+def test_metadata_of_a_foreign_location(admin: IcebergAsker, loaded: dict[str, Any], server: Lanceway) -> None:
+    token = server.token_for(f"w{admin.catalog}", USE_CATALOG, CREATE_SCHEMA, CREATE_TABLE)
+    with asking(server, token, admin.catalog) as user:
+        user.make("mine")
+        user.create_table("mine", "t").raise_for_status()
+        body = {"requirements": [], "updates": [{"action": "set-location", "location": "file:///etc"}]}
+        answer = user.ask("POST", user.at("mine", then=ONE), body)
+        assert answer.status_code in (400, 403), answer.text
+
+
+def test_a_body_cut_short(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    whole = b'{"requirements": [], "updates": [{"action": "set-properties", "updates": {"k": "v"}}]}'
+    for end in range(0, len(whole), 7):
+        path = f"/iceberg/v1/{admin.catalog}{admin.at('ns', then=ONE)}"
+        answer = admin.client.post(path, content=whole[:end], headers={"content-type": "application/json"})
+        assert refused(answer) == (400, "BadRequestException")
+    assert admin.ask("GET", admin.at("ns", then=ONE)).json() == loaded
+
+
+def test_a_transaction_is_made_whole_or_not_at_all(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    admin.create_table("ns", "u").raise_for_status()
+
+    def part(name: str, *requirements: Any) -> dict[str, Any]:
+        return {
+            "identifier": {"namespace": ["ns"], "name": name},
+            "requirements": list(requirements),
+            "updates": [change()],
+        }
+
+    def properties(name: str) -> dict[str, str]:
+        found = admin.ask("GET", admin.at("ns", then=f"/tables/{name}")).json()["metadata"].get("properties", {})
+        return {key: value for key, value in found.items() if key == "k"}
+
+    stale = {"type": "assert-table-uuid", "uuid": str(uuid.uuid4())}
+    answer = admin.ask("POST", "/transactions/commit", {"table-changes": [part("t"), part("u", stale)]})
+    assert refused(answer) == (409, "CommitFailedException")
+    assert (properties("t"), properties("u")) == ({}, {})
+    answer = admin.ask("POST", "/transactions/commit", {"table-changes": [part("t"), part("none")]})
+    assert refused(answer) == (404, "NoSuchTableException")
+    assert admin.ask("POST", "/transactions/commit", {"table-changes": [part("t"), part("u")]}).status_code == 204
+    assert (properties("t"), properties("u")) == ({"k": "v"}, {"k": "v"})
+    for wrong in ([], [{"requirements": [], "updates": []}]):
+        answer = admin.ask("POST", "/transactions/commit", {"table-changes": wrong})
+        assert refused(answer) == (400, "BadRequestException")
+
+
+def test_commits_at_once_are_made_or_refused(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    def write(number: int) -> httpx.Response:
+        return commit(admin, change(f"k{number}"))
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(write, range(24)))
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    found = admin.ask("GET", admin.at("ns", then=ONE)).json()["metadata"]["properties"]
+    assert {key for key in found if key.startswith("k")} == {
+        f"k{number}" for number, answer in enumerate(answers) if answer.status_code == 200
+    }
+
+
+def test_a_reader_commits_nothing(server: Lanceway, admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    token = server.token_for(f"r{admin.catalog}", USE_CATALOG, USE_SCHEMA, SELECT_TABLE)
+    with asking(server, token, admin.catalog) as reader:
+        assert reader.ask("GET", reader.at("ns", then=ONE)).json()["metadata"] == loaded["metadata"]
+        assert refused(commit(reader, change())) == (403, "ForbiddenException")
+        assert refused(reader.ask("DELETE", reader.at("ns", then=ONE))) == (403, "ForbiddenException")
+
+
+def test_a_commit_with_a_key_is_made_once(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    first = commit(admin, change(), headers=headers)
+    again = commit(admin, change(), headers=headers)
+    assert first.status_code == 200, first.text
+    assert (again.status_code, again.json(), again.headers["etag"]) == (200, first.json(), first.headers["etag"])
+    log = admin.ask("GET", admin.at("ns", then=ONE)).json()["metadata"]["metadata-log"]
+    assert len(log) == 1, "one commit was made"
+
+
+def test_a_create_with_a_key_is_made_once(admin: IcebergAsker) -> None:
+    admin.make("ns")
+    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    path = admin.at("ns", then="/tables")
+    schema = {"type": "struct", "fields": [{"id": 1, "name": "a", "required": False, "type": "long"}]}
+    first = admin.ask("POST", path, {"name": "t", "schema": schema}, headers=headers)
+    again = admin.ask("POST", path, {"name": "t", "schema": schema}, headers=headers)
+    assert first.status_code == again.status_code == 200, again.text
+    assert first.json() == again.json()
