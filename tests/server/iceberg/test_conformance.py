@@ -22,7 +22,7 @@ from tests.servers.lanceway import Lanceway
 
 
 class TestServed(NamespaceTests, TableTests, ConcurrencyTests):
-    without: ClassVar[Mapping[str, str]] = {name: reason for name, reason in ICEBERG.items() if name != "unique_names"}
+    without: ClassVar[Mapping[str, str]] = ICEBERG
 
     @pytest.fixture(scope="class")
     @classmethod

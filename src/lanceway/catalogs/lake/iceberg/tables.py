@@ -106,7 +106,10 @@ class LakeIcebergTables:
         return LoadedIceberg(data, pointer, place.uri)
 
     def _declare(self, table: Identifier, new: NewIcebergTable) -> LoadedIceberg:
-        """Declare a Lance table, which keeps its versions in storage: who writes it through Iceberg claims none."""
+        """Declare a Lance table, or register the one at the location that a client chose.
+
+        It keeps its versions in storage: who writes it through Iceberg claims none.
+        """
         if new.staged:
             raise UnsupportedOperationError(
                 f"{table} cannot be staged: it is a Lance table ({TABLE_TYPE} is {LANCE}). Create it at once."
@@ -115,10 +118,11 @@ class LakeIcebergTables:
         kept = {key: value for key, value in new.properties.items() if key not in (TABLE_TYPE, VERSIONING)}
         lance = LakeTables(self.lake)
         place = lance.look_at(table, chosen)
-        row = self.lake.store.transact(
-            lance.declare_row, table, place, {**properties.checked(kept), VERSIONING: STORAGE}
-        )
-        return self._loaded(row)
+        stored = {**properties.checked(kept), VERSIONING: STORAGE}
+        if place is not None and place.is_table:
+            lance.register(table, place.location, stored, replace=False)
+            return self._loaded(self.row(table))
+        return self._loaded(self.lake.store.transact(lance.declare_row, table, place, stored))
 
     def register(self, table: Identifier, pointer: str, *, overwrite: bool) -> LoadedIceberg:
         row = self._registered_over(table) if overwrite else None
