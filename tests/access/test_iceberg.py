@@ -21,6 +21,10 @@ from lanceway.access.privileges import (
     USE_CATALOG,
     USE_SCHEMA,
 )
+from lanceway.access.records import feed
+from lanceway.access.rights import questions
+from lanceway.access.rights.actor import Actor
+from lanceway.access.rights.places import PlaceFinder, PlaceNotFoundError, WrittenPlace
 from lanceway.access.rules import Sufficient
 from lanceway.catalogs.contract.iceberg import IcebergCommit
 from lanceway.errors import (
@@ -31,13 +35,16 @@ from lanceway.errors import (
     TableNotFoundError,
     UnsupportedOperationError,
 )
+from lanceway.lake import users
 from lanceway.lake.access import owners
+from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.securables import Securable
+from lanceway.lake.feed.reading import FeedFilter
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import settings
 from tests.access.iceberg_helpers import create_table, create_view, creation, new_table, new_view, set_properties
-from tests.access.site_helpers import Site, make_site
+from tests.access.site_helpers import METALAKE, Site, make_site
 from tests.access.sufficient_helpers import GivenRights, Right, place, right
 from tests.new_lakes import new_lake
 
@@ -435,3 +442,62 @@ def test_without_access_control_everyone_may_do_everything(site: Site) -> None:
     guard.drop_iceberg_table((*A, "new"), purge=True)
     with pytest.raises(TableNotFoundError):
         guard.load_iceberg_table((*A, "new"))
+
+
+# -- the feed, and objects by name ---------------------------------------------------------------
+
+
+def events(site: Site, user: str) -> list[tuple[str, str]]:
+    """The types and subjects of the events about Iceberg tables and views that a user is shown."""
+    found: list[tuple[str, str]] = []
+    after = None
+    while True:
+        page = feed.read_page(site.store, Actor(Caller(user), METALAKE), FeedFilter.of(METALAKE, (), None), after, 50)
+        found += [(row.type, "$".join(row.names)) for row, _ in page.events if row.kind in ("iceberg_table", "view")]
+        after = page.end
+        if page.is_end:
+            return found
+
+
+def test_changes_leave_events_for_those_who_may_see_what_was_changed(site: Site) -> None:
+    site.store.transact(settings.store, {settings.ACCESS_CONTROL: settings.ON})
+    site.store.transact(users.create, "admin", by="admin", admin=True)
+    admin = site.guard("admin", admin=True)
+    site.grant(site.place("lake"), *ENTER)
+    assert events(site, "me") == []
+    admin.commit_iceberg_tables([set_properties(*T, a="1"), set_properties(*B, "ice", a="1")])
+    admin.replace_iceberg_view(set_properties(*V, a="1"))
+    site.grant(site.table(*T), SELECT_TABLE)
+    table = [("table.created", "lake$A$ice"), ("table.altered", "lake$A$ice")]
+    assert events(site, "me") == table
+    site.grant(site.place(*V, kind=VIEW), SELECT_VIEW)
+    view = [("view.created", "lake$A$totals"), ("view.altered", "lake$A$totals")]
+    assert sorted(events(site, "me")) == sorted([*table, *view])
+    admin.rename_iceberg_table(T, (*A, "renamed"))
+    assert ("table.renamed", "lake$A$renamed") in events(site, "me")
+    admin.drop_iceberg_view(V)
+    admin.drop_iceberg_table((*A, "renamed"), purge=True)
+    told = events(site, "admin")
+    assert told[-2:] == [("view.dropped", "lake$A$totals"), ("table.dropped", "lake$A$renamed")]
+    assert not {name for _, name in events(site, "me")} & {"lake$A$ice", "lake$A$renamed", "lake$A$totals"}
+
+
+def test_iceberg_tables_and_views_are_objects_to_grant_on(site: Site) -> None:
+    finder, trusted = PlaceFinder(METALAKE), Actor(Caller("root"), METALAKE, trusted=True)
+
+    def find(text: str, kind: str | None = None) -> Securable:
+        return site.store.read(finder.find, trusted, WrittenPlace(text, kind))
+
+    assert find("lake$A$ice") == find("lake$A$ice", "table") == site.table(*T)
+    assert find("lake$A$totals") == find("lake$A$totals", "view") == site.place(*V, kind=VIEW)
+    with pytest.raises(PlaceNotFoundError, match="is a view, and no table"):
+        find("lake$A$totals", "table")
+    with pytest.raises(PlaceNotFoundError, match="is a table, and no view"):
+        find("lake$A$ice", "view")
+    site.grant(find("lake$A$ice"), SELECT_TABLE)
+    site.grant(find("lake$A$totals"), SELECT_VIEW)
+    answer = questions.why(site.store, trusted, finder, "load_iceberg_view", WrittenPlace("lake$A$totals"), "me")
+    assert answer["allowed"] is False
+    site.grant(site.place("lake"), *ENTER)
+    answer = questions.why(site.store, trusted, finder, "load_iceberg_view", WrittenPlace("lake$A$totals"), "me")
+    assert answer["allowed"] is True

@@ -33,7 +33,7 @@ def test_the_truth_table(server: Lanceway, store: LakeStore, case: Case) -> None
     catalog, user = new_catalog(store, server), f"u{uuid.uuid4().hex[:10]}"
     with asking(server, server.token, catalog) as admin:
         admin.make(*TREE)
-    store.transact(_give, catalog, user, case)
+    store.transact(give, catalog, user, case)
     with asking(server, new_token(store, user), catalog) as me:
         assert " ".join(me.list(path or None) for path in LISTS) == case.lists
         assert " ".join(_load(me, path) for path in LOADS) == case.loads
@@ -53,7 +53,7 @@ def _load(me: Asker, path: str) -> str:
     return str(answer.status_code)
 
 
-def _give(connection: Connection, catalog: str, user: str, case: Case) -> None:
+def give(connection: Connection, catalog: str, user: str, case: Case) -> None:
     role = f"role-of-{user}"
 
     def place(path: str) -> Securable:
