@@ -52,6 +52,7 @@ ENTER = (USE_CATALOG, USE_SCHEMA)
 A, B = ("lake", "A"), ("lake", "X")
 T, V = (*A, "ice"), (*A, "totals")
 MOUNTED = ("archive", "A")
+CLAIM = {"version": 9_999, "manifest_path": "nowhere/1.manifest-x"}
 
 
 @pytest.fixture
@@ -307,6 +308,29 @@ def test_what_is_hidden_and_what_is_missing_answer_alike(site: Site, granted: tu
         missing = answers("zz", kind)
         for name in names:
             assert answers(name, kind) == missing, f"{kind} {name}"
+
+
+def test_lance_clients_are_told_of_views_that_they_may_see(site: Site) -> None:
+    """Of a view that is hidden, a Lance client learns no more than of a name that nothing has."""
+    site.grant(site.place("lake"), *ENTER, SELECT_TABLE, MODIFY_TABLE, CREATE_TABLE)
+    guard = site.guard()
+
+    def answers(name: str) -> list[str]:
+        id_ = [*A, name]
+        calls: list[Callable[[], object]] = [
+            lambda: guard.describe_table({"id": id_}),
+            lambda: guard.count_table_rows({"id": id_}),
+            lambda: guard.batch_commit_tables({"operations": [{"create_table_version": {"id": id_, **CLAIM}}]}),
+            lambda: guard.alter_table_properties(id_, {"a": "b"}),
+            lambda: guard.object_details(id_, is_namespace=False),
+            lambda: guard.clone_table(id_, [*A, "clone"]),
+        ]
+        return [re.sub(rf"\b{name}\b", "…", said(call)) for call in calls]
+
+    assert answers("totals") == answers("zz")
+    site.grant(site.place(*V, kind=VIEW), SELECT_VIEW)
+    assert "is a view of Iceberg" in answers("totals")[0]
+    assert "is an Iceberg table" in answers("ice")[0]
 
 
 def test_below_a_denial_one_is_told_so(site: Site) -> None:

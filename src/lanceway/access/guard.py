@@ -52,6 +52,7 @@ from lanceway.catalogs.federated.catalog import FederatedCatalog, ListingStep, c
 from lanceway.catalogs.federated.iceberg import CompanionTables
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import Mount
+from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
 from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
 from lanceway.errors import (
@@ -69,8 +70,9 @@ from lanceway.lake.access.fast_holdings import load_fast
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
-from lanceway.lake.tree import settings
+from lanceway.lake.tree import lookups, settings
 from lanceway.lake.tree.clones import TableHasClonesError
+from lanceway.lake.tree.lookups import NotLanceError
 from lanceway.tables.schema import views
 
 _TWIN = stream_twin("")
@@ -156,6 +158,8 @@ class Guard(IcebergForwarder, Forwarder):
             response = carry_out(self._tree, operation, request, *data)
         except TableHasClonesError as error:
             raise error.with_names() if self._principal.admin else error from None
+        except NotLanceError as error:
+            raise self._concealed(error, next(filter(None, subtree.identifiers(request)))) from None
         self._changes.note(name, request, was_there=was_there)
         return response
 
@@ -166,6 +170,12 @@ class Guard(IcebergForwarder, Forwarder):
             return None if place is None else self._exists(place)
         except LanceNamespaceError:
             return None  # the request itself says what is wrong
+
+    def _concealed(self, error: NotLanceError, names: Sequence[str]) -> LanceNamespaceError:
+        """Return what the name of a view is to one who may not see the view: that of nothing."""
+        if error.kind != VIEW or self._may("read view", [names[0], *error.path]):
+            return error
+        return lookups.not_found(error.path, None)
 
     def try_fast(self, operation: str, names: list[str] | None, fields: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return a response that needs no waiting, if the caller may have it; None means that it must be asked.
@@ -329,7 +339,10 @@ class Guard(IcebergForwarder, Forwarder):
     def alter_table_properties(self, names: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
         """Change properties of a table of the lake, None for one that is taken away, and return all it has then."""
         self._require("modify table", names)
-        return self._tree.alter_table_properties(names, changes)
+        try:
+            return self._tree.alter_table_properties(names, changes)
+        except NotLanceError as error:
+            raise self._concealed(error, names) from None
 
     def require_table(self, names: Sequence[str], privilege: str | None) -> None:
         """Raise PermissionDeniedError unless the caller owns a table, or may do with it what a privilege is for."""
@@ -398,7 +411,10 @@ class Guard(IcebergForwarder, Forwarder):
         request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
         if not self._principal.admin:
             self._ask(list(self._questions("clone_table", request)))
-        return self._tree.clone_table(request.source, request.id, version=version, tag=tag, branch=branch)
+        try:
+            return self._tree.clone_table(request.source, request.id, version=version, tag=tag, branch=branch)
+        except NotLanceError as error:
+            raise self._concealed(error, request.source) from None
 
     # -- other rights ----------------------------------------------------------------------------
 

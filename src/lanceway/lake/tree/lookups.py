@@ -48,6 +48,10 @@ _OTHERS = {
 class NotLanceError(InvalidInputError):
     """The name of a table is that of an Iceberg table or a view, which Lance cannot read."""
 
+    def __init__(self, path: Identifier, kind: str) -> None:
+        super().__init__(f"{path} {_OTHERS[kind]}")
+        self.path, self.kind = path, kind
+
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
@@ -183,7 +187,7 @@ def missing(connection: Connection, catalog: int, path: Identifier) -> LanceName
 
 
 def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
-    if kind is None:
+    if kind is None or kind == VIEW:  # of which not everyone who may see tables may know
         return table_not_found(f"There is no table {path}. Create it first, or check the name.")
     other = "namespace" if kind == NAMESPACE else kind.replace("_", " ")
     return table_not_found(f"There is no table {path}: a {other} has this name.")
@@ -192,7 +196,7 @@ def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
 def of_other_kind(path: Identifier, kind: str, asked_for: str) -> LanceNamespaceError:
     """Return why an object of one kind is not what was asked for: for a Lance table, with what it is instead."""
     if asked_for == TABLE and kind in _OTHERS:
-        return NotLanceError(f"{path} {_OTHERS[kind]}")
+        return NotLanceError(path, kind)
     return not_found(path, kind)
 
 
