@@ -50,7 +50,7 @@ class Cluster:
     workers: tuple[Worker, ...]
 
 
-def start(run: Run, workers: int) -> Cluster:
+def start(run: Run, workers: int, cores: int = 1) -> Cluster:
     port, web = free_ports(2)
     environment = {
         "SPARK_HOME": str(HOME),
@@ -65,14 +65,15 @@ def start(run: Run, workers: int) -> Cluster:
         "spark-master", [str(HOME / "bin/spark-class"), f"{_DEPLOY}.master.Master", *place], environment
     )
     assert wait_until(lambda: _alive(web) == 0, process, _SECONDS), "the master has ended"
-    started = tuple(_worker(run, number, master, environment) for number in range(workers))
+    started = tuple(_worker(run, number, master, environment, cores) for number in range(workers))
     assert wait_until(lambda: _alive(web) == workers, process, _SECONDS), "the master has ended"
     return Cluster(master, started)
 
 
-def _worker(run: Run, number: int, master: str, environment: dict[str, str]) -> Worker:
+def _worker(run: Run, number: int, master: str, environment: dict[str, str], cores: int) -> Worker:
     folder = run.folder / f"spark-worker-{number}"
-    place = ["--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder)]
+    place = ["--host", "127.0.0.1", "--cores", str(cores), "--memory", "1g", "--webui-port", "0"]
+    place += ["--work-dir", str(folder)]
     command = [str(HOME / "bin/spark-class"), f"{_DEPLOY}.worker.Worker", *place, master]
     return Worker(folder, run.spawn(f"spark-worker-{number}", command, environment))
 
