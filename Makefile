@@ -1,7 +1,7 @@
 # Everything a checkout can do. Each target makes what it needs first; `make` alone lists them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run tour test test-nessie test-unity test-spark-versions check drill bench-access bench-catalogs bench-dir bench-gravitino bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
+.PHONY: help setup run tour test test-nessie test-unity test-spark-versions judges judge-rck judge-pyiceberg judge-spark check drill bench-access bench-catalogs bench-dir bench-gravitino bench-iceberg bench-jobs bench-lake bench-maintenance bench-memory bench-pipeline bench-server bench-spark docs wheel pins clean
 
 # The suite and Spark start hundreds of processes: what one has compiled, the next need not.
 unexport PYTHONDONTWRITEBYTECODE
@@ -13,6 +13,8 @@ MORE_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 COVERAGE ?= --cov --cov-report=
 ROUNDS ?= 2000
 SEED ?= new
+# Whom the judges look at: lanceway or reference.
+SERVER ?= lanceway
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 READY := .venv/.ready
@@ -62,6 +64,18 @@ test-unity: $(READY)  ## Run the Unity tests against a real server: LANCEWAY_TES
 test-spark-versions: $(READY)  ## Compile and try the Spark bridge on the other versions of Spark that it works with
 	@scripts/spark-versions
 
+judges: $(READY) $(JVM)  ## Have foreign judges look at Iceberg REST; SERVER=reference judges Iceberg's own server
+	@$(PY) -m tests.judges --server $(SERVER)
+
+judge-rck: $(READY) $(JVM)  ## Run Iceberg's REST Compatibility Kit alone
+	@$(PY) -m tests.judges rck --server $(SERVER)
+
+judge-pyiceberg: $(READY) $(JVM)  ## Run pyiceberg's own tests of catalogs alone
+	@$(PY) -m tests.judges pyiceberg --server $(SERVER)
+
+judge-spark: $(READY) $(JVM)  ## Run Spark SQL with Iceberg's runtime alone
+	@$(PY) -m tests.judges spark --server $(SERVER)
+
 check: $(READY)  ## Lint, format, types, the import contract and the unit tests
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/ruff format --check $(SOURCES)
@@ -83,6 +97,9 @@ bench-dir: $(READY)  ## Time the directory catalog beside pylance's own
 
 bench-gravitino: $(READY)  ## Load Gravitino REST with wrk, with up to 100,000 tables
 	@$(PY) bench/gravitino.py
+
+bench-iceberg: $(READY) $(JVM)  ## Load Iceberg REST with wrk beside the reference server, with up to 100,000 tables
+	@$(PY) bench/iceberg.py
 
 bench-jobs: $(READY)  ## Time jobs between catalogs with 10,000 tables, and their memory
 	@$(PY) bench/jobs.py

@@ -10,6 +10,7 @@ import pytest
 from tests.paths import REPOSITORY
 
 BENCH = REPOSITORY / "bench"
+OPERATIONS = ("load table", "list a page of 100", "commit")
 
 
 @pytest.mark.slow
@@ -29,3 +30,15 @@ def test_one_job_between_catalogs_is_measured_with_all_tables() -> None:
     assert head == ["job", "tables", "seconds", "tables/s", "peak", "MB", "at", "a", "tenth"]
     assert (job, tables) == ("migrate", "30")
     assert min(float(peak), float(tenth)) > 10, "megabytes"
+
+
+@pytest.mark.slow
+def test_iceberg_rest_is_asked_beside_the_reference_server() -> None:
+    command = [sys.executable, str(BENCH / "iceberg.py"), "100", "300", "--once"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    ours = ("lanceway, 1 proc.", "lanceway, 2 proc.")
+    rows = [(100, name, server) for name in OPERATIONS for server in ("reference", *ours)]
+    rows += [(300, name, server) for name in OPERATIONS for server in ours]
+    lines = [f"{count} tables: {server} answers: {operation}" for count, operation, server in rows]
+    assert done.stdout.splitlines()[1:] == lines

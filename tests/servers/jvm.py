@@ -23,10 +23,10 @@ OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 @dataclass(frozen=True)
 class Program:
-    """What a pom names, with properties of its own, and one class of ours that starts it."""
+    """What a pom names, with properties of its own, and one class of ours, if there is one, that starts it."""
 
     pom: str
-    main: str
+    main: str = ""
     properties: tuple[tuple[str, str], ...] = ()
 
     def command(self, *arguments: str) -> list[str]:
@@ -43,9 +43,12 @@ class Program:
 
     def _key(self) -> str:
         """Changes with all that goes into it."""
-        parts = [(SOURCES / name).read_bytes() for name in (f"{self.pom}.xml", f"{self.main}.java")]
+        parts = [source.read_bytes() for source in (SOURCES / f"{self.pom}.xml", *self._classes())]
         digest = hashlib.sha256(b"\0".join((*parts, repr(self.properties).encode()))).hexdigest()
         return f"{self.pom}-{digest[:12]}"
+
+    def _classes(self) -> list[Path]:
+        return [SOURCES / f"{self.main}.java"] if self.main else []
 
     def _build(self, home: Path) -> None:
         shutil.rmtree(home, ignore_errors=True)
@@ -54,13 +57,17 @@ class Program:
         given = [f"-D{name}={value}" for name, value in self.properties]
         goal = ["dependency:build-classpath", f"-Dmdep.outputFile={found}"]
         run(program("mvn"), "-B", "-ntp", "-q", "-f", str(SOURCES / f"{self.pom}.xml"), *given, *goal)
-        run(program("javac"), "-d", str(home), "-cp", found.read_text(), str(SOURCES / f"{self.main}.java"))
+        for source in self._classes():
+            run(program("javac"), "-d", str(home), "-cp", found.read_text(), str(source))
         found.rename(home / "classpath")  # last: it says that all is there
 
 
 ICEBERG = {
     version: Program("iceberg", "LoopbackMain", (("iceberg.version", version),)) for version in ("1.10.1", "1.11.0")
 }
+
+# Iceberg's own client, from the same jars.
+CLIENT = Program("iceberg", "CatalogSteps", (("iceberg.version", "1.11.0"),))
 
 
 def program(name: str) -> str:
@@ -77,5 +84,5 @@ def run(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    for made in ICEBERG.values():
+    for made in (*ICEBERG.values(), CLIENT):
         made.classpath()

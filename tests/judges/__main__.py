@@ -1,0 +1,58 @@
+"""Foreign judges of the Iceberg REST server: `make judges`, or `python -m tests.judges rck --server reference`.
+
+Each runs tests that others have written, or a foreign engine, and its failures are set beside the deviations that are
+expected of the server (tests/judges/expected). A failure that is not among them, and one that no longer fails, makes
+the run fail. The reference server is judged to see that the judge works and what it asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.judges import pyiceberg, rck, spark
+from tests.judges.judged import SERVERS, Start
+from tests.judges.outcomes import Verdict, expected, summary
+from tests.servers.run import Run
+
+JUDGES = {"rck": rck, "pyiceberg": pyiceberg, "spark": spark}
+
+
+def verdict(run: Run, judge: str, server: str, start: Start) -> Verdict:
+    module = JUDGES[judge]
+    module.prepare()
+    found = Verdict(judge, expected(server, judge))
+    for part in module.PARTS:
+        folder = Path(run.folder, f"{judge}-{part}")
+        folder.mkdir()
+        with start(run, folder) as judged:
+            found.outcomes.extend(module.judge(judged, part))
+        shutil.rmtree(folder)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("judges", nargs="*", choices=[*JUDGES, []], help="Which judges; all without one.")
+    parser.add_argument("--server", choices=list(SERVERS), default="lanceway", help="Which server they look at.")
+    options = parser.parse_args()
+    console, run = Console(width=160), Run.begin()
+    try:
+        verdicts = [verdict(run, judge, options.server, SERVERS[options.server]) for judge in options.judges or JUDGES]
+    finally:
+        run.end()
+    for found in verdicts:
+        found.show(console)
+    console.print(summary(verdicts, options.server))
+    surprises = [f"{found.judge}: {line}" for found in verdicts for line in found.surprises]
+    for line in surprises:
+        console.print(f"unexpected: {line}", highlight=False, markup=False, style="red")
+    return 1 if surprises else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
