@@ -150,7 +150,7 @@ class RowSink:
         self._next_purge = 0.0  # at once: a machine that has just started has a small monotonic clock
 
     def write(self, events: Sequence[tuple[AuditEvent, int]]) -> None:
-        self._store.transact(audit.write, events)
+        self._store.transact_together(audit.write, events)
         if self._retention and time.monotonic() >= self._next_purge:
             self._next_purge = time.monotonic() + _PURGE_SECONDS
             self._store.transact(audit.purge, retention=self._retention, most=_PURGED_AT_ONCE)

@@ -329,7 +329,7 @@ class LakeCatalog(Catalog):
         namespace's own. Raises NamespaceAlreadyExistsError.
         """
         names_or_path = path if isinstance(path, str) else tuple(path)
-        return self._lake.transact(self._namespaces.create_path, names_or_path, properties, comment, owner)
+        return self._lake.transact_together(self._namespaces.create_path, names_or_path, properties, comment, owner)
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:
         return self._namespaces.properties(namespace)

@@ -37,7 +37,7 @@ class LakeNamespaces:
 
     def create(self, namespace: Identifier, properties: Properties) -> Properties:
         catalog, user = self.lake.catalog.id, self.lake.user
-        row = self.lake.store.transact(namespaces.create, catalog, namespace, by=user, properties=properties)
+        row = self.lake.store.transact_together(namespaces.create, catalog, namespace, by=user, properties=properties)
         return row.properties
 
     def drop(self, namespace: Identifier) -> Properties:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.lake.store import errors, upgrades
+from lanceway.lake.store.commit_group import CommitGroup
 from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, is_missing, open_engine, read_uri, refuse_missing, shown
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.fast_reads import FastReads
@@ -50,6 +51,7 @@ class LakeStore:
         # By process. A child leaves those of its parent alone: to close them would cut the parent's connections.
         self._engines: dict[int, Engine] = {}
         self._write_locks: dict[int, threading.Lock] = {}
+        self._groups: dict[int, CommitGroup] = {}
         self._flags: dict[int, PublishedFlags] = {}
         self._identity: str | None = None
         self._page_key: bytes | None = None
@@ -68,6 +70,15 @@ class LakeStore:
         It starts again from the beginning after a conflict with others, so it must change nothing but the database.
         """
         return self._with_retries(self._in_transaction, work, *args, **named)
+
+    def transact_together(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        """Return what `transact` would, for short work that many threads do at the same time.
+
+        In SQLite, what the threads of a process wait to do is committed at once, so that they wait for the disk once.
+        `work` may run on any of these threads.
+        """
+        attempt = self._in_transaction if self.is_shared else self._in_group
+        return self._with_retries(attempt, work, *args, **named)
 
     def read(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
         """Return what `work(connection, …)`, which only reads, returns. Each statement sees the newest state."""
@@ -200,6 +211,11 @@ class LakeStore:
             result = work(connection, *args, **named)
             self._commit(connection)
         return result
+
+    def _in_group(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
+        group = self._groups.get(os.getpid())
+        group = group or self._groups.setdefault(os.getpid(), CommitGroup(self._writing, self._commit, self._patience))
+        return group.run(lambda connection: work(connection, *args, **named))
 
     def _commit(self, connection: Connection) -> None:
         try:

@@ -32,6 +32,9 @@ from lanceway.lake.tree.pages import page, page_of
 _INSERT = insert_audited(objects)
 _BY_PATH = select(objects).where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
 _ID = _BY_PATH.with_only_columns(objects.c.id)
+_IDS = select(objects.c.physical, objects.c.id).where(
+    objects.c.catalog_id == bindparam("catalog"), objects.c.physical.in_(bindparam("paths", expanding=True))
+)
 _NAMES = page(objects.c.name).where(objects.c.kind == NAMESPACE)
 _CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
 # Held by all who make namespaces, so that no other transaction enables nested mode, changes the separator or renames a
@@ -177,11 +180,8 @@ def _chain(connection: Connection, catalog: int, path: HierarchicalName, own: Ma
 
 
 def _ids(connection: Connection, catalog: int, chain: Sequence[HierarchicalName]) -> dict[str, int]:
-    paths = [step.physical for step in chain]
-    statement = select(objects.c.physical, objects.c.id).where(
-        objects.c.catalog_id == catalog, objects.c.physical.in_(paths)
-    )
-    return {row.physical: row.id for row in connection.execute(statement)}
+    values = {"catalog": catalog, "paths": [step.physical for step in chain]}
+    return {row.physical: row.id for row in connection.execute(_IDS, values)}
 
 
 def _ensure(
