@@ -59,3 +59,16 @@ def create_table(guard: Any, *names: str, **options: Any) -> LoadedIceberg:
 def create_view(guard: Any, *names: str, **options: Any) -> LoadedIceberg:
     loaded: LoadedIceberg = guard.create_iceberg_view(names, new_view(**options))
     return loaded
+
+
+def snapshot(manifest_list: str, *names: str) -> IcebergCommit:
+    """A commit that adds a snapshot with this manifest list, which need not be there."""
+    row = {
+        "snapshot-id": 1,
+        "sequence-number": 1,
+        "timestamp-ms": 1_900_000_000_000,
+        "manifest-list": manifest_list,
+        "summary": {"operation": "append"},
+        "schema-id": 0,
+    }
+    return IcebergCommit(names, [], [{"action": "add-snapshot", "snapshot": row}])

@@ -37,10 +37,12 @@ from tests.servers import lanceway as lanceway_server
 from tests.servers.run import Run
 
 MOUNT, CATALOG, SPACE, INNER, TABLE = "sesame_mount", "sesame_catalog", "sesame_space", "sesame_inner", "sesame_table"
+ICE, ICE_VIEW = "sesame_ice", "sesame_totals"
 ROLE, GROUP_NAME, USER, PIPELINE, TAG = "sesame-role", "sesame-group", "sesame-user", "sesame-pipeline", "sesame-tag"
 VALUE, COLUMN, HOLDER, HELD = "sesame-value", "sesame_column", "sesame-holder", "sesame-held"
 SECRETS = (
-    *(MOUNT, CATALOG, SPACE, INNER, TABLE, ROLE, GROUP_NAME, USER, PIPELINE, TAG, VALUE, COLUMN, HOLDER, HELD),
+    *(MOUNT, CATALOG, SPACE, INNER, TABLE, ICE, ICE_VIEW, ROLE, GROUP_NAME, USER, PIPELINE, TAG),
+    *(VALUE, COLUMN, HOLDER, HELD),
     *("warehouse", "lake.db"),  # where things are
 )
 
@@ -89,6 +91,11 @@ def nobody(whole_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             for inside in ([SPACE], [SPACE, INNER]):
                 options: Any = {"content": content, "headers": {"content-type": ARROW_STREAM}}
                 made("create_table", catalog, *inside, TABLE, **options)
+        for kind, body in (
+            ("tables", {"name": ICE, "schema": _SCHEMA, "properties": {"note": VALUE}}),
+            ("views", {"name": ICE_VIEW, "schema": _SCHEMA, "view-version": _VERSION, "properties": {"note": VALUE}}),
+        ):
+            admin.post(f"/iceberg/v1/{CATALOG}/namespaces/{SPACE}/{kind}", json=body).raise_for_status()
         made("create_table_tag", CATALOG, SPACE, TABLE, json={"tag": TAG, "version": 1})
         created = {"new_columns": [{"name": "sesame_more", "virtual_column": None, "expression": "id"}]}
         made("alter_table_add_columns", CATALOG, SPACE, TABLE, json=created)
@@ -518,7 +525,8 @@ _ICEBERG_SERVED = [route for route in ICEBERG_ROUTES if route.operation in ICEBE
 def test_iceberg_rest(nobody: Asker, route: IcebergRoute) -> None:
     assert {each.operation for each in _ICEBERG_SERVED} <= set(ICEBERG), "a route is not asked for here"
     for prefix in (CATALOG, MOUNT, "none"):
-        for namespace, name in ((f"{SPACE}%1F{INNER}", TABLE), (SPACE, "none"), ("none", "none")):
+        places = ((f"{SPACE}%1F{INNER}", TABLE), (SPACE, ICE), (SPACE, ICE_VIEW), (SPACE, "none"), ("none", "none"))
+        for namespace, name in places:
             url = f"/iceberg{route.path}".format(prefix=prefix, namespace=namespace, table=name, view=name)
             answer = nobody.ask(route.method, url, json=ICEBERG[route.operation])
             assert answer.status_code == 403, f"{url}: {answer.status_code} {answer.text}"

@@ -308,7 +308,12 @@ class Guard(IcebergForwarder, Forwarder):
     def object_details(self, names: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
         """Return what is recorded of a catalog, a namespace or a table that the caller may see."""
         self._require("load schema" if is_namespace else "load table", names)
-        return self._tree.object_details(names, is_namespace=is_namespace)
+        try:
+            return self._tree.object_details(names, is_namespace=is_namespace)
+        except TableNotFoundError:
+            if canonical(names[0]) in self._mounted or self._may("read view", names):
+                raise
+            raise lookups.not_found(Identifier(names[1:]), None) from None
 
     def try_split(self, catalog: str, inside: str) -> list[str] | None:
         """Return the names of a logical path in a catalog of the lake, if that needs no waiting."""

@@ -21,7 +21,7 @@ from lanceway.errors import (
     TableNotFoundError,
     UnsupportedOperationError,
 )
-from tests.access.iceberg_helpers import create_table, create_view, creation, new_table, set_properties
+from tests.access.iceberg_helpers import create_table, create_view, creation, new_table, set_properties, snapshot
 from tests.catalogs.federated.tree_helpers import SECRET, create, folder_of, rows
 from tests.catalogs.federated.tree_helpers import tree as make_tree
 
@@ -245,17 +245,6 @@ def test_files_of_a_snapshot_are_below_the_location_of_their_table(tree: Any, tm
     victim = create_table(tree, *LAKE, "victim").location
     own = create_table(tree, *LAKE, "ice").location
 
-    def snapshot(path: str) -> IcebergCommit:
-        row = {
-            "snapshot-id": 1,
-            "sequence-number": 1,
-            "timestamp-ms": 1_900_000_000_000,
-            "manifest-list": path,
-            "summary": {"operation": "append"},
-            "schema-id": 0,
-        }
-        return IcebergCommit((*LAKE, "ice"), [], [{"action": "add-snapshot", "snapshot": row}])
-
     def statistics(path: str) -> IcebergCommit:
         row = {
             "snapshot-id": 1,
@@ -267,10 +256,10 @@ def test_files_of_a_snapshot_are_below_the_location_of_their_table(tree: Any, tm
         return IcebergCommit((*LAKE, "ice"), [], [{"action": "set-statistics", "snapshot-id": 1, "statistics": row}])
 
     for path in (f"{victim}/metadata/snap.avro", f"{own}/../x/metadata/snap.avro", f"{own}2/snap.avro", "/etc/passwd"):
-        for commit in (snapshot(path), statistics(path)):
+        for commit in (snapshot(path, *LAKE, "ice"), statistics(path)):
             with pytest.raises(PermissionDeniedError, match="below its location"):
                 user.commit_iceberg_tables([commit])
-    user.commit_iceberg_tables([snapshot(f"{own}/metadata/snap.avro")])
+    user.commit_iceberg_tables([snapshot(f"{own}/metadata/snap.avro", *LAKE, "ice")])
     user.commit_iceberg_tables([statistics(f"{own}/metadata/x.stats")])
     for key in ("write.metadata.path", "write.data.path"):
         with pytest.raises(PermissionDeniedError, match="allowed_locations"):

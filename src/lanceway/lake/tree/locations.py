@@ -233,8 +233,9 @@ def _refuse(wanted: str, whose: str, other: str | None) -> None:
     if other is None:
         return
     how = "is" if other == wanted else "lies inside" if wanted.startswith(f"{other}/") else "contains"
+    which = "" if how == "contains" else f" {other}"  # whoever asks may not know of what is inside
     raise InvalidInputError(
-        f"The location {wanted} cannot be used: it {how} the location {other} {whose}. Choose another one."
+        f"The location {wanted} cannot be used: it {how} the location{which} {whose}. Choose another one."
     )
 
 

@@ -187,7 +187,7 @@ def missing(connection: Connection, catalog: int, path: Identifier) -> LanceName
 
 
 def not_found(path: Identifier, kind: str | None) -> TableNotFoundError:
-    if kind is None or kind == VIEW:  # of which not everyone who may see tables may know
+    if kind is None:
         return table_not_found(f"There is no table {path}. Create it first, or check the name.")
     other = "namespace" if kind == NAMESPACE else kind.replace("_", " ")
     return table_not_found(f"There is no table {path}: a {other} has this name.")

@@ -92,7 +92,7 @@ class MetadataPointers:
         """
         pointers: list[str] = []
         for change in changes:
-            self._refuse_overlap(change)
+            self.refuse_overlap(change)
         try:
             for change in changes:
                 before = None if change.row is None else change.row.metadata_pointer
@@ -104,7 +104,7 @@ class MetadataPointers:
                 raise
         return pointers
 
-    def _refuse_overlap(self, change: MetadataChange) -> None:
+    def refuse_overlap(self, change: MetadataChange) -> None:
         """Refuse a location that another table has, before a file is written there; the transaction asks again."""
         place, row = change.place, change.row
         own = None if row is None else row.location
@@ -112,8 +112,8 @@ class MetadataPointers:
             other = self.lake.store.read(locations.overlapping, place.location)
             if other not in (None, own):
                 raise InvalidInputError(
-                    f"The location {place.uri} cannot be used: it overlaps the location {other} of another table. "
-                    "Choose another one."
+                    f"The location {place.uri} cannot be used: it overlaps the location of another table. Choose "
+                    "another one."
                 )
 
     def _change_rows(self, connection: Connection, changes: Sequence[MetadataChange], pointers: Sequence[str]) -> None:

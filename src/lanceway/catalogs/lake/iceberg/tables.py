@@ -100,9 +100,11 @@ class LakeIcebergTables:
         )
         places.check_files(self.lake, place, built)
         data = metadata.write(built)
+        change = MetadataChange(table, ICEBERG_TABLE, place, data)
         if new.staged:
+            self._pointers.refuse_overlap(change)
             return LoadedIceberg(data, None, place.uri)
-        (pointer,) = self._pointers.carry_out([MetadataChange(table, ICEBERG_TABLE, place, data)])
+        (pointer,) = self._pointers.carry_out([change])
         return LoadedIceberg(data, pointer, place.uri)
 
     def _declare(self, table: Identifier, new: NewIcebergTable) -> LoadedIceberg:
