@@ -15,7 +15,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 WARM = multiprocessing.get_context("forkserver")
-WARM.set_forkserver_preload(["lance", "psycopg", "alembic.command", "typer", "rich.console", "lanceway.catalogs.lake"])
+WARM.set_forkserver_preload(
+    [
+        *("lance", "psycopg", "alembic.command", "typer", "rich.console", "lanceway.catalogs.lake"),
+        *("pyiceberg.table.update", "pyiceberg.view.metadata"),
+    ]
+)
 
 
 def lanceway(

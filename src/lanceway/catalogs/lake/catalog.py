@@ -82,6 +82,7 @@ from lanceway.catalogs.lake.claims import LakeClaims
 from lanceway.catalogs.lake.clones import LakeClones
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
+from lanceway.catalogs.lake.iceberg.orphans import GRACE, LakeOrphans
 from lanceway.catalogs.lake.iceberg.tables import KINDS as ICEBERG_KINDS
 from lanceway.catalogs.lake.iceberg.tables import LakeIcebergTables
 from lanceway.catalogs.lake.iceberg.views import LakeIcebergViews
@@ -663,6 +664,13 @@ class LakeCatalog(Catalog):
 
     def drop_iceberg_view(self, id_: Sequence[str]) -> None:
         self._iceberg_views.drop(Identifier(id_))
+
+    def clean_iceberg(self, *, older_than: float = GRACE) -> list[str]:
+        """Delete metadata files that crashed commits left, older than some seconds; return where they were.
+
+        A commit that is under way has such a file too: leave it more time than any takes.
+        """
+        return LakeOrphans(self._connection).clean(older_than)
 
     # -- repair ----------------------------------------------------------------------------------
 

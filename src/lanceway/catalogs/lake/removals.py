@@ -16,6 +16,7 @@ from lanceway.lake.tree import locations, nesting
 from lanceway.lake.tree.clones import Hold
 from lanceway.tables.iceberg import files
 from lanceway.tables.storage import own_files
+from lanceway.tables.storage.store import Store
 from lanceway.tables.versions import manager as managers
 
 
@@ -58,11 +59,11 @@ class Removals:
 
     def refuse_others(self, what: str, location: str) -> None:
         """Refuse to drop a table at a location that a user chose and that holds files that are not Lance's."""
-        if self._is_generated(location) or not own_files.has_others(self.lake.storage(location)):
+        if self._is_generated(location) or not _has_others(self.lake.storage(location)):
             return
         raise InvalidInputError(
             f"{what} cannot be dropped: at {location}, a location that was chosen for a table, are also files that are "
-            "not Lance's. Move them away first, or deregister the table, which keeps all that is there."
+            "not the table's. Move them away first, or deregister the table, which keeps all that is there."
         )
 
     def _is_generated(self, location: str, roots: Sequence[str] = ()) -> bool:
@@ -118,3 +119,14 @@ class Removals:
         for location in pending:
             self.remove(location, roots)
         return pending
+
+
+def _has_others(store: Store) -> bool:
+    """Return whether a location holds anything that is not of its table, be it a Lance table or an Iceberg table."""
+    if not own_files.has_others(store):
+        return False
+    return not files.is_iceberg(store) or not all(map(_is_known, store.keys()))
+
+
+def _is_known(key: str) -> bool:
+    return files.is_own(key) or own_files.is_own(key)

@@ -45,6 +45,20 @@ _PAGE: Select[Any] = (
     .order_by(objects.c.id)
     .limit(bindparam("limit"))
 )
+_POINTERS: Select[Any] = (
+    select(
+        objects.c.id,
+        objects.c.kind,
+        objects.c.name,
+        objects.c.location,
+        objects.c.metadata_pointer,
+        _parents.c.physical,
+        catalogs.c.name.label("catalog"),
+    )
+    .join_from(objects, _parents, objects.c.parent_id == _parents.c.id)
+    .join(catalogs, objects.c.catalog_id == catalogs.c.id)
+    .where(objects.c.metadata_pointer.is_not(None), objects.c.location.is_not(None))
+)
 _CLAIMED = select(versions.c.branch, versions.c.version, versions.c.staging_path, versions.c.copied).where(
     versions.c.table_id == bindparam("table")
 )
@@ -59,6 +73,18 @@ class Holder:
     identifier: Identifier
     location: str
     adopted: bool  # whether its tags and branches are rows
+
+
+@dataclass(frozen=True, slots=True)
+class PointerHolder:
+    """An Iceberg table or a view: its name, where it is, and the metadata that it points to."""
+
+    id: int
+    kind: str
+    catalog: str
+    identifier: Identifier
+    location: str
+    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +110,26 @@ def holders(connection: Connection, *, after: int = 0, limit: int = 1000) -> Seq
         )
         for row in rows
     ]
+
+
+def pointer_holders(
+    connection: Connection, *, catalog: int | None = None, after: int = 0, limit: int = 1000
+) -> Sequence[PointerHolder]:
+    """Return the Iceberg tables and views of a catalog, or of all, whose ids come after one."""
+    page = _POINTERS.where(objects.c.id > after).order_by(objects.c.id).limit(limit)
+    rows = connection.execute(page if catalog is None else page.where(objects.c.catalog_id == catalog))
+    return [_pointer_holder(row) for row in rows]
+
+
+def pointer_holder(connection: Connection, id_: int) -> PointerHolder | None:
+    """Return an Iceberg table or a view as it is now, None if it is gone."""
+    row = connection.execute(_POINTERS.where(objects.c.id == id_)).one_or_none()
+    return None if row is None else _pointer_holder(row)
+
+
+def _pointer_holder(row: Row[Any]) -> PointerHolder:
+    identifier = HierarchicalName.from_physical(row.physical).child(row.name)
+    return PointerHolder(row.id, row.kind, row.catalog, identifier, row.location, row.metadata_pointer)
 
 
 def claimed(connection: Connection, table: int) -> frozenset[InventoryVersion]:

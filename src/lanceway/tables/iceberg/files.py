@@ -105,10 +105,9 @@ class MetadataFiles:
         oldest = min((number for number in numbers if number >= 0), default=0)
         names = {pointer.rpartition("/")[2] for pointer in pointers}
         for stored in self._store(location).objects(FOLDER):
-            name = stored.key.rpartition("/")[2]
-            match = _OWN.fullmatch(name)
-            if match is not None and name not in names and int(match[1]) >= oldest:
-                yield MetadataFile(stored.key, int(match[1]), stored.modified_millis)
+            number = own_number(stored.key)
+            if number >= oldest and stored.key.rpartition("/")[2] not in names:
+                yield MetadataFile(stored.key, number, stored.modified_millis)
 
     def _store(self, location: str) -> Store:
         return open_store(unescaped(location), self._options)
@@ -128,6 +127,13 @@ def unescaped(location: str) -> str:
 def number_of(pointer: str | None) -> int:
     """Return the number of a metadata file by its name, -1 for none and for one that has another kind of name."""
     match = _NUMBER.fullmatch((pointer or "").rpartition("/")[2])
+    return -1 if match is None else int(match[1])
+
+
+def own_number(key: str) -> int:
+    """Return the number of a metadata file that a commit wrote, by its key below the location; -1 for another file."""
+    folder, _, name = key.rpartition("/")
+    match = _OWN.fullmatch(name) if folder == FOLDER else None
     return -1 if match is None else int(match[1])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
 from lanceway.catalogs.lake.connection import STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.iceberg import places
+from lanceway.catalogs.lake.iceberg.orphans import LakeOrphans
 from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, MetadataPointers, StalePointerError
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
@@ -145,6 +146,8 @@ class LakeIcebergTables:
                 "and is not there itself. Register a metadata file below the location of its table."
             )
         change = MetadataChange(table, ICEBERG_TABLE, place, data, row, pointer=file.uri, event="registered")
+        if row is not None:
+            LakeOrphans(self.lake).keep_replaced(row)
         self._pointers.carry_out([change])
         return LoadedIceberg(data, file.uri, place.uri)
 
@@ -246,6 +249,7 @@ class LakeIcebergTables:
             dropped = self.lake.store.transact(tables.drop, catalog, table, by=user, kind=ICEBERG_TABLE)
             Removals(self.lake).remove(location_of(dropped))
         else:
+            LakeOrphans(self.lake).keep(location_of(row))
             self.lake.store.transact(tables.deregister, catalog, table, by=user, kind=ICEBERG_TABLE)
 
 
