@@ -101,7 +101,7 @@ def test_a_process_that_dies_anywhere_leaves_all_or_nothing(
 ) -> None:
     """In full (--rounds 100), killed before each statement and each file in turn; else before some of them."""
     outcomes = list[bool]()
-    for number in count(1, 1 if rounds >= 100 else 5):
+    for number in count(1, 1 if rounds >= 100 else 8):
         folder = tmp_path / str(number)
         with connect(uri, folder) as lake:
             before = [create(lake, table) for table in (drill.ONE, drill.OTHER)]

@@ -11,6 +11,7 @@ from pathlib import Path
 import lance
 import pytest
 
+from lanceway.catalogs import LakeCatalog
 from lanceway.identifiers import Identifier, parse
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import VERSION
@@ -18,6 +19,7 @@ from lanceway.lake.tree import catalogs, lookups, namespaces, tables
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
 from lanceway.tables.versions import manifests
+from tests.catalogs.lake.iceberg_helpers import create as create_iceberg
 from tests.cli.conftest import Ended, Run
 from tests.servers.postgres import Postgres
 
@@ -443,7 +445,24 @@ def test_tidy(lake: Run, store: LakeStore, tmp_path: Path) -> None:
     folder = make(store, "t", 1)
     store.transact(lambda connection: tables.drop(connection, catalog(store).id, parse("t"), by="me"))
     assert found(lake("check", "--json")) == [("removal", str(folder), False)]
-    assert lake("tidy", "--json").json == {"removed": [str(folder)]}
+    assert lake("tidy", "--json").json == {"removed": [str(folder)], "orphans": []}
     assert not folder.exists()
     assert lake("check", "--strict").out == "Nothing found.\n"
     assert lake("tidy").out == "Deleted the data of 0 dropped tables.\n"
+
+
+def test_tidy_and_check_know_files_of_iceberg_commits(bare: Run, lake: Run, store: LakeStore, uri: str) -> None:
+    iceberg = LakeCatalog.over(store, catalog(store))
+    made = create_iceberg(iceberg, ["t"])
+    folder = Path(made.location.removeprefix("file://"), "metadata")
+    orphan = folder / "00001-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json"
+    orphan.write_bytes(b"{}")
+    assert lake("tidy", "--json").json == {"removed": [], "orphans": []}  # a commit may be under way
+    assert lake("check", "--strict").out == "Nothing found.\n"
+    os.utime(orphan, (0, 0))
+    assert [kind for kind, _, wrong in found(lake("check", "--json")) if not wrong] == ["orphan metadata"]
+    assert lake("tidy", "--orphans-older-than", "7d", "--json").json == {"removed": [], "orphans": [str(orphan)]}
+    assert lake("check", "--strict").out == "Nothing found.\n"
+    Path(str(made.metadata_location).removeprefix("file://")).unlink()
+    kinds = [kind for kind, _, wrong in found(bare("lake", "check", "--json", "--uri", uri)) if wrong]
+    assert kinds == ["lost metadata"]

@@ -12,7 +12,7 @@ import typer
 
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.options import Catalog, LakePlace, Metalake, Root, Uri, place
-from lanceway.cli.server.tokens import Home, server_place
+from lanceway.cli.server.tokens import Home, read_duration, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def check(
         typer.Option("--root", help="The folder or URI to look at; the roots of all catalogs if left out."),
     ] = None,
     storage: Annotated[
-        bool, typer.Option("--storage/--no-storage", help="Also look whether the manifest of every version is there.")
+        bool,
+        typer.Option("--storage/--no-storage", help="Also look whether the files of tables and versions are there."),
     ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 also for what is only a note.")] = False,
 ) -> None:
@@ -43,12 +44,14 @@ def check(
     """
     where = place(session, uri=uri)
     from lanceway.catalogs.lake import repair
+    from lanceway.catalogs.lake.iceberg import orphans
     from lanceway.lake.versions import checks
 
     with where.opened() as store:
         findings = list(store.snapshot(checks.check))
         if storage:
             findings += repair.check(store, where.storage_options, root)
+            findings += orphans.check(store, where.storage_options, root)
     ordered = sorted(findings, key=lambda finding: not finding.wrong)
     session.output.findings([asdict(finding) for finding in ordered])
     if any(finding.wrong or strict for finding in findings):
@@ -56,8 +59,26 @@ def check(
 
 
 @command(check_app, "tidy")
-def tidy(session: Session, uri: Uri = None, metalake: Metalake = None, catalog: Catalog = None) -> None:
-    """Delete the data of dropped tables that a crash, or storage that could not be reached, has left."""
+def tidy(
+    session: Session,
+    uri: Uri = None,
+    metalake: Metalake = None,
+    catalog: Catalog = None,
+    orphans_older_than: Annotated[
+        str,
+        typer.Option(
+            "--orphans-older-than",
+            metavar="TIME",
+            help="Delete metadata files of Iceberg commits that never ended if they are older than this: 12h, 7d. "
+            "A commit that is under way has such a file too.",
+        ),
+    ] = "1d",
+) -> None:
+    """Delete what a crash, or storage that could not be reached, has left.
+
+    That is the data of dropped tables, and metadata files that Iceberg commits wrote and no table has.
+    """
+    age = read_duration(orphans_older_than, "--orphans-older-than")
     where = place(session, uri=uri, metalake=metalake, catalog=catalog)
     from lanceway.catalogs.lake.catalog import LakeCatalog
 
@@ -68,9 +89,12 @@ def tidy(session: Session, uri: Uri = None, metalake: Metalake = None, catalog: 
         removed = list[str]()
         while some := lake.finish_removals():
             removed += some
+        orphans = lake.clean_iceberg(older_than=age.total_seconds())
     finally:
         lake.close()
-    session.output.done(f"Deleted the data of {len(removed):,} dropped tables.", {"removed": removed})
+    more = f" Deleted {len(orphans):,} orphaned metadata files." if orphans else ""
+    facts = {"removed": removed, "orphans": orphans}
+    session.output.done(f"Deleted the data of {len(removed):,} dropped tables.{more}", facts)
 
 
 nested = group("Nested mode")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from lanceway.catalogs.lake.connection import LakeConnection, location_of
 from lanceway.catalogs.lake.iceberg import places
 from lanceway.catalogs.lake.removals import Removals
-from lanceway.errors import InvalidInputError, InvalidTableStateError
+from lanceway.errors import InvalidInputError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE
 from lanceway.lake.tree import locations
@@ -23,7 +23,7 @@ from lanceway.lake.versions import checks
 from lanceway.lake.versions.checks import Finding, PointerHolder
 from lanceway.tables.iceberg import files, metadata
 from lanceway.tables.iceberg.files import MetadataFiles
-from lanceway.tables.storage.store import Store, open_store
+from lanceway.tables.storage.store import Store, local_path, open_store
 
 # A commit takes seconds; a day leaves room for clocks that differ.
 GRACE = 24 * 3600.0  # seconds
@@ -46,13 +46,16 @@ class OrphanMetadata:
         return self.modified_millis < (time.time() - seconds) * 1000
 
 
-def check(store: LakeStore, options: Options) -> Iterator[Finding]:
-    """Find tables and views whose metadata is lost, and files that no row points to."""
+def check(store: LakeStore, options: Options, root: str | None) -> Iterator[Finding]:
+    """Find tables and views whose metadata is lost, and files that no row points to; below one `root`."""
+    only = None if root is None else str(local_path(root) or root).rstrip("/")
     for holder in _holders(store):
+        if only is not None and not f"{holder.location}/".startswith(f"{only}/"):
+            continue
         name = f"{holder.kind.replace('_', ' ')} {holder.identifier} of {holder.catalog}"
         try:
             orphans = [orphan for orphan in _orphans_of(store, holder, options) if orphan.is_older(GRACE)]
-        except (InvalidInputError, InvalidTableStateError) as error:
+        except InvalidInputError as error:
             yield Finding("lost metadata", name, f"Its metadata cannot be read: {error}")
             continue
         if orphans:
@@ -89,9 +92,10 @@ def _orphans_of(store: LakeStore, holder: PointerHolder, options: Options) -> li
 
 def _tracked(reader: MetadataFiles, holder: PointerHolder) -> set[str]:
     """Return the pointer of a row, and those in the log of its metadata; a view has no log, only its last file."""
+    data = reader.read_stored(holder.pointer)
     if holder.kind != ICEBERG_TABLE:
         return {holder.pointer}
-    log = metadata.read(reader.read(holder.pointer, holder.id)).metadata_log
+    log = metadata.read(data).metadata_log
     return {holder.pointer, *(entry.metadata_file for entry in log)}
 
 
@@ -121,7 +125,7 @@ class LakeOrphans:
         for holder in _holders(self.lake.store, self.lake.catalog.id):
             try:
                 orphans = _orphans_of(self.lake.store, holder, self.lake.options)
-            except (InvalidInputError, InvalidTableStateError):
+            except InvalidInputError:
                 continue  # its metadata is lost: `check` says so, and every file there may be needed
             old = [orphan.key for orphan in orphans if orphan.is_older(older_than)]
             self.lake.storage(holder.location).delete(*old)
