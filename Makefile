@@ -20,6 +20,7 @@ PYTEST := $(PY) -m pytest
 READY := .venv/.ready
 JVM := .venv/.jvm
 GRAVITINO := .venv/.gravitino
+SIGNING := .venv/.signing
 UNIT := not s3 and not postgres and not server and not iceberg and not clients and not race and not conformance and not docs and not spark and not slow
 # Files of which that leaves nothing: it takes longer to read them than to run many others.
 BEYOND := $(addprefix --ignore=,tests/clients tests/pipelines tests/server tests/spark tests/test_docs.py) --ignore-glob='*/test_conformance*'
@@ -44,13 +45,18 @@ $(GRAVITINO): $(READY) tests/clients/gravitino/environment.py tests/clients/grav
 	@$(PY) -m tests.clients.gravitino.environment
 	@touch $@
 
+# pyiceberg with s3fs, which cannot either.
+$(SIGNING): $(READY) tests/clients/signing/environment.py tests/clients/signing/requirements.txt
+	@$(PY) -m tests.clients.signing.environment
+	@touch $@
+
 run: $(READY)  ## Start the server with a lake that a Spark pipeline fills (more options: ARGS="--port 8401")
 	@$(PY) samples/serve.py $(ARGS)
 
 tour: $(READY)  ## See the library work: tables made, listed, queried and searched
 	@$(PY) samples/tour.py
 
-test: $(READY) $(JVM) $(GRAVITINO)  ## Run the whole suite, real servers and real clients included
+test: $(READY) $(JVM) $(GRAVITINO) $(SIGNING)  ## Run the whole suite, real servers and real clients included
 	@$(PYTEST) -q -n $(MORE_JOBS) --durations=10 $(COVERAGE)
 	@test -z "$(COVERAGE)" || echo "coverage: $$($(PY) -m coverage report --format=total) % of the lines of lanceway, without what runs in processes of its own"
 

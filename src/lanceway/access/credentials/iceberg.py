@@ -104,6 +104,8 @@ class IcebergAccess:
         self, id_: Sequence[str], loaded: LoadedIceberg, delegation: frozenset[str], request_id: str
     ) -> IcebergStorage:
         location, is_staged = self._placed(id_, loaded)
+        if is_staged:
+            self.require("create table", id_[:-1])  # an answer may be given again, later
         if iceberg.VENDED in delegation and self.entitlement.is_vended(id_, location):
             options = (
                 self._staged_credentials(id_, location, request_id)

@@ -13,8 +13,8 @@ from lanceway.catalogs.contract.iceberg import LoadedIceberg
 from lanceway.errors import InvalidInputError
 from lanceway.lake.idempotency import KeptAnswer
 from lanceway.server.iceberg.calls import IcebergRestCall
+from lanceway.server.iceberg.credentials import storage_parts
 from lanceway.server.lance.answers import JSON, EncodedAnswer, Header
-from lanceway.wire import iceberg
 
 ALL, REFS = "all", "refs"
 _ETAG = b"etag"
@@ -62,11 +62,6 @@ def read_snapshots(call: IcebergRestCall) -> str:
     return text.lower()
 
 
-def delegation(call: IcebergRestCall) -> frozenset[str]:
-    """Return the ways to storage that the client takes."""
-    return frozenset(text.strip() for text in call.headers.get(iceberg.DELEGATION, "").split(",") if text.strip())
-
-
 def table_answer(
     call: IcebergRestCall, id_: Sequence[str], loaded: LoadedIceberg, snapshots: str = ALL, *, optional: bool = False
 ) -> TableAnswer:
@@ -76,9 +71,9 @@ def table_answer(
         loaded = LoadedIceberg(
             _only_referenced(loaded.metadata), loaded.metadata_location, loaded.location, loaded.is_companion
         )
-    storage: dict[str, Any] = {"config": {}}
-    plain = _body(loaded, storage)
-    return TableAnswer(200, plain, _headers(tag), plain)
+    plain = _body(loaded, {"config": {}})
+    storage = storage_parts(call, id_, loaded, optional=optional)
+    return TableAnswer(200, _body(loaded, storage) if storage["config"] else plain, _headers(tag), plain)
 
 
 def commit_answer(loaded: LoadedIceberg) -> EncodedAnswer:

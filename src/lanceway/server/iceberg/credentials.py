@@ -9,7 +9,7 @@ from lanceway.access.credentials.iceberg import STAGED, IcebergStorage
 from lanceway.access.credentials.s3_requests import UnsignedRequest
 from lanceway.catalogs.contract.iceberg import LoadedIceberg
 from lanceway.errors import UnsupportedOperationError
-from lanceway.server.iceberg.calls import Handler, IcebergRequest, answer
+from lanceway.server.iceberg.calls import Handler, IcebergRestCall, answer
 from lanceway.server.lance.answers import EncodedAnswer
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg_requests import SigningRequest
@@ -20,7 +20,7 @@ _NOT_KEPT, _NOT_STORED = (b"cache-control", b"no-cache"), (b"cache-control", b"n
 
 
 def storage_parts(
-    call: IcebergRequest, id_: Sequence[str], loaded: LoadedIceberg, *, optional: bool = False
+    call: IcebergRestCall, id_: Sequence[str], loaded: LoadedIceberg, *, optional: bool = False
 ) -> dict[str, Any]:
     """Return the parts of a table's answer that lead to its storage, by the ways of access that the client supports.
 
@@ -33,7 +33,7 @@ def storage_parts(
     return {"config": storage.config, **({"storage-credentials": credentials} if credentials else {})}
 
 
-def load_credentials(call: IcebergRequest) -> EncodedAnswer:
+def load_credentials(call: IcebergRestCall) -> EncodedAnswer:
     """Return credentials for the storage of a table; none for who may not read it, and where none are made."""
     loaded = call.guard.load_iceberg_table(call.table)
     storage = call.guard.iceberg_storage(
@@ -42,11 +42,13 @@ def load_credentials(call: IcebergRequest) -> EncodedAnswer:
     return answer({"storage-credentials": _credentials(storage)}, _NOT_STORED)
 
 
-def sign_request(call: IcebergRequest) -> EncodedAnswer:
+def sign_request(call: IcebergRestCall) -> EncodedAnswer:
     """Sign a request to the storage of a table."""
     body: SigningRequest = call.body
     if (body.provider or _PROVIDER) != _PROVIDER:
-        raise UnsupportedOperationError(f"Requests to {body.provider[:40]!r} are not signed here, only to {_PROVIDER}.")
+        raise UnsupportedOperationError(
+            f"Requests to {str(body.provider)[:40]!r} are not signed here, only to {_PROVIDER}."
+        )
     request = UnsignedRequest(body.method, body.uri, body.headers)
     signed = call.guard.sign_iceberg_request(call.table, request, note=call.query.get(STAGED))
     return answer({"uri": signed.uri, "headers": signed.headers}, _NOT_KEPT)

@@ -29,7 +29,7 @@ from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, Rou
 from lanceway.server.http.middleware import principal_of
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits
-from lanceway.server.iceberg import answers, configuration, idempotency, namespaces, tables, views
+from lanceway.server.iceberg import answers, configuration, credentials, idempotency, namespaces, tables, views
 from lanceway.server.iceberg.calls import Handler, IcebergRestCall
 from lanceway.server.iceberg.envelope import COMMITS, CommitUnknownError, IcebergEnvelope
 from lanceway.server.iceberg.idempotency import IdempotencyKeys
@@ -39,7 +39,12 @@ from lanceway.server.threads import LateCallError
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import IcebergMatch, IcebergRoute
 
-HANDLERS: Mapping[str, Handler] = {**namespaces.HANDLERS, **tables.HANDLERS, **views.HANDLERS}
+HANDLERS: Mapping[str, Handler] = {
+    **namespaces.HANDLERS,
+    **tables.HANDLERS,
+    **views.HANDLERS,
+    **credentials.HANDLERS,
+}
 # Announced to clients; the configuration itself and the tokens are not among them.
 OPERATIONS = tuple(route.operation for route in iceberg.ROUTES if route.operation in HANDLERS)
 # They change nothing, whatever their method.
