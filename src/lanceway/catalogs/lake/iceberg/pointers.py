@@ -80,8 +80,18 @@ class MetadataPointers:
         tables.refuse_taken(connection, namespaces.find(connection, self.lake.catalog.id, path.parent), path)
 
     def place_of(self, row: TableRow, uri: str) -> IcebergPlace:
-        """Return where a row is, by the location that its metadata says."""
-        return IcebergPlace(uri, location_of(row), is_chosen=True)
+        """Return where a row is, by the location that its metadata says.
+
+        Raises InvalidTableStateError where it says another one than the row: the file is where all who may write the
+        table can write, and the lake writes and deletes with rights of its own at the place that it names.
+        """
+        location = location_of(row)
+        if not _is_same(unescaped(uri), location):
+            raise InvalidTableStateError(
+                f"{row.identifier} cannot be changed: its metadata says that it is at {uri[:200]!r}, which it is not. "
+                "Somebody has written over the metadata file. Restore the file, or register the table again."
+            )
+        return IcebergPlace(uri, location, is_chosen=True)
 
     def carry_out(self, changes: Sequence[MetadataChange]) -> list[str]:
         """Make all of some changes or none, and return the pointers.
@@ -175,3 +185,10 @@ class MetadataPointers:
                 with suppress(LanceNamespaceError):
                     self.files.remove(pointer)
                     remove_empty_folders(open_store(unescaped(change.place.uri), self.lake.options))
+
+
+def _is_same(uri: str, location: str) -> bool:
+    try:
+        return locations.is_same(uri, location)
+    except InvalidInputError:  # it is no location at all
+        return False
