@@ -229,6 +229,7 @@ def test_for_programs(tmp_path: Path) -> None:
         process.terminate()
     assert process.returncode == 0
     assert told["lance"] == f"{told['address']}/lance"
+    assert told["iceberg"] == f"{told['address']}/iceberg"
     assert Path(told["admin_token"]).stat().st_mode & 0o777 == 0o600
 
 

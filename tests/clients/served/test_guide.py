@@ -1,4 +1,4 @@
-"""The examples of the guide run against a server."""
+"""The examples of the guides run against a server."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.paths import REPOSITORY
 from tests.servers.lanceway import Lanceway
 
 GUIDE = REPOSITORY / "docs" / "guide" / "clients.md"
+ICEBERG_GUIDE = REPOSITORY / "docs" / "guide" / "iceberg-rest.md"
 FENCE = re.compile(r"^```text\n(>>> .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,3 +30,13 @@ def test_the_examples_run_as_printed(server: Lanceway, managed: Served, capsys: 
     managed.catalog.drop_namespace({"id": [f"{name}y"], "behavior": "cascade"})
     assert (result.failed, result.attempted) == (0, len(examples.examples)), capsys.readouterr().out
     assert result.attempted > 20
+
+
+def test_iceberg_clients(server: Lanceway, managed: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(FENCE.findall(ICEBERG_GUIDE.read_text()))
+    told = text.replace("http://127.0.0.1:8400", server.address).replace("lw_…", server.token)
+    told = told.replace("team", managed.namespace[-1])
+    examples = doctest.DocTestParser().get_doctest(told, {}, ICEBERG_GUIDE.name, str(ICEBERG_GUIDE), 0)
+    result = doctest.DocTestRunner().run(examples, out=sys.stdout.write)
+    assert (result.failed, result.attempted) == (0, len(examples.examples)), capsys.readouterr().out
+    assert result.attempted > 5

@@ -23,6 +23,9 @@ from tests.servers.lanceway import Lanceway
 
 class TestServed(NamespaceTests, TableTests, ConcurrencyTests):
     without: ClassVar[Mapping[str, str]] = ICEBERG
+    deviations: ClassVar[Mapping[str, str]] = {
+        "test_a_registration_may_be_replaced": "companions refuse commits: a Lance table is replaced by Lance clients"
+    }
 
     @pytest.fixture(scope="class")
     @classmethod

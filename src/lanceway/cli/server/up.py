@@ -135,6 +135,7 @@ def _announce(session: Session, home: Home, address: str) -> None:
     facts = {
         "address": address,
         "lance": f"{address}/lance",
+        "iceberg": f"{address}/iceberg",
         "home": str(home.path),
         "admin_token": str(home.token_file),
     }
