@@ -130,7 +130,7 @@ class KeepsIceberg(Protocol):
 
 
 @runtime_checkable
-class LakeIceberg(KeepsIceberg, Protocol):
+class ConfinesIceberg(KeepsIceberg, Protocol):
     """A catalog that keeps Iceberg tables, and can confine where clients have their files."""
 
     def confined_to(self, check: Callable[[str], None]) -> KeepsIceberg:

@@ -33,7 +33,7 @@ from lanceway.catalogs.contract.capabilities import (
     object_identity,
     with_job_queue,
 )
-from lanceway.catalogs.contract.iceberg import KeepsIceberg, LakeIceberg
+from lanceway.catalogs.contract.iceberg import ConfinesIceberg, KeepsIceberg
 from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
@@ -657,7 +657,7 @@ class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
 
     def _keeping_iceberg(self, mount: Mount) -> KeepsIceberg:
         catalog = self._catalog_for(mount, "iceberg")
-        assert isinstance(catalog, LakeIceberg)  # as every catalog of the lake is
+        assert isinstance(catalog, ConfinesIceberg)  # as every catalog of the lake is
         if self._allowed is None:
             return catalog
         return catalog.confined_to(partial(self._allowed.check_location, mount, "An Iceberg table or view"))
