@@ -10,6 +10,7 @@ import json
 import uuid
 from collections.abc import Mapping
 
+from lanceway.tables.iceberg.properties import is_trusted
 from lanceway.wire.iceberg import DUMMY_SCHEMA, LANCE, TABLE_TYPE
 
 _SPACE = uuid.UUID("5f8c33c1-6f0c-5d1a-9c7c-1c1b7b0d7a11")  # of the names below, and nothing else
@@ -29,8 +30,10 @@ def identity(name: str) -> str:
 def metadata(*, name: str, location: str, properties: Mapping[str, str], updated_at: int) -> bytes:
     """Return the metadata of the companion of a Lance table, as JSON.
 
-    `name` tells the table from every other one, whatever it is called; `location` is a URI.
+    `name` tells the table from every other one, whatever it is called; `location` is a URI. Properties by which one
+    user could redirect the clients of others are left out: to Lance they mean nothing, and so were not refused.
     """
+    shown = {key: value for key, value in properties.items() if is_trusted(key)}
     document = {
         "format-version": 2,
         "table-uuid": identity(name),
@@ -45,7 +48,7 @@ def metadata(*, name: str, location: str, properties: Mapping[str, str], updated
         "last-partition-id": _FIRST_PARTITION_FIELD - 1,
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": {**properties, TABLE_TYPE: LANCE},
+        "properties": {**shown, TABLE_TYPE: LANCE},
         "current-snapshot-id": -1,
         "refs": {},
         "snapshots": [],

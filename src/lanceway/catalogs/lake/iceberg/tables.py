@@ -18,6 +18,7 @@ from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
 from lanceway.errors import (
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     TableAlreadyExistsError,
     TableNotFoundError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     pass
 
 KINDS = (ICEBERG_TABLE, TABLE)
+_COLLECTS = "gc.enabled"
 _CLEANS = "write.metadata.delete-after-commit.enabled"
 _ATTEMPTS = 20
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.5  # seconds
@@ -246,11 +248,24 @@ class LakeIcebergTables:
             lance = LakeTables(self.lake)
             (lance.drop if purge else lance.deregister)(table)
         elif purge:
+            self._refuse_shared(row)
             dropped = self.lake.store.transact(tables.drop, catalog, table, by=user, kind=ICEBERG_TABLE)
             Removals(self.lake).remove(location_of(dropped))
         else:
             LakeOrphans(self.lake).keep(location_of(row))
             self.lake.store.transact(tables.deregister, catalog, table, by=user, kind=ICEBERG_TABLE)
+
+    def _refuse_shared(self, row: TableRow) -> None:
+        """Refuse to delete files of a table that says that they may be others' too. What is lost says nothing."""
+        try:
+            current = metadata.read(self._pointers.read(row))
+        except (InvalidInputError, InvalidTableStateError):
+            return
+        if current.properties.get(_COLLECTS, "true").lower() == "false":
+            raise InvalidInputError(
+                f"{row.identifier} cannot be purged: its property {_COLLECTS} is false, since other tables may have "
+                "its files. Drop it without purge, or set the property to true."
+            )
 
 
 def _refuse_lance(table: Identifier, of: Mapping[str, str]) -> None:
