@@ -47,11 +47,12 @@ WORKER = Path(__file__).with_name("jobs") / "worker"
 RUNS_SPARK = ("test_the_examples_run[docs/guide/spark", "test_the_examples_run[docs/guide/pipeline")
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
+ROUNDS = 5
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rounds", type=int, default=5, help="How often a race is run (make drill: often).")
+    parser.addoption("--rounds", type=int, default=ROUNDS, help="How often a race is run (make drill: often).")
     parser.addoption("--seed", default="1", help="What random tests begin with: a number, or `new` (make drill).")
 
 
@@ -60,6 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.seed == "new":  # before workers of pytest-xdist are started, which get the number
         config.option.seed = str(secrets.randbelow(10**9))
+    if config.option.rounds > ROUNDS and config.option.timeout is None:  # more of them take longer than a test may
+        config.option.timeout = 0
     given = getattr(config, "workerinput", None)
     config.stash[RUN] = Run(Path(given["folder"]), given["owner"]) if given else Run.begin()
 

@@ -18,7 +18,6 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
-    CursorResult,
     Select,
     Text,
     and_,
@@ -36,7 +35,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake.access.facts import Caller, Texts, bind_caller, callers, one_of
-from lanceway.lake.store.rows import CompiledStatement
+from lanceway.lake.store.rows import execute_compiled
 from lanceway.lake.store.schema import (
     ALLOW,
     DENY,
@@ -316,7 +315,6 @@ def _spaces_granted() -> Any:
 
 _LEAVES_REACHED, _LEAVES_GRANTED, _LEAVES_MERGED = _leaves_reached(), _leaves_granted(), _leaves_merged()
 _SPACES_REACHED, _SPACES_GRANTED = _spaces_reached(), _spaces_granted()
-_COMPILED: dict[tuple[str, Any], CompiledStatement] = {}
 
 
 def page(
@@ -351,15 +349,9 @@ def page(
     # To read everything takes less time at once than name by name.
     if limit is None or connection.dialect.name != "sqlite":
         return _names(connection, _LEAVES_GRANTED, values)
-    with _run(connection, _LEAVES_MERGED, values) as rows:
+    with execute_compiled(connection, _LEAVES_MERGED, values) as rows:
         return list(islice(_shown(rows, open_), at_most(limit)))
 
 
 def _names(connection: Connection, statement: Any, values: dict[str, Any]) -> list[str]:
-    return [row[0] for row in _run(connection, statement, values)]
-
-
-def _run(connection: Connection, statement: Any, values: dict[str, Any]) -> CursorResult[Any]:
-    key = (connection.dialect.name, statement)
-    compiled = _COMPILED.get(key) or _COMPILED.setdefault(key, CompiledStatement(statement, connection.dialect))
-    return connection.exec_driver_sql(compiled.text, compiled.bind(values))
+    return [row[0] for row in execute_compiled(connection, statement, values)]

@@ -33,6 +33,7 @@ from sqlalchemy import (
 from lanceway.lake.feed.order import turn
 from lanceway.lake.feed.types import TYPES
 from lanceway.lake.store.clock import now
+from lanceway.lake.store.rows import execute_compiled
 from lanceway.lake.store.schema import (
     DENY,
     NAMESPACE,
@@ -109,7 +110,7 @@ def record_object(
 ) -> None:
     """Record what has happened to an object of the tree, or to what belongs to it, such as a version."""
     values = {"event": _known(event), "object": object_, "actor": by, "facts": dict(data or {})}
-    connection.execute(_OBJECT, values)
+    execute_compiled(connection, _OBJECT, values)
 
 
 def record_catalog(

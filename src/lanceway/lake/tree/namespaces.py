@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import (
@@ -24,17 +25,14 @@ from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
 from lanceway.lake.store.errors import RetryError
-from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, insert_audited
-from lanceway.lake.store.schema import NAMESPACE, catalogs, objects
+from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, execute_compiled, insert_audited
+from lanceway.lake.store.schema import NAMESPACE, Name, catalogs, objects
 from lanceway.lake.tree import names, settings
 from lanceway.lake.tree.pages import page, page_of
 
 _INSERT = insert_audited(objects)
 _BY_PATH = select(objects).where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
 _ID = _BY_PATH.with_only_columns(objects.c.id)
-_IDS = select(objects.c.physical, objects.c.id).where(
-    objects.c.catalog_id == bindparam("catalog"), objects.c.physical.in_(bindparam("paths", expanding=True))
-)
 _NAMES = page(objects.c.name).where(objects.c.kind == NAMESPACE)
 _CHANGE = change(objects).where(objects.c.id == bindparam("row")).returning(*objects.c)
 # Held by all who make namespaces, so that no other transaction enables nested mode, changes the separator or renames a
@@ -155,12 +153,12 @@ def _checked(connection: Connection, catalog: int, namespace: Identifier, *, par
     path = names.new(namespace)
     if path.is_root:
         raise NamespaceAlreadyExistsError("The root namespace always exists; give the names of the new one.")
-    row = connection.execute(_CATALOG, {"catalog": catalog}).one_or_none()
+    row = execute_compiled(connection, _CATALOG, {"catalog": catalog}).one_or_none()
     if row is None:
         raise missing(path)
     separator = settings.separator(connection)
     for depth in range(1 if parents else path.depth, path.depth + 1):
-        separator.check(names.new(Identifier(path[:depth])), nested=row.nested, catalog=row.name)
+        separator.check(names.new(Identifier(path[:depth])), nested=bool(row.nested), catalog=row.name)
     names.physical(path)
     return path
 
@@ -180,8 +178,17 @@ def _chain(connection: Connection, catalog: int, path: HierarchicalName, own: Ma
 
 
 def _ids(connection: Connection, catalog: int, chain: Sequence[HierarchicalName]) -> dict[str, int]:
-    values = {"catalog": catalog, "paths": [step.physical for step in chain]}
-    return {row.physical: row.id for row in connection.execute(_IDS, values)}
+    values = {f"path_{number}": step.physical for number, step in enumerate(chain)}
+    rows = execute_compiled(connection, _ids_statement(len(chain)), {"catalog": catalog, **values})
+    return {row.physical: row.id for row in rows}
+
+
+@cache  # few: the length of a path has a limit
+def _ids_statement(length: int) -> Select[Any]:
+    paths = [bindparam(f"path_{number}", type_=Name) for number in range(length)]
+    return select(objects.c.physical, objects.c.id).where(
+        objects.c.catalog_id == bindparam("catalog"), objects.c.physical.in_(paths)
+    )
 
 
 def _ensure(

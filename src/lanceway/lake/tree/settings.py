@@ -7,7 +7,7 @@ import uuid
 
 from sqlalchemy import Connection, false, insert, select, update
 
-from lanceway.lake.store.rows import Insert
+from lanceway.lake.store.rows import Insert, execute_compiled
 from lanceway.lake.store.schema import objects, settings
 from lanceway.lake.tree.separators import Separator
 
@@ -33,7 +33,7 @@ _MOUNTS_REVISION = select(settings.c.value).where(settings.c.key == MOUNTS_REVIS
 
 
 def load(connection: Connection) -> dict[str, str]:
-    return {row.key: row.value for row in connection.execute(_ALL)}
+    return {row.key: row.value for row in execute_compiled(connection, _ALL, {})}
 
 
 def separator(connection: Connection) -> Separator:
