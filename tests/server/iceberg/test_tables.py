@@ -99,7 +99,24 @@ def test_a_table_that_is_missing(admin: IcebergAsker, method: str, then: str, bo
 def test_a_namespace_that_is_missing(admin: IcebergAsker) -> None:
     for answer in (admin.create_table("none", "t"), admin.ask("GET", admin.at("none", then=TABLES))):
         assert refused(answer) == (404, "NoSuchNamespaceException")
-        assert answer.json()["error"]["message"].startswith("Namespace does not exist: none")
+        assert answer.json()["error"]["message"] == "Namespace does not exist: none"
+
+
+def test_a_table_of_a_namespace_that_is_missing_is_missing(admin: IcebergAsker) -> None:
+    """Clients look for the files of `ns.t` by loading a table of that name, and go on when it is no table."""
+    made(admin)
+    for method in ("GET", "DELETE"):
+        answer = admin.ask(method, admin.at("ns", "t", then=f"{TABLES}/files"))
+        assert refused(answer) == (404, "NoSuchTableException")
+        assert answer.json()["error"]["message"].startswith("Table does not exist: ns.t.files")
+
+
+def test_a_commit_that_makes_a_table_that_is_there(admin: IcebergAsker) -> None:
+    made(admin)
+    body = {"requirements": [{"type": "assert-create"}], "updates": []}
+    answer = admin.ask("POST", admin.at("ns", then=ONE), body)
+    assert refused(answer) == (409, "AlreadyExistsException")
+    assert answer.json()["error"]["message"].startswith("Requirement failed: table already exists: ns.t")
 
 
 def test_rename(admin: IcebergAsker) -> None:

@@ -24,6 +24,21 @@ from lanceway.wire.iceberg import IcebergFailure
 
 # Operations after which a client must know whether they were carried out: it deletes its files if they were not.
 COMMITS = frozenset({"commit_table", "commit_transaction", "replace_view"})
+# Operations on a table or a view, which is missing where its namespace is. Clients ask for a table `files` in a
+# namespace `ns.t`, and for the files of the table `ns.t` only when they hear that there is no such table.
+_OF_ONE = frozenset(
+    {
+        "load_table",
+        "table_exists",
+        "drop_table",
+        "unregister_table",
+        "load_view",
+        "view_exists",
+        "replace_view",
+        "drop_view",
+    }
+)
+_NO_TABLE = iceberg.TYPE_OF_CODE[4][0]
 _NOUNS: Mapping[str, str] = {"table": "Table", "view": "View"}
 
 
@@ -76,6 +91,12 @@ class IcebergEnvelope:
         return ErrorInfo.of(error).status or _row(error)[1]
 
     def body(self, error: LanceNamespaceError, message: str, request_id: str) -> dict[str, Any]:
+        if (
+            isinstance(error, NamespaceNotFoundError)
+            and not isinstance(error, _COMPLETE)
+            and not self._lacks_one(error)
+        ):
+            message = f"Namespace does not exist: {'.'.join(self.namespace)}" if self.namespace else message
         text = f"{self._beginning(error)}{message or type(error).__name__}"
         # Half of a surrogate pair, repeated from what was asked, is no text.
         text = text.encode(errors="replace").decode()
@@ -92,11 +113,24 @@ class IcebergEnvelope:
             return iceberg.NO_WAREHOUSE
         if isinstance(error, UnprocessableError):
             return iceberg.UNPROCESSABLE[0]
-        if isinstance(error, TableNotFoundError) and self.noun == "view":
-            return iceberg.NO_VIEW
+        if self._lacks_one(error):
+            return iceberg.NO_VIEW if self.noun == "view" else _NO_TABLE
         if isinstance(error, InternalError) and self.operation in COMMITS:
             return iceberg.COMMIT_UNKNOWN
         return _row(error)[0]
+
+    def _words(self, error: LanceNamespaceError) -> str | None:
+        """Return the whole text where clients look for exactly that."""
+        is_namespace = isinstance(error, NamespaceNotFoundError) and not isinstance(error, _COMPLETE)
+        if is_namespace and self.namespace and not self._lacks_one(error):
+            return f"Namespace does not exist: {'.'.join(self.namespace)}"
+        return None
+
+    def _lacks_one(self, error: LanceNamespaceError) -> bool:
+        """Whether a table or a view is missing."""
+        if isinstance(error, NamespaceNotFoundError):
+            return self.operation in _OF_ONE and not isinstance(error, _COMPLETE)
+        return isinstance(error, TableNotFoundError)
 
     def _beginning(self, error: LanceNamespaceError) -> str:
         """Return the words by which clients and their tests recognize an error, before what is said of it."""
@@ -104,13 +138,11 @@ class IcebergEnvelope:
         name = ".".join((*self.namespace, self.name or ""))
         if isinstance(error, _COMPLETE):
             return ""
-        if isinstance(error, NamespaceNotFoundError):
-            return f"Namespace does not exist: {namespace}. " if namespace else ""
         if isinstance(error, NamespaceAlreadyExistsError):
             return f"Namespace already exists: {namespace}. "
         if isinstance(error, NamespaceNotEmptyError):
             return f"Namespace {namespace} is not empty. "
-        if isinstance(error, TableNotFoundError):
+        if self._lacks_one(error):
             return f"{_NOUNS[self.noun]} does not exist: {name}. " if self.name else ""
         if isinstance(error, TableAlreadyExistsError):
             return f"{_NOUNS[self.noun]} already exists: {name}. "

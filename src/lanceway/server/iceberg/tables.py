@@ -117,7 +117,8 @@ def _require(call: IcebergRestCall) -> None:
 def commit_table(call: IcebergRestCall) -> EncodedAnswer:
     """Carry out the updates of a table, if its requirements hold."""
     body: TableCommit = call.body
-    loaded = call.guard.commit_iceberg_tables([IcebergCommit(call.table, body.requirements, body.updates)])
+    with naming(call, call.table, own="Requirement failed: table already exists"):
+        loaded = call.guard.commit_iceberg_tables([IcebergCommit(call.table, body.requirements, body.updates)])
     return answers.commit_answer(loaded[0])
 
 
@@ -186,16 +187,16 @@ def report_metrics(call: IcebergRestCall) -> EncodedAnswer:
 
 
 @contextmanager
-def naming(call: IcebergRestCall, id_: Sequence[str], beginning: str = "") -> Iterator[None]:
-    """Say what has a name that was to be given, in the words that clients look for."""
+def naming(call: IcebergRestCall, id_: Sequence[str], beginning: str = "", own: str | None = None) -> Iterator[None]:
+    """Say what has a name that was to be given, in the words that clients look for; `own` are those for its like."""
     try:
         yield
     except TableAlreadyExistsError as error:
-        words = _holder(call, id_, alike=bool(beginning))
+        words = _holder(call, id_, alike=bool(beginning), words=own)
         raise NameTakenError(f"{beginning}{words}: {_shown(id_)}. {error}") from error
 
 
-def _holder(call: IcebergRestCall, id_: Sequence[str], *, alike: bool) -> str:
+def _holder(call: IcebergRestCall, id_: Sequence[str], *, alike: bool, words: str | None) -> str:
     own = "View" if call.route.operation.endswith("_view") else "Table"
     other, is_there = ("Table", call.guard.iceberg_table_exists) if own == "View" else ("View", _view_exists(call))
     try:
@@ -203,7 +204,7 @@ def _holder(call: IcebergRestCall, id_: Sequence[str], *, alike: bool) -> str:
     except LanceNamespaceError:  # whatever it is, the caller may not see it
         has_other = False
     if not has_other:
-        return f"{own} already exists"
+        return words or f"{own} already exists"
     return f"{other} already exists" if alike else f"{other} with same name already exists"
 
 
