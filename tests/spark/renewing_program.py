@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-DATASETS = 4  # that a task has open at once, as one does that joins a table with itself
+DATASETS = 8  # that a task has open at once, as one does that joins a table with itself
 
 
 def described(address: str) -> int:

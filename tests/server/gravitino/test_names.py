@@ -184,3 +184,24 @@ def test_a_slash_in_a_name(nested: Asker) -> None:
 def test_a_name_that_is_no_utf_8(nested: Asker) -> None:
     answer = nested.client.get(f"/api/metalakes/lanceway/catalogs/{nested.catalog}/schemas/%ff")
     assert refused(answer) == ILLEGAL
+
+
+def test_a_flat_catalog_nests_after_a_scan_that_names_conflicts_and_separators(
+    own: Lanceway, store: LakeStore, flat: Asker
+) -> None:
+    """The migration guard of nested mode, as the API and the command line have it."""
+    nest = {"updates": [{"@type": "setProperty", "property": "nested", "value": "true"}]}
+    store.transact(settings.store, {settings.POLICY: "unrestricted"})
+    try:
+        assert flat.create("a:b").status_code == 200
+        conflict = flat.ask("PUT", f"/catalogs/{flat.catalog}", nest)
+        assert refused(conflict) == ILLEGAL
+        assert "['a:b']" in message(conflict)
+        assert "';'" in message(conflict), "a separator that would do"
+        assert flat.ask("GET", f"/catalogs/{flat.catalog}").json()["catalog"]["properties"]["nested"] == "false"
+        assert flat.ask("DELETE", flat.schemas("a:b")).status_code == 200
+        assert flat.ask("PUT", f"/catalogs/{flat.catalog}", nest).status_code == 200
+        flat.make("a", "a:b")
+        assert flat.list("a") == "a:b"
+    finally:
+        store.transact(settings.store, {settings.POLICY: "restricted"})

@@ -213,3 +213,24 @@ def test_nobody_is_believed_beyond_this_machine() -> None:
     ended = program("up", "--host", "0.0.0.0", LANCEWAY_SERVER__SIMPLE_AUTH="true")
     assert ended.returncode == 1
     assert "simple_auth is on" in ended.stderr
+
+
+def test_who_has_a_thousand_of_them_is_told_to_wait(server: Lanceway, user: User) -> None:
+    assert user.sign_in().status_code == 200
+    with sqlite3.connect(server.home / "lake.db", timeout=30) as database:
+        database.row_factory = sqlite3.Row
+        parent = "SELECT id FROM tokens WHERE prefix = ?"
+        row = dict(
+            database.execute(
+                f"SELECT * FROM tokens WHERE parent_id = ({parent})", (user.prefix.removeprefix("lw_"),)
+            ).fetchone()
+        )
+        row.pop("id")
+        columns = ", ".join(row)
+        copies = [{**row, "prefix": uuid.uuid4().hex[:12]} for _ in range(999)]
+        places = ", ".join(f":{column}" for column in row)
+        database.executemany(f"INSERT INTO tokens ({columns}) VALUES ({places})", copies)
+    answer = user.sign_in()
+    assert (answer.status_code, answer.json()["error"]) == (429, "temporarily_unavailable")
+    assert int(answer.headers["retry-after"]) > 0
+    refused(user.sign_in(client_secret="lw_wrong"))

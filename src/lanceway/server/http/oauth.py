@@ -28,6 +28,11 @@ from lanceway.wire.lance import JSON
 CLIENT_CREDENTIALS = "client_credentials"
 _LARGEST_BODY, _MOST_FIELDS = 16 * 2**10, 20
 _NO_STORE = {"cache-control": "no-store", "pragma": "no-cache"}
+_MORE_HEADERS: Mapping[int, Mapping[str, str]] = {
+    401: {"www-authenticate": 'Basic realm="lanceway"'},
+    429: {"retry-after": "60"},  # until one of the tokens ends, which may take an hour
+    503: {"retry-after": "1"},
+}
 _LIMITS = ThreadLimits("of tokens", threads=4, deadline=30.0)
 
 
@@ -54,8 +59,8 @@ class TokenEndpoint:
             response = await self._answer(scope, receive)
         except GrantError as error:
             body = {"error": error.code, "error_description": error.description}
-            challenge = {"www-authenticate": 'Basic realm="lanceway"'} if error.status == 401 else {}
-            response = Response(msgspec.json.encode(body), error.status, {**_NO_STORE, **challenge}, JSON)
+            more = _MORE_HEADERS.get(error.status, {})
+            response = Response(msgspec.json.encode(body), error.status, {**_NO_STORE, **more}, JSON)
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
