@@ -205,6 +205,22 @@ def test_a_requirement_that_does_not_hold_changes_nothing(lake: LakeCatalog) -> 
     assert len(files(made)) == 1
 
 
+@pytest.mark.parametrize(
+    ("requirements", "rows"), [([5], []), ([], [5]), ([{"type": "assert-create"}], ["x"]), ([{"type": None}], [])]
+)
+def test_a_commit_that_is_no_json_of_the_protocol_changes_nothing(
+    lake: LakeCatalog, requirements: list[Any], rows: list[Any]
+) -> None:
+    made, view = create(lake), create_view(lake)
+    for table in (TABLE, ["a", "new"]):
+        with pytest.raises((InvalidInputError, TableNotFoundError, TableAlreadyExistsError)):
+            lake.commit_iceberg_tables([IcebergCommit(table, requirements, rows)])
+    with pytest.raises(InvalidInputError):
+        lake.replace_iceberg_view(IcebergCommit(["a", "v"], requirements, rows))
+    assert (lake.load_iceberg_table(TABLE), lake.load_iceberg_view(["a", "v"])) == (made, view)
+    assert lake.list_iceberg_tables(["a"]) == ["t"]
+
+
 def test_several_tables_are_changed_together_or_not_at_all(lake: LakeCatalog) -> None:
     one, other = create(lake, ["a", "one"]), create(lake, ["a", "other"])
     stale = {"type": "assert-current-schema-id", "current-schema-id": 7}

@@ -156,6 +156,9 @@ def test_a_branch_may_be_begun_on_a_table_without_snapshots(table: TableMetadata
         {"type": "assert-table-uuid"},
         {"type": "assert-table-uuid", "uuid": "no"},
         {"type": "assert-current-schema-id", "current-schema-id": "x"},
+        {"type": "assert-ref-snapshot-id", "ref": "\udfff", "snapshot-id": None},
+        {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": -(2**63) - 1},
+        7,
     ],
 )
 def test_a_requirement_that_is_unknown_or_not_well_formed(row: Json) -> None:
@@ -328,6 +331,8 @@ def test_statistics(table: TableMetadata) -> None:
         {"action": "remove-statistics", "snapshot-id": 99},
     )
     assert (back.statistics, back.partition_statistics) == ([], [])
+    gone = changed(after, {"action": "remove-snapshots", "snapshot-ids": [2]})
+    assert (gone.statistics, gone.partition_statistics) == ([], [])
 
 
 # -- updates: bad input ------------------------------------------------------------------------------
@@ -355,6 +360,9 @@ def test_statistics(table: TableMetadata) -> None:
         [{"action": "set-properties", "updates": {"S3.Signer.Uri": "https://evil"}}],
         [{"action": "set-properties", "updates": {"py-io-impl": "os"}}],
         [{"action": "upgrade-format-version", "format-version": "x"}],
+        [{"action": "set-properties", "updates": {"a": "\ud800"}}],
+        [{"action": "add-schema", "schema": {**SCHEMA, "schema-id": 2**63}}],
+        ["set-properties"],
     ],
 )
 def test_what_the_format_does_not_allow_is_refused(table: TableMetadata, rows: Sequence[Json]) -> None:
@@ -408,6 +416,7 @@ def test_a_new_table_needs_a_schema_and_gets_the_rest() -> None:
         (SCHEMA, {"sort_order": {"order-id": 1, "fields": [{"source-id": 9}]}}),
         (SCHEMA, {"properties": {"a": 1}}),
         (SCHEMA, {"properties": {"uri": "https://evil"}}),
+        (SCHEMA, {"properties": {"a": "\ud800"}}),
     ],
 )
 def test_a_table_that_the_format_does_not_allow_is_not_built(schema: Json, options: Json) -> None:

@@ -132,6 +132,9 @@ def test_requirements(view: ViewMetadata) -> None:
         [{"action": "set-properties", "updates": {"rest.signer": "x"}}],
         [{"action": "set-properties", "updates": {"version.history.num-entries": "many"}}],
         [{"action": "remove-properties", "removals": "k"}],
+        [add(version("\ud800"))],
+        [add({**version(), "timestamp-ms": 2**70})],
+        [3],
     ],
 )
 def test_what_the_format_does_not_allow_is_refused(view: ViewMetadata, rows: Sequence[Json]) -> None:
@@ -139,6 +142,12 @@ def test_what_the_format_does_not_allow_is_refused(view: ViewMetadata, rows: Seq
     with pytest.raises(InvalidInputError):
         views.change(view, rows)
     assert views.write(view) == before
+
+
+def test_what_is_no_view_is_not_built() -> None:
+    for schema, row in ((SCHEMA, []), ([], version()), (SCHEMA, {}), (SCHEMA, version("\udfff"))):
+        with pytest.raises(InvalidInputError):
+            views.build(schema, row, location=LOCATION)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

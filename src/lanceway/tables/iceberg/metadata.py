@@ -46,6 +46,7 @@ def build(
     version = kept_format(chosen.get(FORMAT_VERSION, "2"))
     if not isinstance(schema, Mapping) or not isinstance(schema.get("fields"), Sequence):
         raise InvalidInputError("The table cannot be created: its schema is no JSON object with a list of fields.")
+    checked_json("The table cannot be created", schema, partition_spec, sort_order, chosen)
     with valid("The table cannot be created"):
         columns = Schema.model_validate(schema)
         spec = PartitionSpec.model_validate(numbered(partition_spec or {"spec-id": 0, "fields": []}, FIRST_FIELD))
@@ -72,10 +73,39 @@ def write(metadata: TableMetadata) -> bytes:
     return metadata.model_dump_json().encode()
 
 
+def checked_json(what: str, *values: object) -> None:
+    """Refuse JSON of a client that no other client could read again: numbers beyond 64 bits, broken Unicode.
+
+    pyiceberg's models take both. Raises InvalidInputError.
+    """
+    left = list(values)
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            left += [*value, *value.values()]
+        elif isinstance(value, str):
+            if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+                raise InvalidInputError(f"{what}: {value[:40]!r} is no Unicode text.")
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                raise InvalidInputError(f"{what}: the number {str(value)[:25]}… does not fit into 64 bits.")
+        elif isinstance(value, Sequence):
+            left += value
+
+
+def rows_of(what: str, rows: Sequence[Json]) -> list[dict[str, Any]]:
+    """Return the requirements or updates of a commit. Raises InvalidInputError for what is no JSON object."""
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise InvalidInputError(f"{what}: each must be a JSON object.")
+    checked_json(what, rows)
+    return [dict(row) for row in rows]
+
+
 def parse_requirements(rows: Sequence[Json]) -> Sequence[TableRequirement]:
     """Return the requirements of a commit. Raises InvalidInputError for one that is unknown or not well formed."""
-    with valid("A requirement of the commit cannot be checked"):
-        return _requirements().validate_python([dict(row) for row in rows])
+    what = "A requirement of the commit cannot be checked"
+    with valid(what):
+        return _requirements().validate_python(rows_of(what, rows))
 
 
 def require(requirements: Sequence[TableRequirement], metadata: TableMetadata | None) -> None:

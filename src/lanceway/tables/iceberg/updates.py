@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables.iceberg import metadata as tables
 from lanceway.tables.iceberg import properties
-from lanceway.tables.iceberg.metadata import FIRST_FIELD, FORMATS, Json, kept_format, numbered, valid
+from lanceway.tables.iceberg.metadata import FIRST_FIELD, FORMATS, Json, kept_format, numbered, rows_of, valid
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -63,14 +63,15 @@ def create(rows: Sequence[Json], location: str) -> TableMetadata:
 
 def parse_updates(rows: Sequence[Json], metadata: TableMetadata | None) -> Sequence[TableUpdate]:
     """Return the updates of a commit. Raises InvalidInputError for one that is unknown or not well formed."""
+    what = "An update of the commit cannot be carried out"
     last = None if metadata is None else metadata.last_partition_id
     complete = [
         {**row, "spec": numbered(row["spec"], (last or FIRST_FIELD - 1) + 1)}
         if row.get("action") == "add-spec" and isinstance(row.get("spec"), Mapping)
-        else dict(row)
-        for row in rows
+        else row
+        for row in rows_of(what, rows)
     ]
-    with valid("An update of the commit cannot be carried out"):
+    with valid(what):
         return _updates().validate_python(complete)
 
 
@@ -293,6 +294,10 @@ class _Resolution:
         chosen = [number for number in update.snapshot_ids if number in self._snapshots]
         self._snapshots.difference_update(chosen)
         self._statistics.difference_update(chosen)
+        # pyiceberg removes the other statistics itself.
+        for number in sorted(self._partition_statistics.intersection(chosen)):
+            yield from parse_updates([{"action": "remove-partition-statistics", "snapshot-id": number}], None)
+        self._partition_statistics.difference_update(chosen)
         if chosen:
             yield update.model_copy(update={"snapshot_ids": chosen})
 

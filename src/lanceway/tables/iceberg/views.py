@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables.iceberg import properties as view_properties
-from lanceway.tables.iceberg.metadata import FORMAT_VERSION, Json, valid
+from lanceway.tables.iceberg.metadata import FORMAT_VERSION, Json, checked_json, rows_of, valid
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -25,6 +25,10 @@ DROP_DIALECT = "replace.drop-dialect.allowed"
 
 def build(schema: Json, version: Json, *, location: str, properties: Mapping[str, str] | None = None) -> ViewMetadata:
     """Return the metadata of a new view. Raises InvalidInputError for what the format does not allow."""
+    what = "The view cannot be created"
+    if not isinstance(version, Mapping):
+        raise InvalidInputError(f"{what}: its version is no JSON object.")
+    checked_json(what, schema, version, properties)
     draft = _Draft.new(location)
     draft.set_properties({"updates": dict(properties or {})})
     draft.add_schema({"schema": schema})
@@ -56,7 +60,7 @@ def write(metadata: ViewMetadata) -> bytes:
 
 def require(requirements: Sequence[Json], metadata: ViewMetadata) -> None:
     """Raise ConcurrentModificationError for a requirement that does not hold, InvalidInputError for an unknown one."""
-    for requirement in requirements:
+    for requirement in rows_of("A requirement of the commit cannot be checked", requirements):
         if requirement.get("type") != "assert-view-uuid":
             raise InvalidInputError(
                 f"A requirement of the commit cannot be checked: {str(requirement.get('type'))[:80]!r} is not for "
@@ -76,7 +80,7 @@ def change(metadata: ViewMetadata, updates: Sequence[Json]) -> ViewMetadata:
     Raises InvalidInputError for an update that is unknown, or that the format does not allow.
     """
     draft = _Draft(metadata)
-    for update in updates:
+    for update in rows_of("An update of the commit cannot be carried out", updates):
         action = str(update.get("action"))
         if action not in _RULES:
             raise InvalidInputError(

@@ -13,6 +13,7 @@ from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.tables import LakeTables
 from lanceway.errors import InvalidInputError, PermissionDeniedError
 from lanceway.lake.tree import locations
+from lanceway.tables.iceberg.metadata import rows_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -74,7 +75,7 @@ def after(
 ) -> tuple[Sequence[Mapping[str, Any]], IcebergPlace]:
     """Return updates with the locations in them as they are kept, and where their table or view is then."""
     kept, own, is_staged = [], place.location, not place.is_chosen
-    for update in updates:
+    for update in rows_of("An update of the commit cannot be carried out", updates):
         location = update.get("location")
         if update.get("action") == "set-location" and isinstance(location, str):
             moved = chosen(lake, location, own=own, is_staged=is_staged)
