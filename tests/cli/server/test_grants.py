@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake import users
 from lanceway.lake.store.database import LakeStore, open_store
-from lanceway.lake.store.schema import TABLE
+from lanceway.lake.store.schema import ICEBERG_TABLE, TABLE, VIEW
 from lanceway.lake.tree import catalogs, metalakes, namespaces, settings, tables
 from tests.cli.conftest import Ended, Run
 
@@ -170,3 +170,33 @@ def test_access_control_needs_an_admin(bare: Run, tmp_path: Path) -> None:
     opened.close()
     ended = bare("access", "enable", "--yes", "--uri", uri)
     assert (ended.code, "no admin is enabled" in ended.err) == (1, True), ended
+
+
+def test_iceberg_tables_and_views_are_owned_and_granted_on(run: Run, store: LakeStore, reader: str) -> None:
+    def add(connection: Connection) -> None:
+        catalog = catalogs.load(connection, "lanceway", "lake").id
+        for name, kind in (("ice", ICEBERG_TABLE), ("totals", VIEW)):
+            pointer = f"/w/{name}/metadata/00000-x.metadata.json"
+            tables.create(
+                connection, catalog, Identifier(["team", name]), by="root", kind=kind, metadata_pointer=pointer
+            )
+
+    store.transact(add)
+    assert done(run("owners", "show", "lake.team.ice", "--json")).json["kind"] == "table"
+    assert done(run("owners", "show", "lake.team.totals", "--json")).json["kind"] == "view"
+    assert done(run("grants", "why", "ada", "load_iceberg_table", "lake.team.ice", "--json")).json["allowed"] is True
+    why = ("grants", "why", "ada", "commit_iceberg_table", "lake.team.ice")
+    assert "MODIFY_TABLE is missing; it can be granted on the table ice" in run(*why).out
+    done(run("grants", "add", reader, "lake.team.ice", "MODIFY_TABLE"))
+    assert done(run(*why, "--json")).json["allowed"] is True
+    done(run("grants", "add", reader, "lake.team.totals", "SELECT_VIEW"))
+    assert done(run("grants", "why", "ada", "load_iceberg_view", "lake.team.totals", "--json")).json["allowed"] is True
+    refused = run("grants", "add", reader, "lake.team.totals", "MODIFY_TABLE")
+    assert (refused.code, "cannot be granted on a view" in refused.err) == (1, True)
+    done(run("owners", "set", "lake.team.totals", "grace"))
+    assert (
+        done(run("grants", "why", "grace", "replace_iceberg_view", "lake.team.totals", "--json")).json["allowed"]
+        is False
+    )
+    done(run("grants", "deny", reader, "lake.team.ice", "MODIFY_TABLE"))
+    assert done(run(*why, "--json")).json["allowed"] is False
