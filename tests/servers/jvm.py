@@ -68,6 +68,8 @@ ICEBERG = {
 
 # Iceberg's own client, from the same jars.
 CLIENT = Program("iceberg", "CatalogSteps", (("iceberg.version", "1.11.0"),))
+# The same with its files in S3.
+STORAGE_CLIENT = Program("s3", "StorageSteps")
 
 
 def program(name: str) -> str:
@@ -84,5 +86,5 @@ def run(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    for made in (*ICEBERG.values(), CLIENT):
+    for made in (*ICEBERG.values(), CLIENT, STORAGE_CLIENT):
         made.classpath()

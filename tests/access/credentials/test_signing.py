@@ -107,6 +107,7 @@ def test_objects_are_written_read_and_deleted(table: Table, key: str) -> None:
     assert table.stored(key) == CONTENT
     assert table.do("GET", uri) == CONTENT
     assert table.do("GET", uri, {"Range": "bytes=0-3"}) == CONTENT[:4]
+    assert table.do("GET", uri, {"x-amz-te": "append-md5"}) == CONTENT, "as Java's client asks"
     assert table.do("HEAD", uri) == b""
     table.do("DELETE", uri)
     assert table.stored(key) is None

@@ -97,6 +97,7 @@ _SIGNED: Mapping[str, Callable[[str], bool]] = {
     COPY: _ANY,
     "x-amz-copy-source-range": _is(r"bytes=\d+-\d+"),
     "x-amz-checksum-mode": _is("ENABLED"),
+    "x-amz-te": _is("append-md5"),  # of Java's client: a checksum at the end of what it reads
     "x-amz-checksum-algorithm": _is("[A-Z0-9]{1,20}"),
     "x-amz-checksum-type": _is("[A-Z_]{1,20}"),
     "x-amz-sdk-checksum-algorithm": _is("[A-Z0-9]{1,20}"),
