@@ -387,8 +387,14 @@ def test_files_that_may_be_others_are_not_purged(lake: LakeCatalog) -> None:
 def test_a_namespace_goes_with_its_iceberg_tables(lake: LakeCatalog, tmp_path: Path) -> None:
     create(lake)
     create_view(lake)
+    create(lake, ["a", "chosen"], location=f"{tmp_path}/chosen")
+    (tmp_path / "chosen" / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInputError, match="Move them away"):
+        lake.drop_namespace({"id": ["a"], "behavior": "cascade"})  # type: ignore[arg-type]
+    (tmp_path / "chosen" / "notes.txt").unlink()
     lake.drop_namespace({"id": ["a"], "behavior": "cascade"})  # type: ignore[arg-type]
     assert folders(tmp_path) == set()
+    assert not (tmp_path / "chosen").exists()
 
 
 # -- companions --------------------------------------------------------------------------------------

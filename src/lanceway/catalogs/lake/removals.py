@@ -58,12 +58,12 @@ class Removals:
             self.refuse_others(what, location)
 
     def refuse_others(self, what: str, location: str) -> None:
-        """Refuse to drop a table at a location that a user chose and that holds files that are not Lance's."""
+        """Refuse to drop a table at a location that a user chose and that holds files of others."""
         if self._is_generated(location) or not _has_others(self.lake.storage(location)):
             return
         raise InvalidInputError(
             f"{what} cannot be dropped: at {location}, a location that was chosen for a table, are also files that are "
-            "not the table's. Move them away first, or deregister the table, which keeps all that is there."
+            "not Lance's or Iceberg's. Move them away first, or deregister the table, which keeps all that is there."
         )
 
     def _is_generated(self, location: str, roots: Sequence[str] = ()) -> bool:
