@@ -64,7 +64,7 @@ def test_the_verbs_are_all_there() -> None:
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),
             *("insert", "merge", "update", "delete", "query", "count", "schema", "stats"),
-            *("clone", "reconcile", "versioning"),
+            *("clone", "reconcile", "versioning", "import", "export"),
         },
         "tables versions": {"list", "describe", "restore", "delete"},
         "tables tags": {"list", "describe", "create", "update", "delete"},

@@ -27,7 +27,7 @@ from lanceway.cli.server import (
     users,
 )
 from lanceway.cli.session import Session, pairs
-from lanceway.cli.tables import columns, indices, query, rows, tables, versions
+from lanceway.cli.tables import columns, iceberg, indices, query, rows, tables, versions
 from lanceway.identifiers import DEFAULT_DELIMITER
 
 app = group(
@@ -36,7 +36,7 @@ app = group(
 )
 
 # Families without a name of their own are verbs of the group itself.
-for _family in (rows.app, query.app, versions.versioning_app):
+for _family in (rows.app, query.app, versions.versioning_app, iceberg.app):
     tables.app.add_typer(_family)
 tables.app.add_typer(versions.app, name="versions")
 tables.app.add_typer(versions.tags, name="tags")

@@ -2,7 +2,7 @@
 
 Between catalogs: `crawl` storage for tables, `sync` one catalog into another, `migrate` tables with their data. On
 one table: `compact` it, `index` a column, `refresh_index` for new rows, `backfill` a column, `dedupe` rows by their
-keys, `clean` old versions away, `export` it to Parquet and `import_` from it.
+keys, `clean` old versions away, `export` it to Parquet and `import_` from it, `export_iceberg` and `import_iceberg`.
 
     from lanceway import jobs
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lanceway.jobs.between.crawl import crawl as crawl
     from lanceway.jobs.between.migrate import migrate as migrate
     from lanceway.jobs.between.sync import sync as sync
+    from lanceway.jobs.iceberg.exports import export_iceberg as export_iceberg
+    from lanceway.jobs.iceberg.imports import import_iceberg as import_iceberg
     from lanceway.jobs.report import JobProgress as JobProgress
     from lanceway.jobs.report import JobReport as JobReport
     from lanceway.jobs.report import JobSummary as JobSummary
@@ -48,7 +50,9 @@ __all__, __getattr__ = front(
         "crawl": "lanceway.jobs.between.crawl",
         "dedupe": "lanceway.jobs.table.dedupe",
         "export": "lanceway.jobs.table.parquet_export",
+        "export_iceberg": "lanceway.jobs.iceberg.exports",
         "import_": "lanceway.jobs.table.parquet_import",
+        "import_iceberg": "lanceway.jobs.iceberg.imports",
         "index": "lanceway.jobs.table.index",
         "migrate": "lanceway.jobs.between.migrate",
         "refresh_index": "lanceway.jobs.table.index",

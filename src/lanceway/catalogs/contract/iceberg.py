@@ -26,6 +26,8 @@ class LoadedIceberg:
     metadata_location: str | None  # None for a companion, and for a table that is staged and not yet made
     location: str
     is_companion: bool = False
+    # The catalog's own for the location, as pylance takes them. For programs in this process; no server sends them.
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class IcebergCatalog(Catalog):
         settings = IcebergSettings.read(self._owner(), self._settings)
         absolute = {"endpoint": settings.endpoint, "root": settings.root}
         self._settings = MappingProxyType({**self._settings, **absolute})
+        self._client_settings = settings
         self._client = IcebergClient(settings)
         self._namespaces = IcebergNamespaces(self._client, settings.warehouse, self._owner())
         self._tables = IcebergTables(self._client, self._namespaces, settings)
@@ -59,6 +60,10 @@ class IcebergCatalog(Catalog):
 
     def identifier_limits(self) -> IdentifierLimits:
         return IdentifierLimits(3, None)
+
+    def client_properties(self) -> dict[str, Any]:
+        """Return the properties with which pyiceberg's REST client opens the warehouse. They may hold secrets."""
+        return self._client_settings.client_properties()
 
     def check_new_table(self, table: Identifier) -> None:
         names.check_table(table)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from lanceway.catalogs.metastore.http import HTTP_SETTINGS, absolute_path, client_settings
 from lanceway.config import Setting
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, UnauthenticatedError
+from lanceway.tables.iceberg.storage import storage_properties
 from lanceway.wire import http, iceberg
 
 _MILLISECONDS = 1000
@@ -82,6 +84,31 @@ class IcebergSettings:
             ),
             **{name: settings[name] for name in _AS_THEY_ARE},
         )
+
+    def client_properties(self) -> dict[str, Any]:
+        """Return the settings as pyiceberg's REST client takes them."""
+        try:
+            token = Path(self.token_file).read_text().strip() if self.token_file else self.auth_token
+        except OSError as error:
+            raise UnauthenticatedError(f"The token_file {self.token_file} cannot be read: {error.strerror}.") from error
+        named = {
+            "uri": self.endpoint,
+            "warehouse": self.warehouse,
+            "prefix": self.prefix,
+            "token": token,
+            "credential": self.credential,
+            "oauth2-server-uri": self.oauth2_server_uri,
+            "scope": self.scope if self.credential else None,
+        }
+        headers = {**self.client["header"], **self.client["headers"]}
+        pair = {"cert": self.client["tls.cert_file"], "key": self.client["tls.key_file"]}
+        ssl = {"cabundle": self.client["tls.ssl_ca_cert"], "client": pair if all(pair.values()) else None}
+        return {
+            **{name: value for name, value in named.items() if value is not None},
+            **{f"header.{name}": value for name, value in headers.items()},
+            **({"ssl": {name: value for name, value in ssl.items() if value}} if any(ssl.values()) else {}),
+            **storage_properties(self.storage),
+        }
 
 
 _AS_THEY_ARE = (

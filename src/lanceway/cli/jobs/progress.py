@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lanceway.writes.table_ref import TableRef
 
 # Jobs after which a table has no new version.
-_WITHOUT_VERSION = ("clean", "export")
+_WITHOUT_VERSION = ("clean", "export", "export-iceberg")
 
 
 def sentence(summary: JobSummary) -> str:
@@ -104,6 +104,24 @@ def _import(summary: JobSummary) -> str:
     return f"imported {many(summary.rows, 'row')} of {files}" if summary.changed else f"found imported before: {files}"
 
 
+def _export_iceberg(summary: JobSummary) -> str:
+    table = f"version {summary.version} of {summary.table} as the Iceberg table {summary.facts['to']}"
+    if summary.dry_run:
+        return f"export {table}"
+    return f"exported {many(summary.rows, 'row')} of {table}{_compared(summary)}"
+
+
+def _import_iceberg(summary: JobSummary) -> str:
+    tables = f"the Iceberg table {summary.facts['source']} into {summary.table}"
+    if summary.dry_run:
+        return f"import {tables}"
+    return f"imported {many(summary.rows, 'row')} of {tables}{_compared(summary)}"
+
+
+def _compared(summary: JobSummary) -> str:
+    return f" (checksum {summary.facts['checksum']} on both sides)"
+
+
 def many(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
@@ -114,7 +132,9 @@ _SENTENCES: Mapping[str, Callable[[JobSummary], str]] = {
     "compact": _compact,
     "dedupe": _dedupe,
     "export": _export,
+    "export-iceberg": _export_iceberg,
     "import": _import,
+    "import-iceberg": _import_iceberg,
     "index": _index,
     "refresh-index": _refresh,
 }
@@ -173,6 +193,14 @@ def run_on_table(session: Session, label: str, table: TableRef, run: RunOnTable)
         summary = run(table, watch, lambda: stop.asked)
     session.output.done(sentence(summary), summary.as_record())
     leave_if(summary.stopped)
+
+
+def run_shown(label: str, run: Callable[[Watch, Stop], JobSummary]) -> JobSummary:
+    """Run a job that has rows and no parts, with a bar. One that is stopped leaves here as KeyboardInterrupt."""
+    from lanceway.jobs.report import JobProgress
+
+    with stoppable() as stop, _bar(label, "rows") as watch:
+        return run(lambda progress: watch(JobProgress(progress.rows, None)), lambda: stop.asked)
 
 
 def run_on_each(session: Session, label: str, tables: Iterable[TableRef], run: RunOnTable) -> None:

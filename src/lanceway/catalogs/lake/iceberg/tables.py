@@ -69,7 +69,10 @@ class LakeIcebergTables:
         location = places.uri_of(location_of(row))
         if row.kind == TABLE:
             return self._companion(row, location)
-        return LoadedIceberg(self._pointers.read(row), row.metadata_pointer, location)
+        return self._opened(self._pointers.read(row), row.metadata_pointer, location)
+
+    def _opened(self, data: bytes, pointer: str | None, location: str) -> LoadedIceberg:
+        return LoadedIceberg(data, pointer, location, storage_options=self.lake.options)
 
     def _companion(self, row: TableRow, location: str) -> LoadedIceberg:
         document = companions.metadata(
@@ -106,9 +109,9 @@ class LakeIcebergTables:
         change = MetadataChange(table, ICEBERG_TABLE, place, data)
         if new.staged:
             self._pointers.refuse_overlap(change)
-            return LoadedIceberg(data, None, place.uri)
+            return self._opened(data, None, place.uri)
         (pointer,) = self._pointers.carry_out([change])
-        return LoadedIceberg(data, pointer, place.uri)
+        return self._opened(data, pointer, place.uri)
 
     def _declare(self, table: Identifier, new: NewIcebergTable) -> LoadedIceberg:
         """Declare a Lance table, or register the one at the location that a client chose.
@@ -151,7 +154,7 @@ class LakeIcebergTables:
         if row is not None:
             LakeOrphans(self.lake).keep_replaced(row)
         self._pointers.carry_out([change])
-        return LoadedIceberg(data, file.uri, place.uri)
+        return self._opened(data, file.uri, place.uri)
 
     def _registered_over(self, table: Identifier) -> TableRow | None:
         try:
@@ -182,7 +185,7 @@ class LakeIcebergTables:
         changes = [plan for plan in plans if isinstance(plan, MetadataChange)]
         pointers = iter(self._pointers.carry_out(changes) if changes else ())
         loaded = [
-            LoadedIceberg(plan.data, next(pointers), plan.place.uri) if isinstance(plan, MetadataChange) else plan
+            self._opened(plan.data, next(pointers), plan.place.uri) if isinstance(plan, MetadataChange) else plan
             for plan in plans
         ]
         for change in changes:
