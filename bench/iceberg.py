@@ -65,11 +65,11 @@ def tables(count: int) -> list[str]:
 
 
 def loads(count: int) -> dict[str, Load]:
-    made = tables(min(count, MADE))
+    first = tables(min(count, MADE))
     change = {"action": "set-properties", "updates": {"touched": "<new>"}}
     body = json.dumps({"requirements": [], "updates": [change]}).encode()
     lists = [f"/namespaces/{namespace}/tables?pageToken=&pageSize={IN_NAMESPACE}" for namespace in namespaces(count)]
-    return {LOAD: Load("GET", made), LIST: Load("GET", lists), COMMIT: Load("POST", made, body)}
+    return {LOAD: Load("GET", first), LIST: Load("GET", lists), COMMIT: Load("POST", first, body)}
 
 
 def make(subject: Subject, count: int) -> None:

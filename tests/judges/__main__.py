@@ -25,30 +25,32 @@ JUDGES = {"rck": rck, "pyiceberg": pyiceberg, "spark": spark}
 def verdict(run: Run, judge: str, server: str, start: Start) -> Verdict:
     module = JUDGES[judge]
     module.prepare()
-    found = Verdict(judge, expected(server, judge))
+    judgement = Verdict(judge, expected(server, judge))
     for part in module.PARTS:
         folder = Path(run.folder, f"{judge}-{part}")
         folder.mkdir()
         with start(run, folder) as judged:
-            found.outcomes.extend(module.judge(judged, part))
+            judgement.outcomes.extend(module.judge(judged, part))
         shutil.rmtree(folder)
-    return found
+    return judgement
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("judges", nargs="*", choices=[*JUDGES, []], help="Which judges; all without one.")
+    parser.add_argument("judges", nargs="*", metavar="judge", help=f"{', '.join(JUDGES)}; all without one.")
     parser.add_argument("--server", choices=list(SERVERS), default="lanceway", help="Which server they look at.")
     options = parser.parse_args()
+    if unknown := set(options.judges) - set(JUDGES):
+        parser.error(f"There is no judge {', '.join(sorted(unknown))}. There are {', '.join(JUDGES)}.")
     console, run = Console(width=160), Run.begin()
     try:
         verdicts = [verdict(run, judge, options.server, SERVERS[options.server]) for judge in options.judges or JUDGES]
     finally:
         run.end()
-    for found in verdicts:
-        found.show(console)
+    for judgement in verdicts:
+        judgement.show(console)
     console.print(summary(verdicts, options.server))
-    surprises = [f"{found.judge}: {line}" for found in verdicts for line in found.surprises]
+    surprises = [f"{row.judge}: {line}" for row in verdicts for line in row.surprises]
     for line in surprises:
         console.print(f"unexpected: {line}", highlight=False, markup=False, style="red")
     return 1 if surprises else 0

@@ -50,11 +50,11 @@ class Verdict:
     @property
     def surprises(self) -> list[str]:
         """What makes the run fail: a failure or a pass that is not expected, a deviation that no test shows."""
-        found = [f"{row.name} failed: {row.reason}" for row in self.failures if self.why(row) is None]
-        found += [f"{row.name} passed" for row in self.outcomes if row.state == PASSED and self.why(row) is not None]
+        lines = [f"{row.name} failed: {row.reason}" for row in self.failures if self.why(row) is None]
+        lines += [f"{row.name} passed" for row in self.outcomes if row.state == PASSED and self.why(row) is not None]
         shown = {name for row in self.outcomes for name in (row.name, row.family)}
-        found += [f"{name} is expected to fail, but is no test" for name in self.expected if name not in shown]
-        return found + ([] if self.counts[PASSED] else ["not one test passed"])
+        lines += [f"{name} is expected to fail, but is no test" for name in self.expected if name not in shown]
+        return lines + ([] if self.counts[PASSED] else ["not one test passed"])
 
     def why(self, outcome: Outcome) -> str | None:
         """The sentence that explains a deviation: of this one test, or of the test with whatever parameters."""

@@ -64,7 +64,7 @@ def catalog_with_warehouse(catalog: Catalog) -> Catalog:
 
 def empty(catalog: Catalog, namespace: tuple[str, ...]) -> None:
     for inside in catalog.list_namespaces(namespace):
-        # The reference server lists parents that nobody made, takes names that cannot be asked for, and pyiceberg
+        # The reference server lists parents that no one has made, takes names that cannot be asked for, and pyiceberg
         # encodes a name twice where it asks what is inside it.
         with contextlib.suppress(NoSuchNamespaceError):
             drop(catalog, inside)

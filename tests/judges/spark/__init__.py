@@ -25,10 +25,10 @@ def prepare() -> None:
 
 def judge(judged: Judged, part: str) -> Iterator[Outcome]:
     jars = [jar for jar in RUNTIME.classpath().split(":") if jar.endswith(".jar")]
-    told = {"uri": judged.uri, "warehouse": judged.warehouse, "token": judged.token, "jars": jars}
+    settings = {"uri": judged.uri, "warehouse": judged.warehouse, "token": judged.token, "jars": jars}
     command = [environments.python("spark", PINS), str(PROGRAM)]
     done = subprocess.run(
-        command, input=json.dumps(told), cwd=judged.folder, capture_output=True, text=True, check=False
+        command, input=json.dumps(settings), cwd=judged.folder, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RuntimeError(f"Spark did not run:\n{done.stderr[-4000:]}")
