@@ -309,4 +309,4 @@ def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed
             if answer.is_error and answer.request.method != "HEAD":
                 refused(answer)
     succeeded = {operation for operation, is_success in answered if is_success}
-    assert len(succeeded) > len(SERVED) // 2, f"random requests should succeed now and then: {sorted(succeeded)}"
+    assert len(succeeded) > len(SERVED) // 3, f"random requests should succeed now and then: {sorted(succeeded)}"
