@@ -60,8 +60,8 @@ def nested_namespaces(judge: Judge) -> None:
     assert "purpose" in described["Properties"], described
     judge.run("ALTER NAMESPACE ice.top.middle.deep SET PROPERTIES ('purpose' = 'more')")
     assert "more" in dict(judge.rows("DESCRIBE NAMESPACE EXTENDED ice.top.middle.deep"))["Properties"]
-    judge.refuse("DROP NAMESPACE ice.top.middle", "SCHEMA_NOT_EMPTY")
-    judge.refuse("DROP NAMESPACE ice.top.middle.deep", "SCHEMA_NOT_EMPTY")
+    judge.refuse("DROP NAMESPACE ice.top.middle", "NamespaceNotEmptyException")
+    judge.refuse("DROP NAMESPACE ice.top.middle.deep", "NamespaceNotEmptyException")
     judge.run("DROP TABLE ice.top.middle.deep.t", "DROP NAMESPACE ice.top.middle.deep", "DROP NAMESPACE ice.top.middle")
     judge.expect("SHOW NAMESPACES IN ice.top", [("top.beside",)])
 
