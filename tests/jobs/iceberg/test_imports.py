@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from lance_namespace import DescribeTableRequest
+from pyiceberg.io import load_file_io
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
@@ -205,6 +207,18 @@ def test_what_cannot_be_imported_is_said(lake: LakeCatalog, tmp_path: Path) -> N
         jobs.import_iceberg(folder, SOURCE, ["rows"])
     with pytest.raises(InvalidInputError, match="has no Iceberg tables"):
         jobs.import_iceberg(lake, SOURCE, TARGET, iceberg=folder)
+
+
+def test_files_outside_the_table_are_not_read_with_the_keys_of_the_lake(lake: LakeCatalog, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.parquet"
+    pq.write_table(ROWS, outside)
+    table = tables.make(tables.lake_tables(lake), "team.ice", rows=ROWS)
+    table.io = load_file_io({}, table.location())  # as one who writes the table with a client of their own
+    table.add_files([outside.as_uri()])
+    with pytest.raises(InvalidInputError, match=r"a file outside its location: 'file://.*secret\.parquet'"):
+        jobs.import_iceberg(lake, SOURCE, TARGET)
+    with pytest.raises(TableNotFoundError):
+        lake.describe_table(DescribeTableRequest(id=TARGET))
 
 
 def test_rows_of_a_lake_can_go_to_another_catalog(lake: LakeCatalog, tmp_path: Path) -> None:

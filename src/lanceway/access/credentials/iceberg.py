@@ -164,7 +164,7 @@ class IcebergAccess:
         if location is not None:
             return location, False
         if loaded.metadata_location is not None:
-            raise _missing(id_)  # somebody has dropped or renamed it since
+            raise _missing(id_)  # it was dropped or renamed since
         return loaded.location, True
 
     def _recorded(self, id_: Sequence[str]) -> str | None:
@@ -175,7 +175,7 @@ class IcebergAccess:
     def _staged_credentials(self, id_: Sequence[str], location: str, request_id: str) -> VendedOptions | None:
         """Return credentials for the location of a staged table, if the lake chose it.
 
-        They live on when the table is never made, and then somebody else could choose the same location.
+        They live on when the table is never made, and another user could choose the same location then.
         """
         if not self.store.read(_is_lakes_choice, location):
             return None

@@ -118,7 +118,8 @@ class KeptIcebergTables:
     def _opened(self, table: Identifier, loaded: LoadedIceberg) -> tuple[Any, ...]:
         metadata = TableMetadataUtil.parse_raw(loaded.metadata.decode())
         storage = load_file_io(storage_properties(loaded.storage_options), loaded.location)
-        return self._id(table), metadata, loaded.metadata_location or "", storage, _LakeCommits(self.catalog)
+        confined = ConfinedFiles(storage, loaded.location)
+        return self._id(table), metadata, loaded.metadata_location or "", confined, _LakeCommits(self.catalog)
 
 
 class _LakeCommits(NoopCatalog):
@@ -212,6 +213,44 @@ def translated(what: str, table: Sequence[str]) -> Iterator[None]:
 
 def _said(error: BaseException) -> str:
     return (" ".join(str(error).split()) or type(error).__name__).rstrip(".")[:_LONGEST]
+
+
+class ConfinedFiles(FileIO):
+    """A table's storage below its own location.
+
+    Manifests name the files of a table, and anyone who may write to it writes them. Read with the keys of the whole
+    lake, they could lead to files of other tables.
+    """
+
+    def __init__(self, storage: FileIO, location: str) -> None:
+        super().__init__(storage.properties)
+        self._storage = storage
+        self._folder = f"{_path(location)}/"
+
+    def new_input(self, location: str) -> Any:
+        return self._storage.new_input(self._checked(location))
+
+    def new_output(self, location: str) -> Any:
+        return self._storage.new_output(self._checked(location))
+
+    def delete(self, location: Any) -> None:
+        self._storage.delete(self._checked(location if isinstance(location, str) else location.location))
+
+    def _checked(self, location: str) -> str:
+        path = _path(location)
+        if not path.startswith(self._folder) or ".." in path.split("/"):
+            raise InvalidInputError(
+                f"The table names a file outside its location: {location[:_LONGEST]!r}. With the keys of the lake, "
+                "only files below the location are opened. Name the server as the Iceberg catalog (--from, its address "
+                "with /iceberg), so that your own rights decide."
+            )
+        return location
+
+
+def _path(location: str) -> str:
+    """Return a location without the ways to write the scheme of a local file."""
+    path = location.rstrip("/")
+    return f"/{path.removeprefix('file:').lstrip('/')}" if path.startswith("file:") else path
 
 
 class RecordedFiles(FileIO):

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
 from lanceway.catalogs.lake.connection import STORAGE, LakeConnection, location_of
@@ -30,9 +29,6 @@ from lanceway.lake.tree import lookups, tables
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.tables.iceberg import companions, metadata, properties, updates
 from lanceway.wire.iceberg import LANCE, TABLE_TYPE
-
-if TYPE_CHECKING:
-    pass
 
 KINDS = (ICEBERG_TABLE, TABLE)
 _COLLECTS = "gc.enabled"
