@@ -111,8 +111,19 @@ class MetadataPointers:
         except LanceNamespaceError as error:
             if len(pointers) < len(changes) or not self._is_done(changes, pointers, error):
                 self._discard(changes, pointers)
+                if len(pointers) < len(changes):
+                    self._refuse_moved(changes)
                 raise
         return pointers
+
+    def _refuse_moved(self, changes: Sequence[MetadataChange]) -> None:
+        """Raise what is so if a table was dropped or changed meanwhile: a purge takes its folder from under a write."""
+        for change in changes:
+            if change.row is None:
+                continue
+            row = self.lake.store.read(lookups.find, self.lake.catalog.id, change.identifier, kind=change.kind)
+            if row.metadata_pointer != change.row.metadata_pointer:
+                raise _stale(change)
 
     def refuse_overlap(self, change: MetadataChange) -> None:
         """Refuse a location that another table has, before a file is written there; the transaction asks again."""
@@ -145,10 +156,7 @@ class MetadataPointers:
                     is_chosen=place.is_chosen,
                 )
             elif tables.point(connection, change.row, pointer, by=self.lake.user, location=place.location) is None:
-                raise StalePointerError(
-                    f"Requirement failed: {change.identifier} was changed by others at the same time. Load it again, "
-                    "and repeat."
-                )
+                raise _stale(change)
 
     def _is_done(self, changes: Sequence[MetadataChange], pointers: Sequence[str], error: LanceNamespaceError) -> bool:
         """Return whether a transaction that ended with an error was carried out after all."""
@@ -192,3 +200,9 @@ def _is_same(uri: str, location: str) -> bool:
         return locations.is_same(uri, location)
     except InvalidInputError:  # it is no location at all
         return False
+
+
+def _stale(change: MetadataChange) -> StalePointerError:
+    return StalePointerError(
+        f"Requirement failed: {change.identifier} was changed by others at the same time. Load it again, and repeat."
+    )
