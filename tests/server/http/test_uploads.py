@@ -123,7 +123,9 @@ def test_a_delimiter_of_ones_own(server: Lanceway, made: Id) -> None:
     assert refused(server.ask("POST", path("table", made, "describe"), params={"delimiter": ""})) == (400, 13)
     # With another one than was meant, the text is one name.
     assert refused(server.ask("POST", path("table", made, "describe"), params={"delimiter": "."}))[0] == 404
-    assert server.ask("GET", "namespace/~/list", params={"delimiter": "~"}).json()["namespaces"] == ["lake"]
+    catalogs = ask(server, "namespace", [], "list").json()["namespaces"]  # other tests leave some
+    assert "lake" in catalogs
+    assert server.ask("GET", "namespace/~/list", params={"delimiter": "~"}).json()["namespaces"] == catalogs
 
 
 @pytest.mark.parametrize("id_", ["lake$", "$lake", "lake$$t", "%FF", "lake$%ED%A0%80", "lake%24" + "n" * 10_000])
