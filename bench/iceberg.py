@@ -64,8 +64,8 @@ def tables(count: int) -> list[str]:
     return [f"/namespaces/{namespace}/tables/{name}" for namespace in namespaces(count) for name in names]
 
 
-def loads(count: int) -> dict[str, Load]:
-    first = tables(min(count, MADE))
+def loads(count: int, made: int) -> dict[str, Load]:
+    first = tables(min(count, made))
     change = {"action": "set-properties", "updates": {"touched": "<new>"}}
     body = json.dumps({"requirements": [], "updates": [change]}).encode()
     lists = [f"/namespaces/{namespace}/tables?pageToken=&pageSize={IN_NAMESPACE}" for namespace in namespaces(count)]
@@ -136,9 +136,9 @@ def ours(run: Run, home: Path) -> Iterator[list[Subject]]:
         yield subjects
 
 
-def measure(subjects: list[Subject], count: int, seconds: float, only: list[str]) -> Results:
+def measure(subjects: list[Subject], loads: dict[str, Load], seconds: float, only: list[str]) -> Results:
     results: Results = {}
-    for operation, load in loads(count).items():
+    for operation, load in loads.items():
         if only and not any(word in operation for word in only):
             continue
         for subject in subjects:
@@ -151,8 +151,8 @@ def measure(subjects: list[Subject], count: int, seconds: float, only: list[str]
     return results
 
 
-def ask_once(console: Console, subjects: list[Subject], count: int) -> None:
-    for operation, load in loads(count).items():
+def ask_once(console: Console, subjects: list[Subject], loads: dict[str, Load], count: int) -> None:
+    for operation, load in loads.items():
         for subject in subjects:
             check(subject, load)
             console.print(f"{count} tables: {subject.name} answers: {operation}")
@@ -200,9 +200,9 @@ def main() -> None:
                 store.close()
                 compared = subjects if fewest or count > first else [peer, *subjects]
                 if options.once:
-                    ask_once(console, compared, count)
+                    ask_once(console, compared, loads(count, first), count)
                     continue
-                results = measure(compared, count, options.seconds, options.only)
+                results = measure(compared, loads(count, first), options.seconds, options.only)
                 fewest = fewest or results
                 console.print(table_of(count, results, fewest))
     finally:
