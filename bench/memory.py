@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lance_namespace import InsertIntoTableRequest, QueryTableRequest
 
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.read import ipc, query
 from lanceway.tables.write import create as creation
 from lanceway.tables.write import rows as write
@@ -43,38 +43,38 @@ def main() -> None:
 def measure(name: str, folder: Path, rows: int) -> None:
     """One step in this process, and what it took."""
     started = time.perf_counter()
-    done = STEPS[name](Table("many", str(folder / "many")), rows)
+    done = STEPS[name](StoredTable("many", str(folder / "many")), rows)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{name:8} {peak:7,.0f} MiB peak {done:14,} rows {done / seconds:14,.0f} rows/s")
 
 
-def nothing(table: Table, rows: int) -> int:
+def nothing(table: StoredTable, rows: int) -> int:
     return 0
 
 
-def create(table: Table, rows: int) -> int:
+def create(table: StoredTable, rows: int) -> int:
     creation.create(table, reader(rows), None)
     return rows
 
 
-def insert(table: Table, rows: int) -> int:
+def insert(table: StoredTable, rows: int) -> int:
     return write.insert(table, InsertIntoTableRequest(), reader(rows), overwrite=True).num_inserted_rows or 0
 
 
-def read(table: Table, rows: int) -> int:
+def read(table: StoredTable, rows: int) -> int:
     request = QueryTableRequest.model_validate({"k": 0, "vector": {"single_vector": []}})
     return sum(answer.num_rows for answer in query.run(table, request))
 
 
-def write_file(table: Table, rows: int) -> int:
+def write_file(table: StoredTable, rows: int) -> int:
     """The answer as a server sends it: an Arrow file, chunk by chunk."""
     request = QueryTableRequest.model_validate({"k": 0, "vector": {"single_vector": []}})
     size = sum(len(chunk) for chunk in ipc.stream_chunks(query.run(table, request), file_format=True))
     return rows if size else 0
 
 
-STEPS: dict[str, Callable[[Table, int], int]] = {
+STEPS: dict[str, Callable[[StoredTable, int], int]] = {
     "nothing": nothing,
     "create": create,
     "insert": insert,

@@ -59,10 +59,10 @@ class Kept:
         return dataset.open_at(self.handle)
 
     @property
-    def handle(self) -> dataset.Table:
+    def handle(self) -> dataset.StoredTable:
         described = moves.describe(self.catalog, self.name)
         assert described.managed_versioning
-        return dataset.Table(self.name, described.location, None, self.catalog, (self.name,))
+        return dataset.StoredTable(self.name, described.location, None, self.catalog, (self.name,))
 
     def ids(self) -> list[int]:
         values: list[int] = self.open().to_table(columns=["id"])["id"].to_pylist()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.write import create
 
 SCHEMA = pa.schema(
@@ -37,8 +37,8 @@ def rows(first: int = 0, count: int = 10) -> pa.Table:
     )
 
 
-def make(folder: Path, data: pa.Table | None = None, name: str = "things") -> Table:
-    table = Table(name, str(folder / name))
+def make(folder: Path, data: pa.Table | None = None, name: str = "things") -> StoredTable:
+    table = StoredTable(name, str(folder / name))
     create.create(table, (rows() if data is None else data).to_reader(), None)
     return table
 

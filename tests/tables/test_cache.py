@@ -12,7 +12,7 @@ import pytest
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import InvalidTableStateError
 from lanceway.tables.cache import read_at
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from tests.tables import table_helpers as samples
 
 APPEND = "import sys, lance, pyarrow as pa; lance.write_dataset(pa.table({'x': [2]}), sys.argv[1], mode='append')"
@@ -20,14 +20,14 @@ APPEND = "import sys, lance, pyarrow as pa; lance.write_dataset(pa.table({'x': [
 
 @pytest.mark.slow
 def test_another_process_has_committed(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t.lance"))
+    table = StoredTable("t", str(tmp_path / "t.lance"))
     lance.write_dataset(pa.table({"x": [1]}), table.location)
     for rows in range(1, 4):
         assert read_at(table).count_rows() == rows
         subprocess.run([sys.executable, "-c", APPEND, table.location], check=True)
 
 
-def test_who_reads_already_keeps_its_version(table: Table) -> None:
+def test_who_reads_already_keeps_its_version(table: StoredTable) -> None:
     before = read_at(table)
     open_at(table).insert(samples.rows(10, 5))
     assert read_at(table).count_rows() == 15
@@ -35,14 +35,14 @@ def test_who_reads_already_keeps_its_version(table: Table) -> None:
 
 
 def test_another_table_with_the_same_version_in_the_same_place(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t.lance"))
+    table = StoredTable("t", str(tmp_path / "t.lance"))
     for content in ([1], [2], [3]):
         lance.write_dataset(pa.table({"x": content}), table.location)
         assert read_at(table).to_table()["x"].to_pylist() == content
         shutil.rmtree(table.location)
 
 
-def test_a_table_that_is_gone(table: Table) -> None:
+def test_a_table_that_is_gone(table: StoredTable) -> None:
     assert read_at(table).count_rows() == 10
     shutil.rmtree(table.location)
     with pytest.raises(InvalidTableStateError):

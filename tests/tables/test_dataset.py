@@ -15,23 +15,23 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches, transactions
 from lanceway.tables.write import create, rows
 from tests.tables import table_helpers as samples
 
 
-def append(table: Table, first: int, branch: str | None = None) -> None:
+def append(table: StoredTable, first: int, branch: str | None = None) -> None:
     open_at(table, branch=branch).insert(samples.rows(first, 5))
 
 
-def describe(table: Table, *, declared: bool | None = None, **asked: object) -> DescribeTableResponse:
+def describe(table: StoredTable, *, declared: bool | None = None, **asked: object) -> DescribeTableResponse:
     response = DescribeTableResponse(is_only_declared=declared)
     dataset.describe(table, DescribeTableRequest.model_validate(asked), response)
     return response
 
 
-def test_a_table_opens_at_latest_version_tag_and_branch(table: Table) -> None:
+def test_a_table_opens_at_latest_version_tag_and_branch(table: StoredTable) -> None:
     append(table, 10)
     open_at(table).tags.create("old", 1)
     branches.create(table, CreateTableBranchRequest(name="side", from_version=1))
@@ -46,12 +46,12 @@ def test_a_table_opens_at_latest_version_tag_and_branch(table: Table) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 99, 2**63, 2**64])
-def test_a_version_that_is_not_there(table: Table, version: int) -> None:
+def test_a_version_that_is_not_there(table: StoredTable, version: int) -> None:
     with pytest.raises(TableVersionNotFoundError, match=f"things has no version {version}"):
         open_at(table, version=version)
 
 
-def test_a_version_tag_or_branch_that_is_not_there(table: Table) -> None:
+def test_a_version_tag_or_branch_that_is_not_there(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     with pytest.raises(TableVersionNotFoundError, match="on branch 'side'"):
         open_at(table, branch="side", version=9)
@@ -61,14 +61,14 @@ def test_a_version_tag_or_branch_that_is_not_there(table: Table) -> None:
         open_at(table, branch="none")
 
 
-def test_a_tag_goes_with_neither_version_nor_branch(table: Table) -> None:
+def test_a_tag_goes_with_neither_version_nor_branch(table: StoredTable) -> None:
     for other in ({"version": 1}, {"branch": "main"}):
         with pytest.raises(InvalidInputError, match="not both"):
             open_at(table, tag="x", **other)  # type: ignore[arg-type]
 
 
 def test_a_declared_table_says_that_it_holds_no_data(tmp_path: Path) -> None:
-    declared = Table("declared", str(tmp_path / "declared"))
+    declared = StoredTable("declared", str(tmp_path / "declared"))
     for version in (None, 1):
         with pytest.raises(InvalidTableStateError, match=r"holds no Lance data yet.*create_table"):
             open_at(declared, version=version)
@@ -82,21 +82,21 @@ def test_a_declared_table_says_that_it_holds_no_data(tmp_path: Path) -> None:
 def test_a_foreign_folder_says_that_it_is_no_lance_table(tmp_path: Path) -> None:
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "notes.txt").write_text("hello")
-    foreign = Table("foreign", str(tmp_path / "foreign"))
+    foreign = StoredTable("foreign", str(tmp_path / "foreign"))
     with pytest.raises(InvalidTableStateError, match="is no Lance table"):
         open_at(foreign)
     with pytest.raises(InvalidTableStateError, match="is no Lance table"):
         describe(foreign, load_detailed_metadata=True)
 
 
-def test_a_damaged_manifest_is_a_bad_state_too(table: Table) -> None:
+def test_a_damaged_manifest_is_a_bad_state_too(table: StoredTable) -> None:
     manifest = next(Path(table.location, "_versions").glob("*.manifest"))
     manifest.write_bytes(b"x" * 100)
     with pytest.raises(InvalidTableStateError, match="file size is too small"):
         open_at(table)
 
 
-def test_whether_there_is_data_is_asked_of_the_folder(table: Table) -> None:
+def test_whether_there_is_data_is_asked_of_the_folder(table: StoredTable) -> None:
     assert dataset.has_data(table)
 
 
@@ -105,7 +105,7 @@ def test_odd_names_mean_the_folder_of_that_name(tmp_path: Path, name: str) -> No
     made = samples.make(tmp_path, name=name)
     assert (tmp_path / name / "_versions").is_dir()
     assert open_at(made).count_rows() == 10
-    assert open_at(Table(name, dataset.uri(made.location))).count_rows() == 10
+    assert open_at(StoredTable(name, dataset.uri(made.location))).count_rows() == 10
 
 
 def test_a_uri_is_complete(tmp_path: Path) -> None:
@@ -115,10 +115,10 @@ def test_a_uri_is_complete(tmp_path: Path) -> None:
 
 
 def test_a_plain_description_opens_nothing(tmp_path: Path) -> None:
-    assert describe(Table("nowhere", str(tmp_path / "nowhere"))) == DescribeTableResponse()
+    assert describe(StoredTable("nowhere", str(tmp_path / "nowhere"))) == DescribeTableResponse()
 
 
-def test_a_detailed_description(table: Table) -> None:
+def test_a_detailed_description(table: StoredTable) -> None:
     append(table, 10)
     opened = open_at(table)
     opened.delete("id < 3")
@@ -133,7 +133,7 @@ def test_a_detailed_description(table: Table) -> None:
     assert (told.metadata["owner"], told.metadata["total_rows"]) == ("me", "12")
 
 
-def test_a_description_of_a_version_needs_it_to_be_there(table: Table) -> None:
+def test_a_description_of_a_version_needs_it_to_be_there(table: StoredTable) -> None:
     append(table, 10)
     assert describe(table, version=1).version is None
     assert describe(table, version=1, load_detailed_metadata=True).version == 1
@@ -146,12 +146,12 @@ def test_a_description_of_a_version_needs_it_to_be_there(table: Table) -> None:
 
 
 def test_a_declared_table_is_described_without_details(tmp_path: Path) -> None:
-    told = describe(Table("declared", str(tmp_path)), declared=True, load_detailed_metadata=True)
+    told = describe(StoredTable("declared", str(tmp_path)), declared=True, load_detailed_metadata=True)
     assert (told.version, told.var_schema, told.stats) == (None, None, None)
 
 
 def test_a_tables_repr_keeps_its_secrets() -> None:
-    assert "hush" not in repr(Table("t", "s3://b/t", {"aws_secret_access_key": "hush"}))
+    assert "hush" not in repr(StoredTable("t", "s3://b/t", {"aws_secret_access_key": "hush"}))
 
 
 def test_a_managed_table_is_opened_and_written_through_its_client(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_managed_table_is_opened_and_written_through_its_client(tmp_path: Path
     client = DirectoryNamespace(root=str(tmp_path), table_version_tracking_enabled="true")
     declared = client.declare_table(DeclareTableRequest(id=["t"]))
     assert declared.managed_versioning
-    managed = Table("t", str(declared.location), client=client, id=("t",))
+    managed = StoredTable("t", str(declared.location), client=client, id=("t",))
     assert create.create(managed, samples.rows().to_reader(), None).version == 1
     inserted = rows.insert(managed, InsertIntoTableRequest(), samples.rows(10).to_reader(), overwrite=False)
     assert inserted.version == 2

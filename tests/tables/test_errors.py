@@ -17,7 +17,7 @@ from lance.namespace import DirectoryNamespace
 
 from lanceway.errors import ConcurrentModificationError, InternalError
 from lanceway.tables import errors
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.errors import CLIENT_ERRORS, FOREIGN, ROWS, STORAGE_ROWS, ErrorRow, cleaned, translate, translated
 from tests.servers.seaweedfs import S3
 from tests.tables import table_helpers as samples
@@ -171,7 +171,7 @@ def test_pylance_says_what_the_row_expects(things: Things, row: ErrorRow) -> Non
     with pytest.raises(FOREIGN) as caught:
         PROVOKED[row.pattern](things)
     assert next(found for found in ROWS if errors.re.search(found.pattern, str(caught.value))) == row
-    told = translate(Table("things", things.path), "test", caught.value)
+    told = translate(StoredTable("things", things.path), "test", caught.value)
     assert type(told) is row.error
     assert str(told).startswith("test on things failed: ")
     assert ".rs:" not in str(told)
@@ -189,27 +189,30 @@ def test_what_a_client_raises_comes_back_from_pylance(tmp_path: Path, words: str
     managed = {"root": str(tmp_path), "table_version_tracking_enabled": "true"}
     made = {"table_id": ["t"], "namespace_client": DirectoryNamespace(**managed)}
     lance.write_dataset(samples.rows(), mode="create", **made)  # type: ignore[arg-type]
-    with pytest.raises(error, match=r"^test on t failed: it is so\.$"), translated(Table("t", "/t"), "test"):
+    with pytest.raises(error, match=r"^test on t failed: it is so\.$"), translated(StoredTable("t", "/t"), "test"):
         lance.dataset(table_id=["t"], namespace_client=Raising(**managed), version=1)
 
 
 def test_a_conflict_that_has_a_class_is_told_by_it(things: Things) -> None:
     stale = things.behind(lambda dataset: dataset.add_columns({"a": "1"}))
-    with pytest.raises(ConcurrentModificationError, match="ask again"), translated(Table("t", things.path), "test"):
+    with (
+        pytest.raises(ConcurrentModificationError, match="ask again"),
+        translated(StoredTable("t", things.path), "test"),
+    ):
         stale.add_columns({"b": "2"})
 
 
 def test_what_is_not_known_is_an_internal_error() -> None:
     with (
         pytest.raises(InternalError, match=r"test on t failed: something new\. .* report it") as caught,
-        translated(Table("t", "/t"), "test"),
+        translated(StoredTable("t", "/t"), "test"),
     ):
         raise RuntimeError("something new")
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
 def test_other_exceptions_pass() -> None:
-    with pytest.raises(ZeroDivisionError), translated(Table("t", "/t"), "test"):
+    with pytest.raises(ZeroDivisionError), translated(StoredTable("t", "/t"), "test"):
         raise ZeroDivisionError
 
 
@@ -272,7 +275,7 @@ def raised(location: str, options: dict[str, str]) -> Exception:
 
 def refused(row: ErrorRow, location: str, options: dict[str, str], error: Exception) -> None:
     assert next(found for found in STORAGE_ROWS if errors.re.search(found.pattern, str(error))) == row
-    with pytest.raises(row.error) as told, translated(Table("things", location, options), "test"):
+    with pytest.raises(row.error) as told, translated(StoredTable("things", location, options), "test"):
         raise error
     assert told.value.__cause__ is None
     assert not any(value in str(told.value) for name, value in options.items() if "key" in name)
@@ -308,7 +311,7 @@ def test_a_fault_is_told_as_the_row_expects(row: ErrorRow, faults: dict[str, Exc
 
 def test_a_denial_of_the_system_is_told() -> None:
     denied = OSError("LanceError(IO): Generic LocalFileSystem error: Permission denied (os error 13)")
-    assert translate(Table("t", "/t"), "test", denied).code == 15
+    assert translate(StoredTable("t", "/t"), "test", denied).code == 15
 
 
 @contextmanager

@@ -22,26 +22,26 @@ from lanceway.errors import (
     TableIndexNotFoundError,
 )
 from lanceway.tables import indices
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches
 from tests.tables import table_helpers as samples
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> StoredTable:
     """Enough rows to train any vector index."""
     return samples.make(tmp_path, samples.rows(count=300))
 
 
-def create(table: Table, column: str, index_type: str, **asked: Any) -> None:
+def create(table: StoredTable, column: str, index_type: str, **asked: Any) -> None:
     indices.create(table, CreateTableIndexRequest(column=column, index_type=index_type, **asked))
 
 
-def listed(table: Table, after: str | None = None, **asked: Any) -> list[IndexContent]:
+def listed(table: StoredTable, after: str | None = None, **asked: Any) -> list[IndexContent]:
     return indices.list_(table, ListTableIndicesRequest(**asked), after)
 
 
-def only(table: Table) -> IndexContent:
+def only(table: StoredTable) -> IndexContent:
     (index,) = listed(table)
     return index
 
@@ -60,7 +60,7 @@ def only(table: Table) -> IndexContent:
     ],
     ids=str,
 )
-def test_vector_indices_are_made(table: Table, index_type: str, asked: dict[str, Any]) -> None:
+def test_vector_indices_are_made(table: StoredTable, index_type: str, asked: dict[str, Any]) -> None:
     create(table, "vector", index_type.lower(), **asked)
     made = only(table)
     assert (made.index_name, made.index_type, made.columns) == ("vector_idx", index_type, ["vector"])
@@ -83,14 +83,14 @@ def test_vector_indices_are_made(table: Table, index_type: str, asked: dict[str,
         ("name", "fts", "FTS"),
     ],
 )
-def test_other_indices_are_made_in_both_ways(table: Table, column: str, given: str, told: str) -> None:
+def test_other_indices_are_made_in_both_ways(table: StoredTable, column: str, given: str, told: str) -> None:
     create(table, column, given, name="one")
     indices.create_scalar(table, CreateTableIndexRequest(column=column, index_type=given, name="two"))
     assert [(index.index_name, index.index_type) for index in listed(table)] == [("one", told), ("two", told)]
     assert listed(table)[0].columns == [column]
 
 
-def test_text_options_arrive(table: Table) -> None:
+def test_text_options_arrive(table: StoredTable) -> None:
     asked = {
         "with_position": True,
         "base_tokenizer": "whitespace",
@@ -106,7 +106,7 @@ def test_text_options_arrive(table: Table) -> None:
     assert {key: details[key] for key in asked} == asked
 
 
-def test_what_a_list_tells(table: Table) -> None:
+def test_what_a_list_tells(table: StoredTable) -> None:
     create(table, "id", "BTREE", name="by_id")
     open_at(table).insert(samples.rows(300, 20))
     made = only(table)
@@ -119,7 +119,7 @@ def test_what_a_list_tells(table: Table) -> None:
     assert (stats.num_indices, stats.num_unindexed_rows, stats.distance_type) == (1, 20, None)
 
 
-def test_lists_are_sorted_and_go_on_after_a_name(table: Table) -> None:
+def test_lists_are_sorted_and_go_on_after_a_name(table: StoredTable) -> None:
     for name in ("c", "a", "b"):
         create(table, "id", "BTREE", name=name)
     assert [index.index_name for index in listed(table)] == ["a", "b", "c"]
@@ -128,7 +128,7 @@ def test_lists_are_sorted_and_go_on_after_a_name(table: Table) -> None:
     assert listed(table, version=1) == []
 
 
-def test_a_branch_has_its_own_indices(table: Table) -> None:
+def test_a_branch_has_its_own_indices(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     create(table, "id", "BTREE", branch="side")
     assert listed(table) == []
@@ -161,20 +161,20 @@ def test_a_branch_has_its_own_indices(table: Table) -> None:
     ],
 )
 def test_an_index_that_cannot_be(
-    table: Table, column: str, index_type: str, asked: dict[str, Any], kind: type[Exception], words: str
+    table: StoredTable, column: str, index_type: str, asked: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
         create(table, column, index_type, **asked)
     assert listed(table) == []
 
 
-def test_a_vector_index_is_no_scalar_index(table: Table) -> None:
+def test_a_vector_index_is_no_scalar_index(table: StoredTable) -> None:
     with pytest.raises(InvalidInputError, match="must be one of BITMAP"):
         indices.create_scalar(table, CreateTableIndexRequest(column="vector", index_type="IVF_PQ"))
 
 
 @pytest.mark.parametrize(("column", "index_type"), [("id", "BTREE"), ("vector", "IVF_FLAT"), ("name", "FTS")])
-def test_a_taken_name_is_refused(table: Table, column: str, index_type: str) -> None:
+def test_a_taken_name_is_refused(table: StoredTable, column: str, index_type: str) -> None:
     create(table, "id", "BTREE", name="taken")
     with pytest.raises(TableIndexAlreadyExistsError, match="'taken'"):
         create(table, column, index_type, name="taken")
@@ -183,7 +183,7 @@ def test_a_taken_name_is_refused(table: Table, column: str, index_type: str) -> 
         create(table, column, index_type)
 
 
-def test_an_index_is_dropped_once(table: Table) -> None:
+def test_an_index_is_dropped_once(table: StoredTable) -> None:
     create(table, "id", "BTREE", name="gone")
     indices.drop(table, DropTableIndexRequest(index_name="gone"))
     with pytest.raises(TableIndexNotFoundError, match=r"no index 'gone'. It has none"):

@@ -7,12 +7,12 @@ from lance_namespace import CreateTableBranchRequest, CreateTableIndexRequest, G
 
 from lanceway.errors import TableBranchNotFoundError
 from lanceway.tables import indices, statistics
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches
 from tests.tables import table_helpers as samples
 
 
-def test_rows_fragments_indices_and_bytes(table: Table) -> None:
+def test_rows_fragments_indices_and_bytes(table: StoredTable) -> None:
     for first, count in ((10, 20), (30, 30), (60, 40)):
         open_at(table).insert(samples.rows(first, count))
     open_at(table).delete("id >= 95")
@@ -34,7 +34,7 @@ def test_an_empty_table_has_statistics_too(tmp_path: Path) -> None:
     assert told.fragment_stats.lengths.p99 == 0
 
 
-def test_a_branch_has_its_own_statistics(table: Table) -> None:
+def test_a_branch_has_its_own_statistics(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     open_at(table, branch="side").insert(samples.rows(10))
     assert statistics.describe(table, GetTableStatsRequest(branch="side")).num_rows == 20

@@ -44,7 +44,7 @@ class JobTable:
     def name(self) -> str:
         return self.place.ref.name
 
-    def handle(self) -> dataset.Table:
+    def handle(self) -> dataset.StoredTable:
         """Return the table's location with current credentials. Commits go through the catalog that manages it."""
         return self.place.current().reading
 

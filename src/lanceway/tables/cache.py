@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lance_namespace import ListTableVersionsRequest
 
 from lanceway.tables import bases
-from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.dataset import StoredTable, is_main, open_at
 from lanceway.tables.errors import FOREIGN
 from lanceway.tables.storage.store import EXPIRES
 
@@ -68,7 +68,7 @@ if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_forget_all)
 
 
-def read_at(table: Table, *, version: int | None = None, branch: str | None = None) -> lance.LanceDataset:
+def read_at(table: StoredTable, *, version: int | None = None, branch: str | None = None) -> lance.LanceDataset:
     """Return a dataset to read from, never to write to: other threads may be reading from it too.
 
     Raises what `open_at` raises.
@@ -81,7 +81,7 @@ def read_at(table: Table, *, version: int | None = None, branch: str | None = No
     return dataset
 
 
-def _of_storage(table: Table) -> lance.LanceDataset:
+def _of_storage(table: StoredTable) -> lance.LanceDataset:
     key = _place(table)
     cached = _cache.get(key)
     if cached is not None:
@@ -99,7 +99,7 @@ def _of_storage(table: Table) -> lance.LanceDataset:
     return dataset
 
 
-def _of_catalog(table: Table) -> lance.LanceDataset:
+def _of_catalog(table: StoredTable) -> lance.LanceDataset:
     assert table.client is not None
     request = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
     latest = table.client.list_table_versions(request).versions
@@ -123,7 +123,7 @@ def _of_catalog(table: Table) -> lance.LanceDataset:
     return dataset
 
 
-def _place(table: Table) -> tuple[Hashable, ...]:
+def _place(table: StoredTable) -> tuple[Hashable, ...]:
     # Who asks is part of it: what one user's keys have opened is for no other.
     who = None if table.client is None else table.client.namespace_id()
     return who, table.path, tuple(sorted((table.storage_options or {}).items()))

@@ -41,7 +41,7 @@ _LARGEST_VERSION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StoredTable:
     """A Lance table's location and how to reach it.
 
     `name` is for messages alone. A server-managed table also has the `client` that its versions
@@ -74,7 +74,7 @@ def uri(location: str) -> str:
     return location if path is None else path.as_uri()
 
 
-def has_data(table: Table) -> bool:
+def has_data(table: StoredTable) -> bool:
     """Return whether any version was ever written. Nothing is opened."""
     if table.client is not None:
         latest = ListTableVersionsRequest(id=list(table.id), descending=True, limit=1)
@@ -83,7 +83,7 @@ def has_data(table: Table) -> bool:
 
 
 def open_at(
-    table: Table,
+    table: StoredTable,
     *,
     version: int | None = None,
     tag: str | None = None,
@@ -103,7 +103,7 @@ def open_at(
 
 
 def _open_reference(
-    table: Table, version: int | None, tag: str | None, branch: str | None, remembering: tuple[int, int] | None
+    table: StoredTable, version: int | None, tag: str | None, branch: str | None, remembering: tuple[int, int] | None
 ) -> lance.LanceDataset:
     if tag is not None and (version is not None or branch is not None):
         raise InvalidInputError(f"{table.name}: give a tag, or a version and a branch, but not both.")
@@ -119,7 +119,7 @@ def is_main(branch: str | None) -> bool:
     return not branch or branch == MAIN
 
 
-def _open(table: Table, version: int | None, remembering: tuple[int, int] | None = None) -> lance.LanceDataset:
+def _open(table: StoredTable, version: int | None, remembering: tuple[int, int] | None = None) -> lance.LanceDataset:
     import lance
     from lance.dataset import Session  # type: ignore[attr-defined]
 
@@ -146,17 +146,17 @@ def _open(table: Table, version: int | None, remembering: tuple[int, int] | None
         raise failure from error
 
 
-def _check_version(table: Table, version: int | None) -> None:
+def _check_version(table: StoredTable, version: int | None) -> None:
     if version is not None and not 1 <= version <= _LARGEST_VERSION:
         raise _no_version(table, version)
 
 
-def _no_version(table: Table, version: int | None, branch: str | None = None) -> TableVersionNotFoundError:
+def _no_version(table: StoredTable, version: int | None, branch: str | None = None) -> TableVersionNotFoundError:
     where = "" if is_main(branch) else f" on branch {branch!r}"
     return TableVersionNotFoundError(f"{table.name} has no version {version}{where}. list_table_versions names them.")
 
 
-def _no_lance_table(table: Table) -> InvalidTableStateError:
+def _no_lance_table(table: StoredTable) -> InvalidTableStateError:
     store = table.store()
     # Where versions are claimed, only a version makes a table; other files there count for nothing.
     if table.client is not None or store.exists(RESERVED) or not store.has_any():
@@ -170,7 +170,7 @@ def _no_lance_table(table: Table) -> InvalidTableStateError:
     )
 
 
-def _at_tag(table: Table, tag: str) -> lance.LanceDataset:
+def _at_tag(table: StoredTable, tag: str) -> lance.LanceDataset:
     named = None if table.client is None else _tagged_version(table, table.client, tag)
     if named is not None:
         branch = named.branch
@@ -181,7 +181,7 @@ def _at_tag(table: Table, tag: str) -> lance.LanceDataset:
         return dataset.checkout_version(tag)
 
 
-def tag_branch(table: Table, tag: str) -> str | None:
+def tag_branch(table: StoredTable, tag: str) -> str | None:
     """Return the branch of the version that a tag names, None for the main one. Raises TableTagNotFoundError."""
     named = None if table.client is None else _tagged_version(table, table.client, tag)
     if named is not None:
@@ -190,7 +190,7 @@ def tag_branch(table: Table, tag: str) -> str | None:
         return _require_tag(table, _open(table, None), tag)
 
 
-def _require_tag(table: Table, dataset: lance.LanceDataset, tag: str) -> str | None:
+def _require_tag(table: StoredTable, dataset: lance.LanceDataset, tag: str) -> str | None:
     """Return the branch of a tag in storage. Raises TableTagNotFoundError."""
     tags = dataset.tags.list()
     if tag not in tags:
@@ -198,7 +198,7 @@ def _require_tag(table: Table, dataset: lance.LanceDataset, tag: str) -> str | N
     return tags[tag].get("branch")
 
 
-def _tagged_version(table: Table, client: LanceNamespace, tag: str) -> GetTableTagVersionResponse | None:
+def _tagged_version(table: StoredTable, client: LanceNamespace, tag: str) -> GetTableTagVersionResponse | None:
     """Return the version that a tag names where versions are claimed; None where the client keeps no tags."""
     try:
         return client.get_table_tag_version(GetTableTagVersionRequest(id=list(table.id), tag=tag))
@@ -206,7 +206,7 @@ def _tagged_version(table: Table, client: LanceNamespace, tag: str) -> GetTableT
         return None
 
 
-def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDataset:
+def _on_branch(table: StoredTable, branch: str, version: int | None) -> lance.LanceDataset:
     dataset = _open(table, None)
     require_branch(table, dataset, branch)
     _check_version(table, version)
@@ -217,7 +217,7 @@ def _on_branch(table: Table, branch: str, version: int | None) -> lance.LanceDat
         raise _no_version(table, version, branch) from error
 
 
-def require_branch(table: Table, dataset: lance.LanceDataset, branch: str) -> None:
+def require_branch(table: StoredTable, dataset: lance.LanceDataset, branch: str) -> None:
     """Refuse a branch that a table does not have."""
     names = None if table.client is None else _branch_names(table, table.client)
     if names is None:
@@ -227,7 +227,7 @@ def require_branch(table: Table, dataset: lance.LanceDataset, branch: str) -> No
         raise TableBranchNotFoundError(f"{table.name} has no branch {branch!r}. It has: {', '.join([MAIN, *names])}.")
 
 
-def _branch_names(table: Table, client: LanceNamespace) -> list[str] | None:
+def _branch_names(table: StoredTable, client: LanceNamespace) -> list[str] | None:
     """Return the branches that there are where versions are claimed; None where the client keeps none."""
     names: list[str] = []
     request = ListTableBranchesRequest(id=list(table.id))
@@ -242,7 +242,7 @@ def _branch_names(table: Table, client: LanceNamespace) -> list[str] | None:
         return None
 
 
-def describe(table: Table, request: DescribeTableRequest, response: DescribeTableResponse) -> None:
+def describe(table: StoredTable, request: DescribeTableRequest, response: DescribeTableResponse) -> None:
     """Complete a description with what only the dataset knows, if that was asked for."""
     pinned = request.version is not None or request.tag is not None or request.branch is not None
     if not pinned and (not request.load_detailed_metadata or response.is_only_declared):
@@ -252,7 +252,7 @@ def describe(table: Table, request: DescribeTableRequest, response: DescribeTabl
         _describe_in_detail(table, dataset, response)
 
 
-def _describe_in_detail(table: Table, dataset: lance.LanceDataset, response: DescribeTableResponse) -> None:
+def _describe_in_detail(table: StoredTable, dataset: lance.LanceDataset, response: DescribeTableResponse) -> None:
     with translated(table, "describe_table"):
         counts = dataset.stats.dataset_stats()
         summary = dataset.get_version()["metadata"]

@@ -20,7 +20,7 @@ from lance_namespace_urllib3_client.models.index_content import IndexContent
 
 from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.read import search
 from lanceway.tables.schema import fields
@@ -59,17 +59,17 @@ _NUMBERS = (
 )
 
 
-def create(table: Table, request: CreateTableIndexRequest) -> None:
+def create(table: StoredTable, request: CreateTableIndexRequest) -> None:
     """Make an index of any type. Raises TableIndexAlreadyExistsError where its name is taken."""
     _create(table, request, "create_table_index", (*_VECTOR, *_TEXT, *_SCALAR))
 
 
-def create_scalar(table: Table, request: CreateTableIndexRequest) -> None:
+def create_scalar(table: StoredTable, request: CreateTableIndexRequest) -> None:
     """Make an index that is no vector index; a full-text index is one of them."""
     _create(table, request, "create_table_scalar_index", (*_TEXT, *_SCALAR))
 
 
-def _create(table: Table, request: CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
+def _create(table: StoredTable, request: CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
     expressions.check_numbers(operation, request, _NUMBERS)
     dataset = open_at(table, branch=request.branch)
     index = prepare(table, dataset, request, operation, kinds)
@@ -94,7 +94,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    table: Table,
+    table: StoredTable,
     dataset: lance.LanceDataset,
     request: CreateTableIndexRequest,
     operation: str,
@@ -123,7 +123,7 @@ def _kind(index_type: str, operation: str, kinds: tuple[str, ...]) -> str:
     return kind
 
 
-def _check_free(table: Table, dataset: lance.LanceDataset, name: str, operation: str) -> None:
+def _check_free(table: StoredTable, dataset: lance.LanceDataset, name: str, operation: str) -> None:
     if any(index.name == name for index in _all(table, dataset, operation)):
         raise TableIndexAlreadyExistsError(
             f"{operation}: {table.name} already has an index {name!r}. Drop it first, or give the new one a name."
@@ -150,12 +150,12 @@ def _sub_vectors(dimension: int) -> int:
     return next((dimension // size for size in (16, 8) if dimension % size == 0), 1)
 
 
-def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> list[IndexDescription]:
+def _all(table: StoredTable, dataset: lance.LanceDataset, operation: str) -> list[IndexDescription]:
     with translated(table, operation):
         return list(dataset.describe_indices())
 
 
-def list_(table: Table, request: ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
+def list_(table: StoredTable, request: ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
     """Return the indices whose names come after `after`, in the order of their names."""
     dataset = open_at(table, version=request.version, branch=request.branch)
     listed = [index for index in _all(table, dataset, "list_table_indices") if after is None or index.name > after]
@@ -190,7 +190,7 @@ def _friendly(kind: str) -> str:
     return "FTS" if spelling == "INVERTED" else spelling
 
 
-def describe(table: Table, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
+def describe(table: StoredTable, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
     dataset = open_at(table, version=request.version, branch=request.branch)
     name = _require(table, dataset, request.index_name, "describe_table_index_stats")
     with translated(table, "describe_table_index_stats"):
@@ -205,14 +205,14 @@ def describe(table: Table, request: DescribeTableIndexStatsRequest) -> DescribeT
     )
 
 
-def drop(table: Table, request: DropTableIndexRequest) -> None:
+def drop(table: StoredTable, request: DropTableIndexRequest) -> None:
     dataset = open_at(table, branch=request.branch)
     name = _require(table, dataset, request.index_name, "drop_table_index")
     with translated(table, "drop_table_index"):
         dataset.drop_index(name)
 
 
-def _require(table: Table, dataset: lance.LanceDataset, name: str | None, operation: str) -> str:
+def _require(table: StoredTable, dataset: lance.LanceDataset, name: str | None, operation: str) -> str:
     if not name:
         raise InvalidInputError(f"{operation} on {table.name} needs index_name, the name of an index.")
     names = sorted(index.name for index in _all(table, dataset, operation))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import translated
 
 
-def clone(source: Table, version: int, target: Table) -> None:
+def clone(source: StoredTable, version: int, target: StoredTable) -> None:
     """Write a table whose one version has the files of a version of another one, and none of its own.
 
     It gets the number of that version. The source is read as storage has it, and its base paths must be allowed.

@@ -8,14 +8,14 @@ from lance_namespace import GetTableStatsRequest, GetTableStatsResponse
 from lance_namespace_urllib3_client.models.fragment_stats import FragmentStats
 from lance_namespace_urllib3_client.models.fragment_summary import FragmentSummary
 
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import translated
 
 # A fragment with fewer rows than this is worth compacting.
 SMALL_FRAGMENT = 100_000
 
 
-def describe(table: Table, request: GetTableStatsRequest) -> GetTableStatsResponse:
+def describe(table: StoredTable, request: GetTableStatsRequest) -> GetTableStatsResponse:
     """Describe the latest version; `total_bytes` are those of its data files."""
     dataset = open_at(table, branch=request.branch)
     with translated(table, "get_table_stats"):

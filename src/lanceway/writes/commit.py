@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, TableVersionNotFoundError
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import commit as commits
 from lanceway.tables.write import create
@@ -64,7 +64,7 @@ class WriteId:
         """Return a new transaction's name: a UUID of version 8, which may carry a meaning; pylance's are of 4."""
         return self.prefix + str(uuid.uuid4())[15:]
 
-    def committed_version(self, table: Table, *, after: int, branch: str | None = None) -> int | None:
+    def committed_version(self, table: StoredTable, *, after: int, branch: str | None = None) -> int | None:
         """Return the version later than `after` that was committed under this id, else None."""
         latest = dataset.open_at(table, branch=branch)
         for version in range(int(latest.version), after, -1):
@@ -72,7 +72,7 @@ class WriteId:
                 return version
         return None
 
-    def is_replayed(self, table: Table) -> bool:
+    def is_replayed(self, table: StoredTable) -> bool:
         """Whether this batch of a query was committed before. A query's batches are committed in their order."""
         latest = dataset.open_at(table)
         newest = int(latest.version)
@@ -86,7 +86,7 @@ class WriteId:
         return bool(bases) and self.committed_version(table, after=min(bases)) is not None
 
 
-def transaction_of(table: Table, latest: lance.LanceDataset, version: int) -> Transaction | None:
+def transaction_of(table: StoredTable, latest: lance.LanceDataset, version: int) -> Transaction | None:
     """Return the transaction that made a version; None if the version was cleaned up, or its transaction is unknown."""
     try:
         with translated(table, f"Reading the transaction of version {version}"):
@@ -95,7 +95,7 @@ def transaction_of(table: Table, latest: lance.LanceDataset, version: int) -> Tr
         return None
 
 
-def _properties(table: Table, latest: lance.LanceDataset, version: int) -> Mapping[str, str]:
+def _properties(table: StoredTable, latest: lance.LanceDataset, version: int) -> Mapping[str, str]:
     transaction = transaction_of(table, latest, version)
     return {} if transaction is None else transaction.transaction_properties or {}
 
@@ -191,7 +191,7 @@ def update(
 
 
 def _commit(
-    table: Table,
+    table: StoredTable,
     operation: LanceOperation.BaseOperation,
     version: int,
     write_id: WriteId,

@@ -28,7 +28,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
-from lanceway.tables.dataset import RESERVED, Table
+from lanceway.tables.dataset import RESERVED, StoredTable
 from lanceway.tables.errors import translated
 from lanceway.tables.storage.store import EXPIRES
 from lanceway.tables.versions import manager
@@ -72,7 +72,7 @@ class TableRef:
         if values["path"] is not None:
             if values["namespace"] or values["settings"]:
                 raise InvalidInputError(f"{OWNER}: a table by its path needs no namespace. Give table instead.")
-            return cls(None, {}, (), Table("", values["path"]).path, values["storage"])
+            return cls(None, {}, (), StoredTable("", values["path"]).path, values["storage"])
         id_ = _identifier(values["table"], values["delimiter"])
         type_, settings = _root(values["namespace"], dict(values["settings"]))
         return cls(type_, _portable(type_, settings), id_, None, values["storage"])
@@ -99,18 +99,18 @@ class TableRef:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def table(self) -> Table:
+    def table(self) -> StoredTable:
         """Return the table's location and how to reach it now. Raises TableNotFoundError and what its catalog does."""
         if self.path is not None:
-            return Table(self.path, self.path, dict(self.storage_options) or None)
+            return StoredTable(self.path, self.path, dict(self.storage_options) or None)
         catalog = self.catalog()
         description = catalog.describe_table(DescribeTableRequest(id=list(self.id)))
         storage = self._storage(description)
         location = description.location or ""
         # Credentials that end are renewed by a dataset that was opened through the catalog, and by no other.
         if description.managed_versioning or EXPIRES in storage:
-            return Table(self.name, location, storage or None, client=catalog, id=self.id)
-        return Table(self.name, location, storage or None)
+            return StoredTable(self.name, location, storage or None, client=catalog, id=self.id)
+        return StoredTable(self.name, location, storage or None)
 
     def _storage(self, response: DescribeTableResponse | DeclareTableResponse) -> dict[str, str]:
         # What the catalog says wins, as it does where pylance opens a table by its catalog.
@@ -201,18 +201,18 @@ class Destination:
     claim: str | None = None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> StoredTable:
         """The table; its versions are claimed through the catalog where that manages them."""
         if not self.managed:
-            return Table(self.ref.name, self.location, self.storage_options)
-        return Table(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
+            return StoredTable(self.ref.name, self.location, self.storage_options)
+        return StoredTable(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
 
     @property
-    def reading(self) -> Table:
+    def reading(self) -> StoredTable:
         """The table for long reads: where credentials expire, its catalog renews them."""
         if self.managed or not self._expires:
             return self.table
-        return Table(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
+        return StoredTable(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
 
     @property
     def _expires(self) -> bool:
@@ -326,7 +326,7 @@ def _catalog(type_: str, settings: tuple[tuple[str, str], ...]) -> LanceNamespac
     return connect(type_, settings=dict(settings))
 
 
-def _version_asof(table: Table, latest: Any, asof: datetime) -> int:
+def _version_asof(table: StoredTable, latest: Any, asof: datetime) -> int:
     with translated(table, "Looking for a version by its time"):
         # pylance gives the local time of this machine where it names no zone.
         times = [(version["timestamp"].astimezone(UTC), version["version"]) for version in latest.versions()]

@@ -208,8 +208,8 @@ def test_the_settings_may_allow_other_locations(whole_run: Run, secret: Path, tm
 
 def test_in_process_base_paths_are_not_restricted(secret: Path, tmp_path: Path) -> None:
     from lanceway.tables import bases
-    from lanceway.tables.dataset import Table, open_at
+    from lanceway.tables.dataset import StoredTable, open_at
 
     lance.dataset(str(secret)).shallow_clone(str(tmp_path / "clone"), 1)
     assert not bases.is_confined()
-    assert open_at(Table("clone", str(tmp_path / "clone"))).count_rows() == 2
+    assert open_at(StoredTable("clone", str(tmp_path / "clone"))).count_rows() == 2

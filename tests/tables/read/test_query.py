@@ -21,7 +21,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.tables import indices
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.read import query
 from lanceway.tables.versions import branches
 from tests.tables import table_helpers as samples
@@ -45,18 +45,18 @@ def request(**asked: Any) -> QueryTableRequest:
     return QueryTableRequest.model_validate({"k": 0, "vector": NO_VECTOR, **asked})
 
 
-def ask(table: Table, **asked: Any) -> pa.Table:
+def ask(table: StoredTable, **asked: Any) -> pa.Table:
     return query.run(table, request(**asked)).read_all()
 
 
-def ids(table: Table, **asked: Any) -> list[int]:
+def ids(table: StoredTable, **asked: Any) -> list[int]:
     return list(ask(table, **asked)["id"].to_pylist())
 
 
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def test_k_is_how_many_rows_and_zero_is_all(table: Table) -> None:
+def test_k_is_how_many_rows_and_zero_is_all(table: StoredTable) -> None:
     assert ids(table) == list(range(10))
     assert ids(table, k=3) == [0, 1, 2]
     assert ids(table, k=3, offset=8) == [8, 9]
@@ -64,14 +64,14 @@ def test_k_is_how_many_rows_and_zero_is_all(table: Table) -> None:
     assert ids(table, k=2**31) == list(range(10))
 
 
-def test_rows_are_filtered(table: Table) -> None:
+def test_rows_are_filtered(table: StoredTable) -> None:
     assert ids(table, filter="id > 7") == [8, 9]
     assert ids(table, filter="place.city = 'c3'") == [3]
     assert ids(table, filter="place.`zip.code` = '4'") == [4]
     assert ids(table, filter="") == list(range(10))
 
 
-def test_columns_are_chosen(table: Table) -> None:
+def test_columns_are_chosen(table: StoredTable) -> None:
     assert ask(table, columns={"column_names": ["name", "id"]}).schema.names == ["name", "id"]
     nested = ask(table, k=1, columns={"column_names": ["place.city", "place.`zip.code`"]})
     assert nested.to_pylist() == [{"place.city": "c0", "place.`zip.code`": "0"}]
@@ -80,12 +80,12 @@ def test_columns_are_chosen(table: Table) -> None:
     assert ask(table, columns={"column_names": []}).schema.names == samples.SCHEMA.names
 
 
-def test_row_ids_are_given_if_asked_for(table: Table) -> None:
+def test_row_ids_are_given_if_asked_for(table: StoredTable) -> None:
     assert ask(table, k=1, with_row_id=True, columns={"column_names": ["id"]}).schema.names == ["id", "_rowid"]
     assert ask(table, k=1, columns={"column_names": ["_rowid"]}).schema.names == ["_rowid"]
 
 
-def test_versions_and_branches_are_read(table: Table) -> None:
+def test_versions_and_branches_are_read(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     open_at(table).insert(samples.rows(10))
     open_at(table, branch="side").delete("id < 8")
@@ -113,12 +113,12 @@ def test_versions_and_branches_are_read(table: Table) -> None:
     ],
     ids=str,
 )
-def test_a_query_that_cannot_be(table: Table, asked: dict[str, Any], kind: type[Exception]) -> None:
+def test_a_query_that_cannot_be(table: StoredTable, asked: dict[str, Any], kind: type[Exception]) -> None:
     with pytest.raises(kind):
         ask(table, **asked)
 
 
-def test_an_error_that_comes_while_reading_is_ours_too(table: Table) -> None:
+def test_an_error_that_comes_while_reading_is_ours_too(table: StoredTable) -> None:
     reader = query.run(table, request(columns={"column_aliases": {"x": "CAST(name AS INT)"}}))
     with pytest.raises(InvalidInputError, match="Cannot cast string 'amber lamp'"):
         reader.read_all()
@@ -137,29 +137,29 @@ def test_the_answer_streams(tmp_path: Path) -> None:
 # -- vectors -------------------------------------------------------------------------------------
 
 
-def test_the_nearest_come_first(table: Table) -> None:
+def test_the_nearest_come_first(table: StoredTable) -> None:
     found = ask(table, k=3, vector=near(7.1))
     assert found["id"].to_pylist() == [7, 8, 6]
     assert found["_distance"].to_pylist() == pytest.approx([0.01, 0.81, 1.21], abs=1e-5)
 
 
-def test_an_offset_skips_neighbours(table: Table) -> None:
+def test_an_offset_skips_neighbours(table: StoredTable) -> None:
     assert ids(table, k=2, vector=near(7.1), offset=1) == [8, 6]
 
 
-def test_a_filter_comes_before_the_search_unless_told_otherwise(table: Table) -> None:
+def test_a_filter_comes_before_the_search_unless_told_otherwise(table: StoredTable) -> None:
     assert ids(table, k=2, vector=near(9), filter="id < 5") == [4, 3]
     assert ids(table, k=2, vector=near(9), filter="id < 5", prefilter=False) == []
 
 
-def test_distances_are_of_the_type_asked_for_and_within_bounds(table: Table) -> None:
+def test_distances_are_of_the_type_asked_for_and_within_bounds(table: StoredTable) -> None:
     assert ask(table, k=1, vector=near(3), distance_type="Cosine")["id"].to_pylist() == [3]
     assert ask(table, k=1, vector=near(1), distance_type="dot")["id"].to_pylist() == [9]
     assert ids(table, k=10, vector=near(5), lower_bound=1, upper_bound=4) == [4, 6]
     assert ids(table, k=10, vector=near(5), upper_bound=1) == [5]
 
 
-def test_several_vectors_are_several_searches(table: Table) -> None:
+def test_several_vectors_are_several_searches(table: StoredTable) -> None:
     vectors = {"multi_vector": [near(2.1)["single_vector"], near(8.1)["single_vector"]]}
     found = ask(table, k=2, vector=vectors, columns={"column_names": ["id"]})
     assert found.select(["query_index", "id"]).to_pydict() == {"query_index": [0, 0, 1, 1], "id": [2, 3, 8, 9]}
@@ -220,7 +220,9 @@ def test_a_nested_vector_and_the_need_to_choose(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_vector_search_that_cannot_be(table: Table, asked: dict[str, Any], kind: type[Exception], words: str) -> None:
+def test_a_vector_search_that_cannot_be(
+    table: StoredTable, asked: dict[str, Any], kind: type[Exception], words: str
+) -> None:
     k = 0 if words == "k is 0" else 3
     with pytest.raises(kind, match=words):
         ask(table, **{"k": k, "vector": near(1), **asked})
@@ -236,7 +238,7 @@ def test_a_table_without_vectors_says_so(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Table:
+def library(tmp_path: Path) -> StoredTable:
     data = samples.rows(count=50)
     notes = pa.array([f"note {i} on copper" if i % 2 else f"remark {i}" for i in range(50)])
     table = samples.make(tmp_path, data.append_column("notes", notes))
@@ -245,7 +247,7 @@ def library(tmp_path: Path) -> Table:
     return table
 
 
-def test_words_are_found(library: Table) -> None:
+def test_words_are_found(library: StoredTable) -> None:
     found = ask(library, k=4, full_text_query=text("kettle"))
     assert found["name"].to_pylist() == ["copper kettle"] * 4
     assert all(score > 0 for score in found["_score"].to_pylist())
@@ -301,11 +303,11 @@ def test_words_are_found(library: Table) -> None:
     ],
     ids=str,
 )
-def test_query_trees_are_understood(library: Table, node: dict[str, Any], count: int) -> None:
+def test_query_trees_are_understood(library: StoredTable, node: dict[str, Any], count: int) -> None:
     assert len(ids(library, full_text_query=tree(**node))) == count
 
 
-def test_a_boost_ranks_the_negative_last(library: Table) -> None:
+def test_a_boost_ranks_the_negative_last(library: StoredTable) -> None:
     positive = {"match": {"terms": "lamp", "column": "name"}}
     negative = {"match": {"terms": "blue", "column": "name"}}
     found = ask(library, k=10, full_text_query=tree(boost={"positive": positive, "negative": negative}))
@@ -327,12 +329,14 @@ def test_a_boost_ranks_the_negative_last(library: Table) -> None:
     ],
     ids=str,
 )
-def test_a_text_search_that_cannot_be(library: Table, asked: dict[str, Any], kind: type[Exception], words: str) -> None:
+def test_a_text_search_that_cannot_be(
+    library: StoredTable, asked: dict[str, Any], kind: type[Exception], words: str
+) -> None:
     with pytest.raises(kind, match=words):
         ask(library, k=3, full_text_query=asked)
 
 
-def test_a_text_search_needs_an_index_or_a_column(table: Table) -> None:
+def test_a_text_search_needs_an_index_or_a_column(table: StoredTable) -> None:
     with pytest.raises(InvalidInputError, match=r"no full-text index.*create_table_index"):
         ask(table, k=3, full_text_query=text("lamp"))
     assert len(ids(table, full_text_query=text("lamp", "name"))) == 4
@@ -341,7 +345,7 @@ def test_a_text_search_needs_an_index_or_a_column(table: Table) -> None:
 # -- both ----------------------------------------------------------------------------------------
 
 
-def test_a_hybrid_search_ranks_what_both_found_first(library: Table) -> None:
+def test_a_hybrid_search_ranks_what_both_found_first(library: StoredTable) -> None:
     found = ask(library, k=5, vector=near(7), full_text_query=text("kettle", "name"), filter="id < 20")
     assert found["id"].to_pylist()[0] == 7
     assert found.num_rows == 5
@@ -350,7 +354,7 @@ def test_a_hybrid_search_ranks_what_both_found_first(library: Table) -> None:
     assert found.schema.names == [*samples.SCHEMA.names, "notes", "_relevance_score"]
 
 
-def test_a_hybrid_search_takes_columns_offset_and_row_ids(library: Table) -> None:
+def test_a_hybrid_search_takes_columns_offset_and_row_ids(library: StoredTable) -> None:
     asked: dict[str, Any] = {"vector": near(7), "full_text_query": text("kettle", "name"), "with_row_id": True}
     columns = {"columns": {"column_aliases": {"town": "place.city"}}}
     whole = ask(library, k=6, **asked, **columns)
@@ -360,13 +364,13 @@ def test_a_hybrid_search_takes_columns_offset_and_row_ids(library: Table) -> Non
     assert part["town"].to_pylist()[0] in whole["town"].to_pylist()
 
 
-def test_a_hybrid_search_that_finds_nothing_has_its_columns(library: Table) -> None:
+def test_a_hybrid_search_that_finds_nothing_has_its_columns(library: StoredTable) -> None:
     found = ask(library, k=2, vector=near(7), full_text_query=text("kettle", "name"), filter="id < 0")
     assert found.num_rows == 0
     assert "_relevance_score" in found.schema.names
 
 
-def test_a_hybrid_search_takes_one_vector(library: Table) -> None:
+def test_a_hybrid_search_takes_one_vector(library: StoredTable) -> None:
     with pytest.raises(InvalidInputError, match="single_vector"):
         ask(
             library,
@@ -379,7 +383,7 @@ def test_a_hybrid_search_takes_one_vector(library: Table) -> None:
 # -- counts and plans ----------------------------------------------------------------------------
 
 
-def test_rows_are_counted(table: Table) -> None:
+def test_rows_are_counted(table: StoredTable) -> None:
     open_at(table).insert(samples.rows(10))
     assert query.count(table, CountTableRowsRequest()) == 20
     assert query.count(table, CountTableRowsRequest(predicate="id > 4", version=1)) == 5
@@ -389,7 +393,7 @@ def test_rows_are_counted(table: Table) -> None:
         query.count(table, CountTableRowsRequest(predicate="id >"))
 
 
-def test_plans_are_told(library: Table) -> None:
+def test_plans_are_told(library: StoredTable) -> None:
     branches.create(library, CreateTableBranchRequest(name="side"))
     plain = query.explain(library, ExplainTableQueryPlanRequest(query=request(filter="id < 3"), branch="side"))
     assert "id < " in plain

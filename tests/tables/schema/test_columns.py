@@ -17,31 +17,31 @@ from lanceway.errors import (
     TableSchemaValidationError,
     UnsupportedOperationError,
 )
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.schema import columns
 from lanceway.tables.versions import branches
 from tests.tables import table_helpers as samples
 
 
-def add(table: Table, *entries: dict[str, Any], **asked: Any) -> int:
+def add(table: StoredTable, *entries: dict[str, Any], **asked: Any) -> int:
     request = AlterTableAddColumnsRequest.model_validate({"new_columns": list(entries), **asked})
     return columns.add(table, request).version
 
 
-def alter(table: Table, *entries: dict[str, Any], **asked: Any) -> int:
+def alter(table: StoredTable, *entries: dict[str, Any], **asked: Any) -> int:
     request = AlterTableAlterColumnsRequest.model_validate({"alterations": list(entries), **asked})
     return columns.alter(table, request).version
 
 
-def drop(table: Table, *paths: str, **asked: Any) -> int:
+def drop(table: StoredTable, *paths: str, **asked: Any) -> int:
     return columns.drop(table, AlterTableDropColumnsRequest(columns=list(paths), **asked)).version
 
 
-def schema(table: Table, branch: str | None = None) -> pa.Schema:
+def schema(table: StoredTable, branch: str | None = None) -> pa.Schema:
     return open_at(table, branch=branch).schema
 
 
-def test_columns_are_added_from_expressions_in_one_version(table: Table) -> None:
+def test_columns_are_added_from_expressions_in_one_version(table: StoredTable) -> None:
     assert add(table, {"name": "twice", "expression": "id * 2"}, {"name": "town", "expression": "place.city"}) == 2
     assert open_at(table).to_table(columns=["twice", "town"], filter="id = 3").to_pylist() == [
         {"twice": 6, "town": "c3"}
@@ -75,7 +75,7 @@ VIRTUAL = {
     ids=str,
 )
 def test_a_column_that_cannot_be_added(
-    table: Table, entries: list[dict[str, Any]], kind: type[Exception], words: str
+    table: StoredTable, entries: list[dict[str, Any]], kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
         add(table, *entries)
@@ -83,7 +83,7 @@ def test_a_column_that_cannot_be_added(
     assert open_at(table).version == 1
 
 
-def test_columns_are_renamed_and_retyped_in_one_version(table: Table) -> None:
+def test_columns_are_renamed_and_retyped_in_one_version(table: StoredTable) -> None:
     renamed = {"path": "place.`zip.code`", "rename": "zip"}
     assert alter(table, {"path": "id", "data_type": {"type": "int32"}}, renamed) == 2
     assert schema(table).field("id").type == pa.int32()
@@ -107,20 +107,20 @@ def test_columns_are_renamed_and_retyped_in_one_version(table: Table) -> None:
     ids=str,
 )
 def test_a_column_that_cannot_be_altered(
-    table: Table, entry: dict[str, Any], kind: type[Exception], words: str
+    table: StoredTable, entry: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     with pytest.raises(kind, match=words):
         alter(table, {"path": "words", "rename": "w"}, entry)
     assert schema(table) == samples.SCHEMA
 
 
-def test_columns_are_dropped(table: Table) -> None:
+def test_columns_are_dropped(table: StoredTable) -> None:
     assert drop(table, "words", "place.city") == 2
     assert schema(table).names == ["id", "name", "place", "vector"]
     assert [field.name for field in schema(table).field("place").type] == ["zip.code"]
 
 
-def test_a_column_that_cannot_be_dropped(table: Table) -> None:
+def test_a_column_that_cannot_be_dropped(table: StoredTable) -> None:
     with pytest.raises(TableColumnNotFoundError, match="no column none"):
         drop(table, "id", "none")
     with pytest.raises(InvalidInputError, match="Cannot drop all columns"):
@@ -130,7 +130,7 @@ def test_a_column_that_cannot_be_dropped(table: Table) -> None:
     assert schema(table) == samples.SCHEMA
 
 
-def test_a_branch_has_its_own_columns(table: Table) -> None:
+def test_a_branch_has_its_own_columns(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     add(table, {"name": "x", "expression": "1"}, branch="side")
     alter(table, {"path": "x", "rename": "y"}, branch="side")

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.schema import fields
 from tests.tables.table_helpers import SCHEMA
 
-TABLE = Table("things", "/nowhere")
+TABLE = StoredTable("things", "/nowhere")
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError, TableColumnNotFoundError
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.schema import columns
 from lanceway.tables.versions import branches
 
 
-def update(table: Table, *entries: dict[str, Any], **asked: Any) -> UpdateFieldMetadataResponse:
+def update(table: StoredTable, *entries: dict[str, Any], **asked: Any) -> UpdateFieldMetadataResponse:
     return columns.update_fields(table, UpdateFieldMetadataRequest.model_validate({"updates": list(entries), **asked}))
 
 
-def test_the_schemas_metadata_is_replaced(table: Table) -> None:
+def test_the_schemas_metadata_is_replaced(table: StoredTable) -> None:
     first = columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"a": "1", "b": "2"}))
     assert first.metadata == {"a": "1", "b": "2"}
     second = columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"c": "3"}))
@@ -28,7 +28,7 @@ def test_the_schemas_metadata_is_replaced(table: Table) -> None:
     assert open_at(table).schema.metadata == {b"c": b"3"}
 
 
-def test_fields_are_merged_replaced_and_cleared_in_one_version(table: Table) -> None:
+def test_fields_are_merged_replaced_and_cleared_in_one_version(table: StoredTable) -> None:
     update(table, {"path": "id", "metadata": {"a": "1", "b": "2"}}, {"path": "name", "metadata": {"x": "1"}})
     told = update(
         table,
@@ -44,12 +44,12 @@ def test_fields_are_merged_replaced_and_cleared_in_one_version(table: Table) -> 
     assert schema.field("place").type.field("zip.code").metadata == {b"z": b"9"}
 
 
-def test_the_same_field_twice_is_changed_twice(table: Table) -> None:
+def test_the_same_field_twice_is_changed_twice(table: StoredTable) -> None:
     told = update(table, {"path": "id", "metadata": {"a": "1"}}, {"path": "`id`", "metadata": {"b": "2"}})
     assert told.fields == {"id": {"a": "1", "b": "2"}}
 
 
-def test_a_missing_field_changes_nothing(table: Table) -> None:
+def test_a_missing_field_changes_nothing(table: StoredTable) -> None:
     with pytest.raises(TableColumnNotFoundError, match="no column none"):
         update(table, {"path": "id", "metadata": {"a": "1"}}, {"path": "none", "metadata": {}})
     with pytest.raises(InvalidInputError, match="no field"):
@@ -57,7 +57,7 @@ def test_a_missing_field_changes_nothing(table: Table) -> None:
     assert open_at(table).version == 1
 
 
-def test_a_branch_has_its_own_metadata(table: Table) -> None:
+def test_a_branch_has_its_own_metadata(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     update(table, {"path": "id", "metadata": {"a": "1"}}, branch="side")
     columns.update_schema(table, UpdateTableSchemaMetadataRequest(metadata={"k": "v"}, branch="side"))

@@ -15,7 +15,7 @@ from lance_namespace import (
 )
 
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableBranchNotFoundError
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches, manifests, versions
 from tests.tables import table_helpers as samples
 
@@ -44,14 +44,14 @@ INVALID = (
 
 
 @pytest.mark.parametrize("name", VALID)
-def test_what_pylance_takes_for_a_branch_has_a_folder(table: Table, name: str) -> None:
+def test_what_pylance_takes_for_a_branch_has_a_folder(table: StoredTable, name: str) -> None:
     open_at(table).create_branch(name)
     assert Path(table.location, manifests.folder(name)).is_dir()
     assert [one.version for one in versions.list_(table, ListTableVersionsRequest(branch=name), None)] == [1]
 
 
 @pytest.mark.parametrize("name", INVALID)
-def test_what_pylance_refuses_has_none(table: Table, name: str) -> None:
+def test_what_pylance_refuses_has_none(table: StoredTable, name: str) -> None:
     with pytest.raises(OSError, match=r"Ref is invalid|illegal character"):
         open_at(table).create_branch(name)
     with pytest.raises(InvalidInputError, match=r"is no name of a branch.*letters, digits"):
@@ -61,7 +61,7 @@ def test_what_pylance_refuses_has_none(table: Table, name: str) -> None:
 
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Table:
+def victim(tmp_path: Path) -> StoredTable:
     """Another table, with versions that could be deleted."""
     other = samples.make(tmp_path, name="victim")
     for first in (10, 20):
@@ -70,7 +70,7 @@ def victim(tmp_path: Path) -> Table:
 
 
 @pytest.mark.parametrize("way", ["../../victim", "side/../../../victim", "../../../{root}/victim", "/{whole}"])
-def test_no_branch_leads_to_another_table(table: Table, victim: Table, tmp_path: Path, way: str) -> None:
+def test_no_branch_leads_to_another_table(table: StoredTable, victim: StoredTable, tmp_path: Path, way: str) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     branch = way.format(root=tmp_path.name, whole=victim.location)
     before = samples.files(victim.location)
@@ -92,7 +92,7 @@ def test_no_branch_leads_to_another_table(table: Table, victim: Table, tmp_path:
     assert samples.files(victim.location) == before
 
 
-def test_a_folder_that_is_no_branch_is_none(table: Table) -> None:
+def test_a_folder_that_is_no_branch_is_none(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     odd = Path(table.location, "tree/my notes/_versions")
     odd.mkdir(parents=True)
@@ -103,7 +103,7 @@ def test_a_folder_that_is_no_branch_is_none(table: Table) -> None:
 
 
 @pytest.mark.parametrize("version", [0, -1, 2**64])
-def test_a_version_that_cannot_be_is_not_created(table: Table, version: int) -> None:
+def test_a_version_that_cannot_be_is_not_created(table: StoredTable, version: int) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     folder = Path(table.location, manifests.folder("new"))
     folder.mkdir(parents=True)

@@ -12,20 +12,20 @@ from lanceway.errors import (
     TableBranchNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches, tags
 from tests.tables import table_helpers as samples
 
 
-def create(table: Table, name: str, **asked: Any) -> None:
+def create(table: StoredTable, name: str, **asked: Any) -> None:
     branches.create(table, CreateTableBranchRequest(name=name, **asked))
 
 
-def delete(table: Table, name: str) -> None:
+def delete(table: StoredTable, name: str) -> None:
     branches.delete(table, DeleteTableBranchRequest(name=name))
 
 
-def test_branches_are_created_listed_and_deleted(table: Table) -> None:
+def test_branches_are_created_listed_and_deleted(table: StoredTable) -> None:
     for name in ("b", "c/d", "a"):
         create(table, name)
     listed = branches.list_(table, None)
@@ -37,7 +37,7 @@ def test_branches_are_created_listed_and_deleted(table: Table) -> None:
     assert list(branches.list_(table, None)) == ["b", "c/d"]
 
 
-def test_a_branch_begins_where_it_is_told_to(table: Table) -> None:
+def test_a_branch_begins_where_it_is_told_to(table: StoredTable) -> None:
     open_at(table).insert(samples.rows(10))
     create(table, "old", from_version=1)
     create(table, "new")
@@ -49,7 +49,7 @@ def test_a_branch_begins_where_it_is_told_to(table: Table) -> None:
     assert branches.list_(table, None)["twig"].parent_branch == "old"
 
 
-def test_a_branch_that_cannot_be(table: Table) -> None:
+def test_a_branch_that_cannot_be(table: StoredTable) -> None:
     create(table, "taken")
     with pytest.raises(TableBranchAlreadyExistsError, match="'taken'"):
         create(table, "taken")
@@ -64,7 +64,7 @@ def test_a_branch_that_cannot_be(table: Table) -> None:
     assert list(branches.list_(table, None)) == ["taken"]
 
 
-def test_a_branch_that_cannot_go(table: Table) -> None:
+def test_a_branch_that_cannot_go(table: StoredTable) -> None:
     create(table, "tree")
     create(table, "twig", from_branch="tree")
     tags.create(table, CreateTableTagRequest(tag="leaf", version=1, branch="twig"))

@@ -18,20 +18,20 @@ from lanceway.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import branches, tags
 from tests.tables import table_helpers as samples
 
 
-def create(table: Table, tag: str, version: int, **asked: Any) -> None:
+def create(table: StoredTable, tag: str, version: int, **asked: Any) -> None:
     tags.create(table, CreateTableTagRequest(tag=tag, version=version, **asked))
 
 
-def update(table: Table, tag: str, version: int, **asked: Any) -> None:
+def update(table: StoredTable, tag: str, version: int, **asked: Any) -> None:
     tags.update(table, UpdateTableTagRequest(tag=tag, version=version, **asked))
 
 
-def test_tags_are_created_listed_moved_and_deleted(table: Table) -> None:
+def test_tags_are_created_listed_moved_and_deleted(table: StoredTable) -> None:
     open_at(table).insert(samples.rows(10))
     for name in ("b", "c", "a"):
         create(table, name, 1)
@@ -46,7 +46,7 @@ def test_tags_are_created_listed_moved_and_deleted(table: Table) -> None:
     assert list(tags.list_(table, None)) == ["b", "c"]
 
 
-def test_a_tag_may_lie_on_a_branch(table: Table) -> None:
+def test_a_tag_may_lie_on_a_branch(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     open_at(table, branch="side").insert(samples.rows(10))
     create(table, "there", 2, branch="side")
@@ -61,7 +61,7 @@ def test_a_tag_may_lie_on_a_branch(table: Table) -> None:
         create(table, "other", 1, branch="none")
 
 
-def test_a_tag_that_cannot_be(table: Table) -> None:
+def test_a_tag_that_cannot_be(table: StoredTable) -> None:
     create(table, "taken", 1)
     with pytest.raises(TableTagAlreadyExistsError, match="'taken'"):
         create(table, "taken", 1)
@@ -74,7 +74,7 @@ def test_a_tag_that_cannot_be(table: Table) -> None:
     assert list(tags.list_(table, None)) == ["taken"]
 
 
-def test_a_tag_that_is_not_there(table: Table) -> None:
+def test_a_tag_that_is_not_there(table: StoredTable) -> None:
     with pytest.raises(TableTagNotFoundError, match=r"no tag 'none'. It has none"):
         tags.version(table, GetTableTagVersionRequest(tag="none"))
     with pytest.raises(TableTagNotFoundError):

@@ -7,20 +7,20 @@ import pytest
 from lance_namespace import AlterTransactionRequest, AlterTransactionResponse
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.versions import transactions
 from tests.tables import table_helpers as samples
 
 
 @pytest.fixture
-def table(table: Table) -> Table:
+def table(table: StoredTable) -> StoredTable:
     lance.write_dataset(
         samples.rows(10), table.location, mode="append", transaction_properties={"job": "nightly", "by": "me"}
     )
     return table
 
 
-def alter(table: Table, transaction: str, *actions: dict[str, Any]) -> AlterTransactionResponse:
+def alter(table: StoredTable, transaction: str, *actions: dict[str, Any]) -> AlterTransactionResponse:
     request = AlterTransactionRequest.model_validate({"actions": list(actions)})
     return transactions.alter(table, transaction, request)
 
@@ -37,14 +37,14 @@ def status(value: str) -> dict[str, Any]:
     return {"setStatusAction": {"status": value}}
 
 
-def properties(table: Table, transaction: str = "2") -> dict[str, str]:
+def properties(table: StoredTable, transaction: str = "2") -> dict[str, str]:
     told = transactions.describe(table, transaction)
     assert told.status == "SUCCEEDED"
     assert told.properties is not None
     return told.properties
 
 
-def test_a_transaction_is_known_by_version_and_by_uuid(table: Table) -> None:
+def test_a_transaction_is_known_by_version_and_by_uuid(table: StoredTable) -> None:
     by_version = properties(table)
     assert {key: by_version[key] for key in ("operation", "read_version", "version", "job", "by")} == {
         "operation": "Append",
@@ -60,14 +60,14 @@ def test_a_transaction_is_known_by_version_and_by_uuid(table: Table) -> None:
 
 
 @pytest.mark.parametrize("name", ["0", "3", "99999999999999999999999", "none", "00000000-0000-0000-0000-000000000000"])
-def test_a_transaction_that_is_not_there(table: Table, name: str) -> None:
+def test_a_transaction_that_is_not_there(table: StoredTable, name: str) -> None:
     with pytest.raises(TransactionNotFoundError, match=f"no transaction '{name}'"):
         transactions.describe(table, name)
     with pytest.raises(TransactionNotFoundError):
         alter(table, name, set_("a", "1"))
 
 
-def test_properties_are_set_and_unset_in_one_commit(table: Table) -> None:
+def test_properties_are_set_and_unset_in_one_commit(table: StoredTable) -> None:
     told = alter(table, "2", set_("a", "1"), set_("job", "weekly"), unset("by"), unset("missing"))
     assert told.status == "SUCCEEDED"
     assert told.properties == properties(table)
@@ -78,7 +78,7 @@ def test_properties_are_set_and_unset_in_one_commit(table: Table) -> None:
     assert "a" not in properties(table)
 
 
-def test_modes_mean_what_they_say_in_any_case(table: Table) -> None:
+def test_modes_mean_what_they_say_in_any_case(table: StoredTable) -> None:
     alter(table, "2", set_("job", "kept", "skip"), set_("new", "1", "Fail"), set_("by", "you", "OVERWRITE"))
     told = properties(table)
     assert (told["job"], told["new"], told["by"]) == ("nightly", "1", "you")
@@ -104,7 +104,7 @@ def test_modes_mean_what_they_say_in_any_case(table: Table) -> None:
     ids=str,
 )
 def test_one_action_that_fails_undoes_all(
-    table: Table, action: dict[str, Any], kind: type[Exception], words: str
+    table: StoredTable, action: dict[str, Any], kind: type[Exception], words: str
 ) -> None:
     before = properties(table)
     with pytest.raises(kind, match=words):
@@ -113,7 +113,7 @@ def test_one_action_that_fails_undoes_all(
     assert open_at(table).version == 2
 
 
-def test_what_changes_nothing_makes_no_version(table: Table) -> None:
+def test_what_changes_nothing_makes_no_version(table: StoredTable) -> None:
     told = alter(table, "2", status("Succeeded"), set_("job", "nightly"))
     assert told.properties == properties(table)
     assert open_at(table).version == 2

@@ -14,24 +14,24 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     TableSchemaValidationError,
 )
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.read import ipc
 from lanceway.tables.write import create as creation
 from lanceway.tables.write.create import CreateClaim, CreatedFiles
 from tests.tables import table_helpers as samples
 
 
-def ids(table: Table) -> list[int]:
+def ids(table: StoredTable) -> list[int]:
     return sorted(open_at(table).to_table(columns=["id"])["id"].to_pylist())
 
 
 def test_the_first_version_is_written(tmp_path: Path) -> None:
-    made = creation.create(Table("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
+    made = creation.create(StoredTable("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
     assert made.version == 1
     assert open_at(made.table).to_table() == samples.rows()
 
 
-def test_a_second_create_loses_and_leaves_nothing(table: Table) -> None:
+def test_a_second_create_loses_and_leaves_nothing(table: StoredTable) -> None:
     before = samples.files(table.location)
     with pytest.raises(TableAlreadyExistsError, match="things cannot be created"):
         creation.create(table, samples.rows(50).to_reader(), None)
@@ -41,10 +41,10 @@ def test_a_second_create_loses_and_leaves_nothing(table: Table) -> None:
 
 def test_of_many_creators_one_wins(tmp_path: Path, rounds: int) -> None:
     for number in range(rounds):
-        table = Table("t", str(tmp_path / str(number)))
+        table = StoredTable("t", str(tmp_path / str(number)))
         barrier = threading.Barrier(12)
 
-        def create(first: int, table: Table = table, barrier: threading.Barrier = barrier) -> str:
+        def create(first: int, table: StoredTable = table, barrier: threading.Barrier = barrier) -> str:
             barrier.wait()
             try:
                 creation.create(table, samples.rows(first).to_reader(), None)
@@ -61,7 +61,7 @@ def test_of_many_creators_one_wins(tmp_path: Path, rounds: int) -> None:
 
 
 def test_a_create_whose_data_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"))
+    table = StoredTable("t", str(tmp_path / "t"))
     with pytest.raises(InvalidInputError, match=r"the line went dead.*Nothing was changed"):
         creation.create(table, samples.breaking(samples.rows()), None)
     assert not (tmp_path / "t").exists()
@@ -71,7 +71,7 @@ def test_a_failed_create_keeps_the_folder_that_was_there(tmp_path: Path) -> None
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / ".lance-reserved").touch()
     with pytest.raises(InvalidInputError):
-        creation.create(Table("t", str(tmp_path / "t")), ipc.read(samples.stream(samples.rows())[:-300]), None)
+        creation.create(StoredTable("t", str(tmp_path / "t")), ipc.read(samples.stream(samples.rows())[:-300]), None)
     assert samples.files(tmp_path) == ["t/.lance-reserved"]
 
 
@@ -86,20 +86,20 @@ def test_a_failed_create_keeps_the_folder_that_was_there(tmp_path: Path) -> None
 )
 def test_a_schema_that_lance_cannot_keep_is_refused(tmp_path: Path, data: pa.Table) -> None:
     with pytest.raises(TableSchemaValidationError):
-        creation.create(Table("t", str(tmp_path / "t")), data.to_reader(), None)
+        creation.create(StoredTable("t", str(tmp_path / "t")), data.to_reader(), None)
     assert not (tmp_path / "t").exists()
 
 
 def test_discarding_removes_what_was_written_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "mine").touch()
-    made = creation.create(Table("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
+    made = creation.create(StoredTable("t", str(tmp_path / "t")), samples.rows().to_reader(), None)
     creation.discard(made)
     assert [path.name for path in (tmp_path / "t").iterdir()] == ["mine"]
 
 
 def test_discarding_spares_a_version_of_somebody_else(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"))
+    table = StoredTable("t", str(tmp_path / "t"))
     made = creation.create(table, samples.rows().to_reader(), None)
     creation.discard(made)
     creation.create(table, samples.rows(50).to_reader(), None)
@@ -108,7 +108,7 @@ def test_discarding_spares_a_version_of_somebody_else(tmp_path: Path) -> None:
 
 
 def test_storage_options_of_the_request_are_used_alone(tmp_path: Path) -> None:
-    table = Table("t", str(tmp_path / "t"), {"a": "1"})
+    table = StoredTable("t", str(tmp_path / "t"), {"a": "1"})
     made = creation.create(table, samples.rows().to_reader(), {"b": "2"})
     assert made.table.storage_options == {"b": "2"}
 
@@ -131,20 +131,20 @@ def answering(*answers: bool | Callable[[], bool]) -> Callable[[], bool]:
     return stands
 
 
-def declared(folder: Path) -> Table:
+def declared(folder: Path) -> StoredTable:
     (folder / "t").mkdir()
     (folder / "t" / ".lance-reserved").touch()
-    return Table("t", str(folder / "t"))
+    return StoredTable("t", str(folder / "t"))
 
 
-def create(table: Table, first: int, claim: CreateClaim) -> CreatedFiles:
+def create(table: StoredTable, first: int, claim: CreateClaim) -> CreatedFiles:
     return creation.create(table, samples.rows(first).to_reader(), None, claim)
 
 
 @pytest.mark.parametrize("answers", [(False, False), (True, False)], ids=["before the commit", "after it"])
 def test_a_claim_that_is_lost_leaves_nothing(tmp_path: Path, answers: tuple[bool, ...]) -> None:
     with pytest.raises(ConcurrentModificationError, match="t was dropped while it was being created"):
-        create(Table("t", str(tmp_path / "t")), 0, CreateClaim("mine", answering(*answers)))
+        create(StoredTable("t", str(tmp_path / "t")), 0, CreateClaim("mine", answering(*answers)))
     assert not (tmp_path / "t").exists()
 
 

@@ -23,7 +23,7 @@ from lanceway.errors import (
     TableColumnNotFoundError,
     TableSchemaValidationError,
 )
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.read import ipc
 from lanceway.tables.versions import branches
 from lanceway.tables.write import rows
@@ -31,28 +31,28 @@ from tests.tables import table_helpers as samples
 
 
 def insert(
-    table: Table, data: pa.Table | pa.RecordBatchReader, *, overwrite: bool = False, branch: str | None = None
+    table: StoredTable, data: pa.Table | pa.RecordBatchReader, *, overwrite: bool = False, branch: str | None = None
 ) -> Any:
     reader = data.to_reader() if isinstance(data, pa.Table) else data
     return rows.insert(table, InsertIntoTableRequest(branch=branch), reader, overwrite=overwrite)
 
 
-def merge(table: Table, data: pa.Table, **asked: Any) -> MergeInsertIntoTableResponse:
+def merge(table: StoredTable, data: pa.Table, **asked: Any) -> MergeInsertIntoTableResponse:
     return rows.merge_insert(table, MergeInsertIntoTableRequest(**asked), data.to_reader())
 
 
-def update(table: Table, *updates: list[str], **asked: Any) -> Any:
+def update(table: StoredTable, *updates: list[str], **asked: Any) -> Any:
     return rows.update(table, UpdateTableRequest(updates=list(updates), **asked))
 
 
-def ids(table: Table, branch: str | None = None) -> list[int]:
+def ids(table: StoredTable, branch: str | None = None) -> list[int]:
     return sorted(open_at(table, branch=branch).to_table(columns=["id"])["id"].to_pylist())
 
 
 # -- overwriting ---------------------------------------------------------------------------------
 
 
-def test_overwriting_gives_new_rows_and_a_new_schema(table: Table) -> None:
+def test_overwriting_gives_new_rows_and_a_new_schema(table: StoredTable) -> None:
     assert rows.overwrite(table, pa.table({"id": ["x"]}).to_reader(), None) == 2
     assert open_at(table).to_table().to_pydict() == {"id": ["x"]}
     assert open_at(table, version=1).count_rows() == 10
@@ -61,20 +61,20 @@ def test_overwriting_gives_new_rows_and_a_new_schema(table: Table) -> None:
 # -- inserting -----------------------------------------------------------------------------------
 
 
-def test_rows_are_inserted_and_counted(table: Table) -> None:
+def test_rows_are_inserted_and_counted(table: StoredTable) -> None:
     told = insert(table, samples.rows(10, 7))
     assert (told.num_inserted_rows, told.version) == (7, 2)
     assert ids(table) == list(range(17))
 
 
-def test_inserting_may_overwrite(table: Table) -> None:
+def test_inserting_may_overwrite(table: StoredTable) -> None:
     told = insert(table, samples.rows(90, 3), overwrite=True)
     assert (told.num_inserted_rows, told.version) == (3, 2)
     assert ids(table) == [90, 91, 92]
 
 
 @pytest.mark.parametrize("branch", [None, "main", "side"])
-def test_an_insert_that_meets_a_conflict_leaves_no_file(table: Table, branch: str | None) -> None:
+def test_an_insert_that_meets_a_conflict_leaves_no_file(table: StoredTable, branch: str | None) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     data = samples.rows(10, 4)
     before = {key for key in table.store().keys("") if key.endswith(".lance")}
@@ -89,7 +89,7 @@ def test_an_insert_that_meets_a_conflict_leaves_no_file(table: Table, branch: st
     assert ids(table, branch) == list(range(10))
 
 
-def test_a_branch_takes_its_own_rows(table: Table) -> None:
+def test_a_branch_takes_its_own_rows(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     insert(table, samples.rows(10), branch="side")
     insert(table, samples.rows(70, 2), overwrite=True, branch="side")
@@ -108,7 +108,7 @@ def test_a_branch_takes_its_own_rows(table: Table) -> None:
     ],
     ids=["other", "type", "more"],
 )
-def test_data_that_does_not_fit_is_told_how(table: Table, data: pa.Table, words: str) -> None:
+def test_data_that_does_not_fit_is_told_how(table: StoredTable, data: pa.Table, words: str) -> None:
     before = samples.files(table.location)
     with pytest.raises(TableSchemaValidationError, match=words):
         insert(table, data)
@@ -124,7 +124,7 @@ def test_null_where_none_may_be_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_data_that_breaks_off_changes_nothing(table: Table, overwrite: bool) -> None:
+def test_data_that_breaks_off_changes_nothing(table: StoredTable, overwrite: bool) -> None:
     before = samples.files(table.location)
     with pytest.raises(InvalidInputError, match="Arrow IPC stream"):
         insert(table, ipc.read(samples.stream(samples.rows(10))[:-300]), overwrite=overwrite)
@@ -136,11 +136,11 @@ def test_data_that_breaks_off_changes_nothing(table: Table, overwrite: bool) -> 
 
 def test_a_declared_table_takes_no_rows_yet(tmp_path: Path) -> None:
     with pytest.raises(InvalidTableStateError, match="create_table"):
-        insert(Table("t", str(tmp_path / "t")), samples.rows())
+        insert(StoredTable("t", str(tmp_path / "t")), samples.rows())
     assert not (tmp_path / "t").exists()
 
 
-def test_data_streams_from_its_reader(table: Table) -> None:
+def test_data_streams_from_its_reader(table: StoredTable) -> None:
     """While the last batches are being made, the first ones are long forgotten."""
     size = 20_000
     alive_at_most = 0
@@ -161,7 +161,7 @@ def test_data_streams_from_its_reader(table: Table) -> None:
 # -- merging -------------------------------------------------------------------------------------
 
 
-def test_rows_are_merged_by_key(table: Table) -> None:
+def test_rows_are_merged_by_key(table: StoredTable) -> None:
     data = samples.rows(8, 4).set_column(1, "name", pa.array(["new"] * 4))
     told = merge(table, data, on=["id"], when_matched_update_all=True, when_not_matched_insert_all=True)
     assert (told.num_updated_rows, told.num_inserted_rows, told.num_deleted_rows) == (2, 2, 0)
@@ -169,13 +169,13 @@ def test_rows_are_merged_by_key(table: Table) -> None:
     assert open_at(table).count_rows("name = 'new'") == 4
 
 
-def test_a_key_may_be_several_columns(table: Table) -> None:
+def test_a_key_may_be_several_columns(table: StoredTable) -> None:
     data = samples.rows(0, 2).set_column(1, "name", pa.array(["amber lamp", "other"]))
     told = merge(table, data, on=["id", "name"], when_not_matched_insert_all=True)
     assert (told.num_inserted_rows, told.num_updated_rows) == (1, 0)
 
 
-def test_filters_imply_their_actions(table: Table) -> None:
+def test_filters_imply_their_actions(table: StoredTable) -> None:
     data = samples.rows(0, 4).set_column(1, "name", pa.array(["new"] * 4))
     told = merge(table, data, on=["id"], when_matched_update_all_filt="target.id < 2")
     assert told.num_updated_rows == 2
@@ -186,7 +186,7 @@ def test_filters_imply_their_actions(table: Table) -> None:
     assert ids(table) == [0, 1, 2, 3]
 
 
-def test_merging_on_a_branch(table: Table) -> None:
+def test_merging_on_a_branch(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     merge(table, samples.rows(9, 2), on=["id"], when_not_matched_insert_all=True, branch="side")
     assert (len(ids(table)), len(ids(table, "side"))) == (10, 11)
@@ -204,13 +204,13 @@ def test_merging_on_a_branch(table: Table) -> None:
         ({"on": ["id"], "when_not_matched_by_source_delete_filt": "id >"}, InvalidInputError, "parser"),
     ],
 )
-def test_a_merge_that_cannot_be(table: Table, asked: dict[str, Any], kind: type[Exception], words: str) -> None:
+def test_a_merge_that_cannot_be(table: StoredTable, asked: dict[str, Any], kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
         merge(table, samples.rows(), **{"when_not_matched_insert_all": True, **asked})
     assert open_at(table).version == 1
 
 
-def test_a_merge_whose_data_is_wrong(table: Table) -> None:
+def test_a_merge_whose_data_is_wrong(table: StoredTable) -> None:
     with pytest.raises(InvalidInputError, match="no column id to match"):
         merge(table, samples.rows().drop_columns("id"), on=["id"], when_not_matched_insert_all=True)
     with pytest.raises(TableSchemaValidationError, match="should have type"):
@@ -230,7 +230,7 @@ def test_a_merge_whose_data_is_wrong(table: Table) -> None:
 # -- updating and deleting -----------------------------------------------------------------------
 
 
-def test_rows_are_updated(table: Table) -> None:
+def test_rows_are_updated(table: StoredTable) -> None:
     told = update(table, ["name", "upper(name)"], ["`id`", "id + 100"], predicate="id >= 8")
     assert (told.updated_rows, told.version) == (2, 2)
     assert ids(table)[-2:] == [108, 109]
@@ -254,20 +254,20 @@ def test_rows_are_updated(table: Table) -> None:
     ],
 )
 def test_an_update_that_cannot_be(
-    table: Table, updates: list[list[str]], asked: dict[str, Any], kind: type[Exception]
+    table: StoredTable, updates: list[list[str]], asked: dict[str, Any], kind: type[Exception]
 ) -> None:
     with pytest.raises(kind):
         update(table, *updates, **asked)
     assert open_at(table).version == 1
 
 
-def test_rows_are_deleted(table: Table) -> None:
+def test_rows_are_deleted(table: StoredTable) -> None:
     told = rows.delete(table, DeleteFromTableRequest(predicate="place.city = 'c3' OR id > 7"))
     assert told.version == 2
     assert ids(table) == [0, 1, 2, 4, 5, 6, 7]
 
 
-def test_changes_on_a_branch_stay_there(table: Table) -> None:
+def test_changes_on_a_branch_stay_there(table: StoredTable) -> None:
     branches.create(table, CreateTableBranchRequest(name="side"))
     rows.delete(table, DeleteFromTableRequest(predicate="id < 5", branch="side"))
     update(table, ["id", "id + 50"], branch="side")
@@ -276,7 +276,7 @@ def test_changes_on_a_branch_stay_there(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("predicate", "kind"), [("none = 1", TableColumnNotFoundError), ("id = =", InvalidInputError)])
-def test_a_delete_that_cannot_be(table: Table, predicate: str, kind: type[Exception]) -> None:
+def test_a_delete_that_cannot_be(table: StoredTable, predicate: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         rows.delete(table, DeleteFromTableRequest(predicate=predicate))
     assert len(ids(table)) == 10

@@ -18,7 +18,7 @@ from lanceway.catalogs.wrappers.forward import Wrapper
 from lanceway.errors import LanceNamespaceError, NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.read import ipc
 from lanceway.tables.schema import reserved
 from lanceway.tables.write import create, rows
@@ -159,7 +159,7 @@ class _ClientWithOptions(Wrapper):
         return f"{super().namespace_id()}-{options}"
 
 
-def _with_options(table: Table, request: ln.CreateTableRequest) -> Table:
+def _with_options(table: StoredTable, request: ln.CreateTableRequest) -> StoredTable:
     if table.client is None or not request.storage_options:
         return table
     options = create.with_options(table, request.storage_options).storage_options or {}

@@ -25,7 +25,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -333,14 +333,14 @@ class CatalogHooks(LanceNamespace):
 
     # -- tables, for the inherited operations ----------------------------------------------------
 
-    def _table(self, id_: list[str] | None, operation: str) -> Table:
+    def _table(self, id_: list[str] | None, operation: str) -> StoredTable:
         table = table_id(id_, operation)
         return self._handle(table, self._find_table(table))
 
-    def _handle(self, table: Identifier, entry: TableEntry) -> Table:
+    def _handle(self, table: Identifier, entry: TableEntry) -> StoredTable:
         if not entry.managed:
-            return Table(str(table), entry.location, entry.storage_options)
-        return Table(str(table), entry.location, entry.storage_options, client=self, id=tuple(table))
+            return StoredTable(str(table), entry.location, entry.storage_options)
+        return StoredTable(str(table), entry.location, entry.storage_options, client=self, id=tuple(table))
 
 
 def _rebuild(

@@ -15,7 +15,7 @@ from lanceway.catalogs.contract.hooks import CatalogHooks
 from lanceway.catalogs.contract.requests import accept, mode, page_limit, page_of, page_start
 from lanceway.errors import InvalidInputError
 from lanceway.tables import indices, statistics
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.read import ipc, query
 from lanceway.tables.schema import columns, reserved
 from lanceway.tables.versions import branches, tags, transactions, versions
@@ -231,7 +231,7 @@ class TableOperations(CatalogHooks):
         table, transaction = self._transaction(request.id, "alter_transaction")
         return transactions.alter(table, transaction, request)
 
-    def _transaction(self, id_: list[str] | None, operation: str) -> tuple[Table, str]:
+    def _transaction(self, id_: list[str] | None, operation: str) -> tuple[StoredTable, str]:
         if not id_ or len(id_) < 2:
             raise InvalidInputError(
                 f"{operation} needs a transaction's id: the table's names followed by the version that the "

@@ -35,7 +35,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import errors
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import fork
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ class Manifest:
         try:
             yield
         except (*errors.FOREIGN, InternalError) as error:
-            table = Table(f"the manifest of {self._folder.root}", self._folder.location(MANIFEST))
+            table = StoredTable(f"the manifest of {self._folder.root}", self._folder.location(MANIFEST))
             raise errors.translate(table, operation, error) from None
 
     def _retry_on_conflict(self, identifier: Identifier, change: Callable[[], object]) -> None:

@@ -34,7 +34,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import ROOT, Identifier
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import fork
 
 # A page looks for markers in at least so many folders at a time.
@@ -371,7 +371,7 @@ class DirectoryTables:
         if self.folder.leads_out(folder):
             _refuse(table, location, f"a link in it leads out of {self.folder.root}")
         entry = self._entry(folder, None)
-        if not dataset.has_data(Table(str(table), entry.location, entry.storage_options)):
+        if not dataset.has_data(StoredTable(str(table), entry.location, entry.storage_options)):
             _refuse(table, location, "there is no Lance table")
         owners = [owner for owner in self.manifest.owners(folder) if owner != table]
         if owners:

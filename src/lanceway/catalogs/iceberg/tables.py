@@ -33,7 +33,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier, check_visible
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import options, own_files
 from lanceway.tables.storage.store import EXPIRES, local_path, open_store
 from lanceway.wire import iceberg
@@ -361,8 +361,8 @@ def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-def _handle(table: Identifier, entry: TableEntry) -> Table:
-    return Table(str(table), entry.location, entry.storage_options)
+def _handle(table: Identifier, entry: TableEntry) -> StoredTable:
+    return StoredTable(str(table), entry.location, entry.storage_options)
 
 
 def _metadata_keys(loaded: LoadedTable) -> Iterator[str]:

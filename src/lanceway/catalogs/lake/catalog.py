@@ -102,7 +102,7 @@ from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.lake.tree.catalogs import get as get_catalog
 from lanceway.lake.tree.definitions import Definition
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.schema import fields
 from lanceway.tables.schema.computed import Definition as ColumnDefinition
 from lanceway.tables.schema.views import View
@@ -388,7 +388,7 @@ class LakeCatalog(Catalog):
         lake = self._connection
         return lake.entry(LakeTables(lake).row(table))
 
-    def _table(self, id_: list[str] | None, operation: str) -> Table:
+    def _table(self, id_: list[str] | None, operation: str) -> StoredTable:
         return self._tables.handle(id_, operation)
 
     def _child_tables(

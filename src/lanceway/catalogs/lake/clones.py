@@ -28,7 +28,7 @@ from lanceway.lake.versions import refs, versions
 from lanceway.lake.versions.refs import REMOVED
 from lanceway.lake.versions.versions import MAIN, VersionClaim
 from lanceway.tables import dataset, shallow
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.versions import manager as managers
 from lanceway.tables.versions import ref_files
 from lanceway.tables.versions.manager import Manager
@@ -65,7 +65,7 @@ class LakeClones:
             undo.callback(Removals(lake).release, [Hold(source, new.tag)])
             self._keep(row, new)
             undo.callback(Removals(lake).remove_abandoned, location)
-            stored = Table(str(target), location, lake.options)
+            stored = StoredTable(str(target), location, lake.options)
             shallow.clone(lake.stored(row), number, stored)
             if catalog.managed:
                 managers.take(stored.store(), Manager(lake.store.identity, from_first=True))

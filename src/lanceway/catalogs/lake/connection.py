@@ -23,7 +23,7 @@ from lanceway.lake.tree.catalogs import CatalogRow
 from lanceway.lake.tree.locations import canonical, is_same
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.tree.separators import POLICIES
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import store as storage
 from lanceway.tables.storage.store import Store, local_path
 
@@ -83,16 +83,16 @@ class LakeConnection:
         """Return what the contract knows of a table."""
         return TableEntry(location_of(row), self.options, row.properties, row.managed, claim=str(row.id))
 
-    def handle(self, row: TableRow) -> Table:
+    def handle(self, row: TableRow) -> StoredTable:
         """Return a table to work on: a managed one through the catalog, another one as storage has it."""
         if not row.managed:
             return self.stored(row)
         client, names = self.client, tuple(row.identifier)
-        return Table(str(row.identifier), location_of(row), self.options, client=client, id=names)
+        return StoredTable(str(row.identifier), location_of(row), self.options, client=client, id=names)
 
-    def stored(self, row: TableRow) -> Table:
+    def stored(self, row: TableRow) -> StoredTable:
         """Return a table as storage has it, even if the lake owns its versions."""
-        return Table(str(row.identifier), location_of(row), self.options)
+        return StoredTable(str(row.identifier), location_of(row), self.options)
 
     def manifests(self, row: TableRow) -> Manifests:
         return Manifests(self.store, self.catalog.id, row, self.handle(row))

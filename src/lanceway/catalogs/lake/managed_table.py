@@ -27,7 +27,7 @@ from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import checks, refs, versions
 from lanceway.lake.versions.versions import MAIN, Version, VersionClaim
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage.store import Store
 from lanceway.tables.versions import manager as managers
 from lanceway.tables.versions import manifests
@@ -59,7 +59,7 @@ class Manifests:
     lake: LakeStore
     catalog: int
     row: TableRow
-    table: Table
+    table: StoredTable
 
     def answer(self, version: Version) -> TableVersion:
         """Return a version as the contract has it."""
@@ -295,7 +295,7 @@ class Manifests:
         return [claim.final_path for claim in following]
 
 
-def take_over(lake: LakeStore, table: Table) -> None:
+def take_over(lake: LakeStore, table: StoredTable) -> None:
     """Say in storage that a lake manages a table that has versions. Raises if another lake does."""
     if managers.adopt(table.store(), lake.identity).lake != lake.identity:
         raise managers.refusal(

@@ -42,7 +42,7 @@ from lanceway.lake.tree.lookups import NotLanceError, TableListEntry, TableRow
 from lanceway.lake.versions import versions
 from lanceway.lake.versions.versions import VersionClaim
 from lanceway.tables import bases, dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import own_files
 from lanceway.tables.versions import manager
 
@@ -114,7 +114,7 @@ class LakeTables:
             table.require_manager()
         return table
 
-    def handle(self, id_: list[str] | None, operation: str) -> Table:
+    def handle(self, id_: list[str] | None, operation: str) -> StoredTable:
         """Return a table for an operation, refused if that writes and another lake manages the table."""
         row = self.row(table_id(id_, operation))
         if operation in _WRITES:
@@ -180,7 +180,7 @@ class LakeTables:
     def _is_written(self, entry: TableListEntry) -> bool:
         if entry.managed:
             return entry.has_versions
-        return dataset.has_data(Table(entry.name, entry.location, self.lake.options))
+        return dataset.has_data(StoredTable(entry.name, entry.location, self.lake.options))
 
     # -- declaring -------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class LakeTables:
         if location is None:
             return None
         placed = self.placed(location)
-        table_there = Table(str(table), placed, self.lake.options)
+        table_there = StoredTable(str(table), placed, self.lake.options)
         store = table_there.store()
         is_filled = own_files.has_others(store) if staged else store.has_any()
         is_foreign = is_filled and self._removals.is_foreign(placed)
@@ -333,7 +333,7 @@ class LakeTables:
         taken = self.lake.store.read(locations.overlapping, location)
         if taken is not None and not (replace and self._is_at(table, location)):
             return None
-        stored = Table(str(table), location, self.lake.options)
+        stored = StoredTable(str(table), location, self.lake.options)
         if not dataset.has_data(stored):
             raise InvalidInputError(
                 f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."

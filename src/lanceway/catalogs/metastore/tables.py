@@ -27,7 +27,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import own_files
 from lanceway.tables.storage.store import open_store
 
@@ -136,7 +136,7 @@ class ExternalTables(Generic[Row]):
         claim = uuid.uuid4().hex
         where = service.locate(table, location, claim)
         options = service.storage_options(where, properties) or None
-        has_data = False if is_own_folder(where, claim) else _has_data(Table(str(table), where, options))
+        has_data = False if is_own_folder(where, claim) else _has_data(StoredTable(str(table), where, options))
         if has_data:
             self._refuse_taken(table)
             raise _filled(table, where, is_chosen=location is not None)
@@ -273,9 +273,9 @@ def find_created(service: TableService[Row], table: Identifier, claim: str, erro
 # -- data ----------------------------------------------------------------------------------------
 
 
-def require_data(table: Identifier, location: str, options: Mapping[str, str] | None) -> Table:
+def require_data(table: Identifier, location: str, options: Mapping[str, str] | None) -> StoredTable:
     """Return the table at a location. Raises InvalidInputError where no Lance table is."""
-    handle = Table(str(table), location, options or None)
+    handle = StoredTable(str(table), location, options or None)
     if not dataset.has_data(handle):
         raise InvalidInputError(
             f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."
@@ -283,7 +283,7 @@ def require_data(table: Identifier, location: str, options: Mapping[str, str] | 
     return handle
 
 
-def _has_data(table: Table) -> bool | None:
+def _has_data(table: StoredTable) -> bool | None:
     """Return whether a Lance table is at a location, None if storage does not say: a catalog may have no access."""
     try:
         return dataset.has_data(table)
@@ -334,5 +334,5 @@ def is_own_folder(location: str, claim: str | None) -> bool:
     return claim is not None and claim != "" and location.rstrip("/").endswith(f"-{claim[:_MARK]}.lance")
 
 
-def _handle(table: Identifier, entry: TableEntry) -> Table:
-    return Table(str(table), entry.location, entry.storage_options)
+def _handle(table: Identifier, entry: TableEntry) -> StoredTable:
+    return StoredTable(str(table), entry.location, entry.storage_options)

@@ -26,7 +26,7 @@ from lanceway.catalogs.contract.jobs import JobQueue
 from lanceway.catalogs.wrappers.forward import carry_out
 from lanceway.errors import InternalError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 
 SERVER, STORAGE = "server", "storage"
 
@@ -75,7 +75,7 @@ class StorageCatalog(Catalog):
     def _deregister_table(self, table: Identifier) -> TableEntry:
         return _entry(table, self._ask("deregister_table", DeregisterTableRequest(id=list(table))))
 
-    def _handle(self, table: Identifier, entry: TableEntry) -> Table:
+    def _handle(self, table: Identifier, entry: TableEntry) -> StoredTable:
         handle = super()._handle(table, entry)
         return handle if handle.client is None else replace(handle, client=self._catalog)
 

@@ -16,7 +16,7 @@ from lanceway.errors import InternalError, InvalidInputError, InvalidTableStateE
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.register import location_of
 from lanceway.jobs.executor import Stop
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields as blobs
 
@@ -65,14 +65,14 @@ def pin(catalog: LanceNamespace, table: Identifier, version: int | None = None) 
         return _through(catalog, table, version)
     described = catalog.describe_table(DescribeTableRequest(id=list(table)))
     location = location_of(table, described)
-    handle = Table(str(table), location, described.storage_options)
+    handle = StoredTable(str(table), location, described.storage_options)
     if described.managed_versioning:
         handle = replace(handle, client=catalog, id=tuple(table))
     dataset = open_at(handle, version=version)
     return VersionRows(table, location, dataset.version, lambda: _scanned(handle, dataset))
 
 
-def _scanned(handle: Table, dataset: lance.LanceDataset) -> pa.RecordBatchReader:
+def _scanned(handle: StoredTable, dataset: lance.LanceDataset) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     with translated(handle, "Reading the table"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lance.optimize import CompactionPlan, RewriteResult
     from pyspark.sql import SparkSession
 
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
 
 TARGET_ROWS = 1024 * 1024
 DELETED = 0.1
@@ -251,7 +251,7 @@ def _versions(files: Sequence[Any]) -> Iterator[int]:
             yield version
 
 
-def _versions_in_storage(table: Table) -> set[int]:
+def _versions_in_storage(table: StoredTable) -> set[int]:
     return {version for version, _ in manifests.all_in(table.store())}
 
 

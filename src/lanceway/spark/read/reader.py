@@ -24,7 +24,7 @@ from lanceway.errors import (
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.read import filters
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, is_part_of, spark_schema, to_spark
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.errors import translated
 from lanceway.tables.read import query
 from lanceway.tables.schema.fields import quoted
@@ -342,9 +342,9 @@ def _field_of(ref: TableRef, schema: pa.Schema, name: str) -> pa.Field:
     return schema.field(name)
 
 
-def named(ref: TableRef) -> Table:
+def named(ref: TableRef) -> StoredTable:
     """Return a table for messages alone: to know its location, its catalog would have to be asked."""
-    return Table(ref.name, "")
+    return StoredTable(ref.name, "")
 
 
 # -- the shares of tasks ---------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from lance_namespace import (
 from lanceway.errors import InvalidInputError
 from lanceway.tables import expressions
 from lanceway.tables.cache import read_at
-from lanceway.tables.dataset import Table
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.errors import translated
 from lanceway.tables.read import search as fulltext
 from lanceway.tables.read import search as hybrid
@@ -55,7 +55,7 @@ _SYSTEM = frozenset(
 )
 
 
-def run(table: Table, request: QueryTableRequest) -> pa.RecordBatchReader:
+def run(table: StoredTable, request: QueryTableRequest) -> pa.RecordBatchReader:
     """Return the answer, one batch at a time. Errors also come while it is read."""
     searches, options = _plan(table, request, "query_table")
     if len(searches) > 1:
@@ -65,25 +65,25 @@ def run(table: Table, request: QueryTableRequest) -> pa.RecordBatchReader:
     return _guarded(table, reader.schema, reader)
 
 
-def _guarded(table: Table, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+def _guarded(table: StoredTable, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
     import pyarrow as pa
 
     return pa.RecordBatchReader.from_batches(schema, _translating(table, batches))
 
 
-def _translating(table: Table, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _translating(table: StoredTable, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     with translated(table, "query_table"):
         yield from batches
 
 
-def count(table: Table, request: CountTableRowsRequest) -> int:
+def count(table: StoredTable, request: CountTableRowsRequest) -> int:
     expressions.check("count_table_rows", request.predicate)
     dataset = read_at(table, version=request.version, branch=request.branch)
     with translated(table, "count_table_rows"):
         return int(dataset.count_rows(request.predicate or None))
 
 
-def explain(table: Table, request: ExplainTableQueryPlanRequest) -> str:
+def explain(table: StoredTable, request: ExplainTableQueryPlanRequest) -> str:
     """Return the plan of a query that is not run; of a hybrid one, both plans."""
     query = request.query
     if query.branch is None:
@@ -93,14 +93,14 @@ def explain(table: Table, request: ExplainTableQueryPlanRequest) -> str:
         return "\n".join(search.explain_plan(bool(request.verbose)) for search in searches)
 
 
-def analyze(table: Table, request: AnalyzeTableQueryPlanRequest) -> str:
+def analyze(table: StoredTable, request: AnalyzeTableQueryPlanRequest) -> str:
     """Return the plan of a query after it was run, with what each step cost."""
     searches, _ = _plan(table, request, "analyze_table_query_plan")
     with translated(table, "analyze_table_query_plan"):
         return "\n".join(search.analyze_plan() for search in searches)
 
 
-def _plan(table: Table, request: Query, operation: str) -> tuple[list[lance.LanceScanner], hybrid.Options]:
+def _plan(table: StoredTable, request: Query, operation: str) -> tuple[list[lance.LanceScanner], hybrid.Options]:
     """Return one scanner, or for a hybrid search the two whose answers are to be merged."""
     aliases = request.columns.column_aliases if request.columns else None
     expressions.check(operation, request.filter, *(aliases or {}).values())
@@ -136,7 +136,9 @@ def _window(request: Query, near: dict[str, Any] | None) -> dict[str, int | None
     return {"limit": None, "offset": None}
 
 
-def _columns(table: Table, schema: pa.Schema, request: Query, operation: str) -> list[str] | dict[str, str] | None:
+def _columns(
+    table: StoredTable, schema: pa.Schema, request: Query, operation: str
+) -> list[str] | dict[str, str] | None:
     """Return names of columns, or expressions by the name they shall have; None for all columns."""
     chosen = request.columns
     if chosen is None or not (chosen.column_names or chosen.column_aliases):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lance_namespace import AnalyzeTableQueryPlanRequest, QueryTableRequest
 
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
 
     Query = QueryTableRequest | AnalyzeTableQueryPlanRequest
     from lance.query import FullTextQuery
@@ -31,7 +31,7 @@ _METRICS = ("l2", "cosine", "dot", "hamming")
 _ALSO_CALLED = {"euclidean": "l2"}
 
 
-def nearest(table: Table, dataset: lance.LanceDataset, request: Query) -> dict[str, Any] | None:
+def nearest(table: StoredTable, dataset: lance.LanceDataset, request: Query) -> dict[str, Any] | None:
     """Return the vector search as pylance takes it, None if the request has no vector."""
     query = _vector(request)
     if query is None:
@@ -98,7 +98,7 @@ def size(type_: pa.DataType) -> int | None:
     return int(type_.list_size) if pa.types.is_fixed_size_list(type_) else None
 
 
-def _column(table: Table, schema: pa.Schema, name: str | None) -> str:
+def _column(table: StoredTable, schema: pa.Schema, name: str | None) -> str:
     if name is not None:
         if size(fields.require(table, schema, name, "query_table").type) is None:
             raise InvalidInputError(
@@ -120,7 +120,7 @@ def _known(schema: pa.Schema) -> str:
     return f"Its vector columns: {', '.join(candidates)}." if candidates else "It has no vector column."
 
 
-def _check_size(table: Table, schema: pa.Schema, column: str, query: list[Any]) -> None:
+def _check_size(table: StoredTable, schema: pa.Schema, column: str, query: list[Any]) -> None:
     field = fields.require(table, schema, column, "query_table")
     length = len(query[0]) if isinstance(query[0], list) else len(query)
     if length != size(field.type):
@@ -134,7 +134,7 @@ _KINDS = ("match", "phrase", "boost", "multi_match", "boolean")
 
 
 def query(
-    table: Table, dataset: lance.LanceDataset, request: QueryTableRequestFullTextQuery | None
+    table: StoredTable, dataset: lance.LanceDataset, request: QueryTableRequestFullTextQuery | None
 ) -> FullTextQuery | None:
     """Return the full-text query as pylance takes it, None if the request has no text."""
     text, tree = (request.string_query, request.structured_query) if request is not None else (None, None)
@@ -146,7 +146,7 @@ def query(
 
 
 class _Builder:
-    def __init__(self, table: Table, dataset: lance.LanceDataset) -> None:
+    def __init__(self, table: StoredTable, dataset: lance.LanceDataset) -> None:
         self._table, self._dataset = table, dataset
 
     def text(self, terms: str, columns: list[str] | None) -> FullTextQuery:
@@ -273,7 +273,7 @@ def searches(
 
 
 def search(
-    table: Table, scanners: list[lance.LanceScanner], options: Options, request: QueryTableRequest
+    table: StoredTable, scanners: list[lance.LanceScanner], options: Options, request: QueryTableRequest
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow as pa
 

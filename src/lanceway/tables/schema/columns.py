@@ -22,7 +22,7 @@ from lance_namespace_urllib3_client.models.update_field_metadata_entry import Up
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, computed, fields, reserved
 
@@ -37,7 +37,9 @@ _NO_ENGINE = (
 )
 
 
-def add(table: Table, request: AlterTableAddColumnsRequest, *, backfills: bool = False) -> AlterTableAddColumnsResponse:
+def add(
+    table: StoredTable, request: AlterTableAddColumnsRequest, *, backfills: bool = False
+) -> AlterTableAddColumnsResponse:
     """Add columns from SQL expressions over the rows there are.
 
     Where a backfill can be asked for, also columns that it is to fill: they are empty, and say what they are to hold.
@@ -74,7 +76,7 @@ def is_filled_later(entry: AddColumnsEntry) -> bool:
 
 
 def _add_empty(
-    table: Table, dataset: lance.LanceDataset, entries: list[AddColumnsEntry]
+    table: StoredTable, dataset: lance.LanceDataset, entries: list[AddColumnsEntry]
 ) -> AlterTableAddColumnsResponse:
     new: list[pa.Field] = []
     for entry in entries:
@@ -88,14 +90,14 @@ def _add_empty(
         return AlterTableAddColumnsResponse(version=dataset.version)
 
 
-def _require_free(table: Table, names: set[str], name: str) -> None:
+def _require_free(table: StoredTable, names: set[str], name: str) -> None:
     if name in names:
         raise InvalidInputError(
             f"alter_table_add_columns: {table.name} cannot get a column {name!r}: the name is taken."
         )
 
 
-def _expression(table: Table, entry: AddColumnsEntry) -> str:
+def _expression(table: StoredTable, entry: AddColumnsEntry) -> str:
     if not entry.expression:
         raise InvalidInputError(
             f"alter_table_add_columns: the column {entry.name!r} of {table.name} needs an SQL expression, "
@@ -104,7 +106,7 @@ def _expression(table: Table, entry: AddColumnsEntry) -> str:
     return entry.expression
 
 
-def alter(table: Table, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
+def alter(table: StoredTable, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
     """Rename columns, change their type or whether they may be null."""
     dataset = open_at(table, branch=request.branch)
     _some(request.alterations, table, "alter_table_alter_columns")
@@ -116,7 +118,7 @@ def alter(table: Table, request: AlterTableAlterColumnsRequest) -> AlterTableAlt
         return AlterTableAlterColumnsResponse(version=dataset.version)
 
 
-def _alteration(table: Table, entry: AlterColumnsEntry) -> dict[str, Any]:
+def _alteration(table: StoredTable, entry: AlterColumnsEntry) -> dict[str, Any]:
     if entry.virtual_column is not None:
         raise UnsupportedOperationError(
             f"alter_table_alter_columns: {entry.path} of {table.name} cannot become virtual. {_NO_ENGINE}"
@@ -136,7 +138,7 @@ def _alteration(table: Table, entry: AlterColumnsEntry) -> dict[str, Any]:
     return alteration
 
 
-def drop(table: Table, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
+def drop(table: StoredTable, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
     dataset = open_at(table, branch=request.branch)
     _some(request.columns, table, "alter_table_drop_columns")
     for path in request.columns:
@@ -146,12 +148,12 @@ def drop(table: Table, request: AlterTableDropColumnsRequest) -> AlterTableDropC
         return AlterTableDropColumnsResponse(version=dataset.version)
 
 
-def _some(entries: list[Any], table: Table, operation: str) -> None:
+def _some(entries: list[Any], table: StoredTable, operation: str) -> None:
     if not entries:
         raise InvalidInputError(f"{operation}: no column of {table.name} was given.")
 
 
-def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
+def update_schema(table: StoredTable, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
     """Replace the metadata of the schema, as the contract has it, but for keys that are reserved."""
     dataset = open_at(table, branch=request.branch)
     own = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
@@ -161,7 +163,7 @@ def update_schema(table: Table, request: UpdateTableSchemaMetadataRequest) -> Up
     return UpdateTableSchemaMetadataResponse(metadata=metadata)
 
 
-def update_fields(table: Table, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
+def update_fields(table: StoredTable, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
     """Change the metadata of several fields in one new version. A null value deletes its key."""
     dataset = open_at(table, branch=request.branch)
     if not request.updates:

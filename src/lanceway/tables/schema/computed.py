@@ -16,7 +16,7 @@ from lance_namespace_urllib3_client.models.add_virtual_column_entry import AddVi
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.dataset import StoredTable, is_main, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import arrow_json, fields, views
 
@@ -91,14 +91,14 @@ def requested(entry: AddColumnsEntry) -> dict[str, Definition]:
     }
 
 
-def new_fields(table: Table, dataset: lance.LanceDataset, entry: AddColumnsEntry) -> list[pa.Field]:
+def new_fields(table: StoredTable, dataset: lance.LanceDataset, entry: AddColumnsEntry) -> list[pa.Field]:
     """Return the empty columns that an entry asks for."""
     if entry.virtual_column is not None:
         return _virtual(table, dataset, entry.name, entry.virtual_column)
     return [_computed(table, dataset, entry.name, str(entry.computed))]
 
 
-def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: str) -> pa.Field:
+def _computed(table: StoredTable, dataset: lance.LanceDataset, name: str, expression: str) -> pa.Field:
     import pyarrow as pa
 
     # Lance reads at least one column, also for an expression that needs none.
@@ -112,7 +112,9 @@ def _computed(table: Table, dataset: lance.LanceDataset, name: str, expression: 
     return pa.field(name, field.type, metadata={COMPUTED: expression})
 
 
-def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVirtualColumnEntry) -> list[pa.Field]:
+def _virtual(
+    table: StoredTable, dataset: lance.LanceDataset, name: str, entry: AddVirtualColumnEntry
+) -> list[pa.Field]:
     import pyarrow as pa
 
     function = views.read_function(f"{_ADD}: the function of {name!r} of {table.name}", entry.udf, entry.udf_backend)
@@ -135,7 +137,7 @@ def _virtual(table: Table, dataset: lance.LanceDataset, name: str, entry: AddVir
 
 
 def check_backfill(
-    table: Table, request: AlterTableBackfillColumnsRequest, known: Mapping[str, Definition] | None = None
+    table: StoredTable, request: AlterTableBackfillColumnsRequest, known: Mapping[str, Definition] | None = None
 ) -> dict[str, Any]:
     """Return the description of a backfill for a worker, after checking it. Nothing is changed.
 
@@ -174,7 +176,7 @@ def check_backfill(
 
 
 def require_definition(
-    table: Table, schema: pa.Schema, column: str, known: Mapping[str, Definition] | None = None
+    table: StoredTable, schema: pa.Schema, column: str, known: Mapping[str, Definition] | None = None
 ) -> Definition:
     """Return the definition of a column: the one that is `known`, or where nothing is, that of its metadata."""
     if known is None:

@@ -14,7 +14,7 @@ from lanceway.errors import InvalidInputError, TableColumnNotFoundError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
 
 _SEGMENT = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 _PLAIN = re.compile(r"[^.`]+")
@@ -66,7 +66,7 @@ def find(schema: pa.Schema, path: str) -> pa.Field | None:
     return field
 
 
-def require(table: Table, schema: pa.Schema, path: str, operation: str) -> pa.Field:
+def require(table: StoredTable, schema: pa.Schema, path: str, operation: str) -> pa.Field:
     """Return the field that a path leads to. Raises TableColumnNotFoundError, naming what there is."""
     field = find(schema, path)
     if field is None:
@@ -75,7 +75,7 @@ def require(table: Table, schema: pa.Schema, path: str, operation: str) -> pa.Fi
     return field
 
 
-def require_top(table: Table, schema: pa.Schema, path: str, operation: str) -> str:
+def require_top(table: StoredTable, schema: pa.Schema, path: str, operation: str) -> str:
     """Return the name of a column that must not be nested, because Lance cannot do this inside a struct."""
     names = parse(path)
     require(table, schema, path, operation)

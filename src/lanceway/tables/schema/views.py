@@ -19,7 +19,7 @@ from lance_namespace import CreateMaterializedViewRequest
 from lanceway.config.settings import unknown
 from lanceway.errors import InvalidInputError, InvalidTableStateError, UnsupportedOperationError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import VIEW, Table, open_at
+from lanceway.tables.dataset import VIEW, StoredTable, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.schema import fields
 
@@ -100,7 +100,7 @@ class View:
         return json.dumps(self.record()).encode()
 
     @classmethod
-    def of(cls, table: Table, schema: pa.Schema) -> View:
+    def of(cls, table: StoredTable, schema: pa.Schema) -> View:
         """Read the view of a table. Raises InvalidTableStateError for a table that is not a view."""
         text = (schema.metadata or {}).get(VIEW)
         if text is None:
@@ -134,7 +134,7 @@ def in_metadata(schema: pa.Schema) -> View | None:
         return None
 
 
-def check(view: View, schema: pa.Schema, source: Table) -> None:
+def check(view: View, schema: pa.Schema, source: StoredTable) -> None:
     """Refuse a view that its source cannot give, before anything is made."""
     dataset = open_at(source)
     for name in view.inputs:

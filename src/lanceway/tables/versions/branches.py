@@ -8,7 +8,7 @@ from lance_namespace import CreateTableBranchRequest, DeleteTableBranchRequest
 from lance_namespace_urllib3_client.models.branch_contents import BranchContents
 
 from lanceway.errors import InvalidInputError, TableBranchAlreadyExistsError
-from lanceway.tables.dataset import MAIN, Table, open_at, require_branch
+from lanceway.tables.dataset import MAIN, StoredTable, open_at, require_branch
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lance.dataset import Branch
 
 
-def list_(table: Table, after: str | None) -> dict[str, BranchContents]:
+def list_(table: StoredTable, after: str | None) -> dict[str, BranchContents]:
     """Return the branches whose names come after `after`, in the order of their names; main is none of them."""
     dataset = open_at(table)
     with translated(table, "list_table_branches"):
@@ -34,7 +34,7 @@ def _contents(branch: Branch) -> BranchContents:
     )
 
 
-def create(table: Table, request: CreateTableBranchRequest) -> None:
+def create(table: StoredTable, request: CreateTableBranchRequest) -> None:
     refuse_main(request.name, "create_table_branch")
     manifests.check_branch(request.name)
     source = open_at(table, branch=request.from_branch, version=request.from_version)
@@ -47,7 +47,7 @@ def create(table: Table, request: CreateTableBranchRequest) -> None:
         source.create_branch(request.name, (request.from_branch or MAIN, source.version))
 
 
-def delete(table: Table, request: DeleteTableBranchRequest) -> None:
+def delete(table: StoredTable, request: DeleteTableBranchRequest) -> None:
     refuse_main(request.name, "delete_table_branch")
     dataset = open_at(table)
     require_branch(table, dataset, request.name)

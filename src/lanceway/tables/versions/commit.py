@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import lance
     from lance.dataset import Transaction
 
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
     from lanceway.tables.storage.store import Store
 
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 RETRIES = 20
 
 
-def commit(table: Table, transaction: Transaction, *, retries: int, opened: lance.LanceDataset | None = None) -> int:
+def commit(
+    table: StoredTable, transaction: Transaction, *, retries: int, opened: lance.LanceDataset | None = None
+) -> int:
     """Commit a transaction and return its version; through a dataset that is open, maybe on a branch, if one is given.
 
     Whatever pylance raises comes out as it is.

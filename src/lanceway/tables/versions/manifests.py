@@ -13,7 +13,7 @@ from lanceway.tables.dataset import is_main
 from lanceway.tables.storage.store import local_path
 
 if TYPE_CHECKING:
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
     from lanceway.tables.storage.store import Object, Store
 
 FOLDER = "_versions"
@@ -77,18 +77,18 @@ def scheme(name: str | None) -> str:
     return chosen
 
 
-def root(table: Table) -> str:
+def root(table: StoredTable) -> str:
     """Return the location as a path from its store's root: no scheme, no bucket, no leading slash."""
     path = local_path(table.location)
     return (unquote(urlsplit(table.location).path) if path is None else path.as_posix()).strip("/")
 
 
-def path_of(table: Table, key: str) -> str:
+def path_of(table: StoredTable, key: str) -> str:
     """Return a key below the location as clients know it: as a path from the store's root."""
     return f"{root(table)}/{key}".lstrip("/")
 
 
-def staged(table: Table, path: str, branch: str | None) -> str:
+def staged(table: StoredTable, path: str, branch: str | None) -> str:
     """Return the key of a staged manifest, whose path a client gives from the store's root or from the location.
 
     It must lie where the branch keeps its versions, and be none yet.

@@ -16,7 +16,7 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.tag_contents import TagContents
 
 from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError, UnsupportedOperationError
-from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.dataset import StoredTable, is_main, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import ref_files
 from lanceway.tables.versions.ref_files import TagFile
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import lance
 
 
-def list_(table: Table, after: str | None) -> dict[str, TagContents]:
+def list_(table: StoredTable, after: str | None) -> dict[str, TagContents]:
     """Return the tags whose names come after `after`, in the order of their names."""
     tags = _all(table, open_at(table), "list_table_tags")
     return {name: _contents(tags[name]) for name in sorted(tags) if after is None or name > after}
@@ -35,12 +35,12 @@ def _contents(tag: Any) -> TagContents:
     return TagContents(branch=tag["branch"], version=tag["version"], manifestSize=tag["manifest_size"])
 
 
-def _all(table: Table, dataset: lance.LanceDataset, operation: str) -> dict[str, Any]:
+def _all(table: StoredTable, dataset: lance.LanceDataset, operation: str) -> dict[str, Any]:
     with translated(table, operation):
         return dict(dataset.tags.list())
 
 
-def known(table: Table) -> dict[str, TagContents]:
+def known(table: StoredTable) -> dict[str, TagContents]:
     """Return all tags of a table: as its catalog has them where that claims versions, else as storage has them."""
     if table.client is None:
         return list_(table, None)
@@ -57,7 +57,7 @@ def known(table: Table) -> dict[str, TagContents]:
         return list_(table, None)
 
 
-def write_missing(table: Table) -> None:
+def write_missing(table: StoredTable) -> None:
     """Write the files of tags that the catalog has and storage has not: pylance's clean-up spares by them alone."""
     if table.client is None:
         return
@@ -71,12 +71,12 @@ def write_missing(table: Table) -> None:
             store.put(ref_files.tag_key(name), content)
 
 
-def version(table: Table, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
+def version(table: StoredTable, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
     tag = _require(table, open_at(table), request.tag, "get_table_tag_version")
     return GetTableTagVersionResponse(version=tag["version"], branch=tag["branch"])
 
 
-def create(table: Table, request: CreateTableTagRequest) -> None:
+def create(table: StoredTable, request: CreateTableTagRequest) -> None:
     dataset = open_at(table)
     if request.tag in _all(table, dataset, "create_table_tag"):
         raise TableTagAlreadyExistsError(
@@ -87,7 +87,7 @@ def create(table: Table, request: CreateTableTagRequest) -> None:
         dataset.tags.create(request.tag, reference)
 
 
-def update(table: Table, request: UpdateTableTagRequest) -> None:
+def update(table: StoredTable, request: UpdateTableTagRequest) -> None:
     dataset = open_at(table)
     _require(table, dataset, request.tag, "update_table_tag")
     reference = _reference(table, request)
@@ -95,20 +95,20 @@ def update(table: Table, request: UpdateTableTagRequest) -> None:
         dataset.tags.update(request.tag, reference)
 
 
-def delete(table: Table, request: DeleteTableTagRequest) -> None:
+def delete(table: StoredTable, request: DeleteTableTagRequest) -> None:
     dataset = open_at(table)
     _require(table, dataset, request.tag, "delete_table_tag")
     with translated(table, "delete_table_tag"):
         dataset.tags.delete(request.tag)
 
 
-def _reference(table: Table, request: CreateTableTagRequest | UpdateTableTagRequest) -> tuple[str | None, int]:
+def _reference(table: StoredTable, request: CreateTableTagRequest | UpdateTableTagRequest) -> tuple[str | None, int]:
     """Return the version that is to be tagged, which must be there."""
     open_at(table, version=request.version, branch=request.branch)
     return (None if is_main(request.branch) else request.branch), request.version
 
 
-def _require(table: Table, dataset: lance.LanceDataset, name: str, operation: str) -> Any:
+def _require(table: StoredTable, dataset: lance.LanceDataset, name: str, operation: str) -> Any:
     tags = _all(table, dataset, operation)
     if name not in tags:
         names = f"It has: {', '.join(sorted(tags))}." if tags else "It has none."

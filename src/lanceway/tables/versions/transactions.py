@@ -19,7 +19,7 @@ from lance_namespace_urllib3_client.models.alter_transaction_unset_property impo
 )
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
-from lanceway.tables.dataset import OWN_METADATA, Table, open_at
+from lanceway.tables.dataset import OWN_METADATA, StoredTable, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import versions
 
@@ -49,13 +49,13 @@ class _CommittedTransaction(NamedTuple):
         }
 
 
-def describe(table: Table, transaction: str) -> DescribeTransactionResponse:
+def describe(table: StoredTable, transaction: str) -> DescribeTransactionResponse:
     dataset = open_at(table)
     committed = _find(table, dataset, transaction)
     return DescribeTransactionResponse(status=SUCCEEDED, properties=committed.fixed() | _properties(dataset, committed))
 
 
-def alter(table: Table, transaction: str, request: AlterTransactionRequest) -> AlterTransactionResponse:
+def alter(table: StoredTable, transaction: str, request: AlterTransactionRequest) -> AlterTransactionResponse:
     """Apply all actions in one commit, or none."""
     dataset = open_at(table)
     committed = _find(table, dataset, transaction)
@@ -69,7 +69,7 @@ def alter(table: Table, transaction: str, request: AlterTransactionRequest) -> A
     return AlterTransactionResponse(status=SUCCEEDED, properties=committed.fixed() | after)
 
 
-def _find(table: Table, dataset: lance.LanceDataset, name: str) -> _CommittedTransaction:
+def _find(table: StoredTable, dataset: lance.LanceDataset, name: str) -> _CommittedTransaction:
     for version in _candidates(table, name):
         with translated(table, "describe_transaction"):
             transaction = dataset.read_transaction(version)
@@ -80,7 +80,7 @@ def _find(table: Table, dataset: lance.LanceDataset, name: str) -> _CommittedTra
     )
 
 
-def _candidates(table: Table, name: str) -> Iterable[int]:
+def _candidates(table: StoredTable, name: str) -> Iterable[int]:
     """Return the versions that a transaction may have made: those after the one it read, oldest first."""
     if name.isascii() and name.isdigit():
         return [int(name)] if int(name) in versions.numbers(table) else []

@@ -25,7 +25,7 @@ from lanceway.errors import (
     TableVersionNotFoundError,
 )
 from lanceway.tables import bases
-from lanceway.tables.dataset import Table, is_main, open_at
+from lanceway.tables.dataset import StoredTable, is_main, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests, tags
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BARRED = "lanceway.barred"
 
 
-def list_(table: Table, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
+def list_(table: StoredTable, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
     """Return the versions that come after `after`: oldest first, newest first if `descending`."""
     stored = _all(table, table.store(), request.branch)
     ordered = sorted(stored, reverse=bool(request.descending))
@@ -45,7 +45,7 @@ def list_(table: Table, request: ListTableVersionsRequest, after: int | None) ->
     return [_version(table, version, stored[version]) for version in ordered]
 
 
-def numbers(table: Table) -> list[int]:
+def numbers(table: StoredTable) -> list[int]:
     """Return the versions of the main branch, in no order: as they were claimed, or as storage has them."""
     if table.client is not None:
         claimed = table.client.list_table_versions(ListTableVersionsRequest(id=list(table.id)))
@@ -53,7 +53,7 @@ def numbers(table: Table) -> list[int]:
     return [version for version, _ in manifests.all_in(table.store())]
 
 
-def _all(table: Table, store: Store, branch: str | None) -> dict[int, Object]:
+def _all(table: StoredTable, store: Store, branch: str | None) -> dict[int, Object]:
     """Return every version of a branch. Where there is none, opening says why."""
     stored = dict(manifests.all_in(store, branch))
     if not stored:
@@ -61,7 +61,7 @@ def _all(table: Table, store: Store, branch: str | None) -> dict[int, Object]:
     return stored
 
 
-def _version(table: Table, version: int, manifest: Object) -> TableVersion:
+def _version(table: StoredTable, version: int, manifest: Object) -> TableVersion:
     return TableVersion(
         version=version,
         manifest_path=manifests.path_of(table, manifest.key),
@@ -71,7 +71,7 @@ def _version(table: Table, version: int, manifest: Object) -> TableVersion:
     )
 
 
-def describe(table: Table, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
+def describe(table: StoredTable, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
     """Describe a version, the latest if none is named."""
     store, version = table.store(), request.version
     if version is None:
@@ -83,7 +83,7 @@ def describe(table: Table, request: DescribeTableVersionRequest) -> DescribeTabl
     return DescribeTableVersionResponse(version=_version(table, version, manifest))
 
 
-def create(table: Table, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
+def create(table: StoredTable, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
     """Make a staged manifest the next version. Of several writers of one version one succeeds.
 
     Raises ConcurrentModificationError for the others, and for a version that is not the next one.
@@ -108,14 +108,14 @@ def create(table: Table, request: CreateTableVersionRequest) -> CreateTableVersi
     return CreateTableVersionResponse(version=_version(table, request.version, manifest))
 
 
-def _conflict(table: Table, request: CreateTableVersionRequest, why: str) -> ConcurrentModificationError:
+def _conflict(table: StoredTable, request: CreateTableVersionRequest, why: str) -> ConcurrentModificationError:
     return ConcurrentModificationError(
         f"create_table_version: version {request.version} of {table.name} cannot be created: {why}. "
         "Read the latest version and try again on top of it."
     )
 
 
-def delete(table: Table, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+def delete(table: StoredTable, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
     """Delete the versions in some ranges, all or, where one of them is needed, none.
 
     The latest version stays, and so does a tagged one.
@@ -152,7 +152,7 @@ def within(versions: Iterable[int], parts: Sequence[tuple[int, int | None]]) -> 
     }
 
 
-def refuse_latest(table: Table, latest: int | None, doomed: set[int]) -> None:
+def refuse_latest(table: StoredTable, latest: int | None, doomed: set[int]) -> None:
     if latest in doomed:
         raise InvalidInputError(
             f"batch_delete_table_versions: {latest} is the latest version of {table.name} and cannot be deleted. "
@@ -160,7 +160,7 @@ def refuse_latest(table: Table, latest: int | None, doomed: set[int]) -> None:
         )
 
 
-def _tagged(table: Table, branch: str | None, doomed: set[int]) -> dict[str, int]:
+def _tagged(table: StoredTable, branch: str | None, doomed: set[int]) -> dict[str, int]:
     return {
         name: tag.version
         for name, tag in tags.list_(table, None).items()
@@ -168,7 +168,7 @@ def _tagged(table: Table, branch: str | None, doomed: set[int]) -> dict[str, int
     }
 
 
-def refuse_tagged(table: Table, tagged: Mapping[str, int]) -> None:
+def refuse_tagged(table: StoredTable, tagged: Mapping[str, int]) -> None:
     """Refuse to delete versions that have tags, which are given by their names."""
     if tagged:
         raise InvalidTableStateError(
@@ -177,14 +177,14 @@ def refuse_tagged(table: Table, tagged: Mapping[str, int]) -> None:
         )
 
 
-def bar(table: Table, branch: str | None) -> None:
+def bar(table: StoredTable, branch: str | None) -> None:
     """Make a version that changes nothing, so that its number is taken. Every other change gets along with it."""
     dataset = open_at(table, branch=branch)
     with translated(table, "bar"):
         dataset.update_config({BARRED: str(dataset.version)})
 
 
-def restore(table: Table, request: RestoreTableRequest) -> None:
+def restore(table: StoredTable, request: RestoreTableRequest) -> None:
     """Make an earlier version the latest again, as a new version."""
     dataset = open_at(table, version=request.version, branch=request.branch)
     with translated(table, "restore_table"):

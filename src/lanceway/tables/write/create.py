@@ -25,7 +25,7 @@ from lanceway.errors import (
     TableNotFoundError,
     TableVersionNotFoundError,
 )
-from lanceway.tables.dataset import RESERVED, Table, has_data
+from lanceway.tables.dataset import RESERVED, StoredTable, has_data
 from lanceway.tables.errors import translated
 from lanceway.tables.storage import options
 from lanceway.tables.versions import commit, manifests
@@ -64,14 +64,14 @@ class CreateClaim:
 class CreatedFiles:
     """What a create wrote: enough to take back that and nothing else."""
 
-    table: Table
+    table: StoredTable
     version: int
     transaction: str
     files: tuple[str, ...]
 
 
 def create(
-    table: Table,
+    table: StoredTable,
     data: pa.RecordBatchReader,
     storage_options: Mapping[str, str] | None,
     claim: CreateClaim | None = None,
@@ -88,7 +88,7 @@ def create(
 
 
 def publish(
-    table: Table,
+    table: StoredTable,
     schema: pa.Schema,
     fragments: list[FragmentMetadata],
     claim: CreateClaim,
@@ -132,7 +132,7 @@ def _create(
     return written
 
 
-def with_options(table: Table, storage_options: Mapping[str, str] | None) -> Table:
+def with_options(table: StoredTable, storage_options: Mapping[str, str] | None) -> StoredTable:
     """Return the table as a request with storage options of its own reaches it."""
     if not storage_options:
         return table
@@ -143,19 +143,19 @@ def _is_lost(claim: CreateClaim | None) -> bool:
     return claim is not None and not claim.stands()
 
 
-def _require(table: Table, claim: CreateClaim | None) -> None:
+def _require(table: StoredTable, claim: CreateClaim | None) -> None:
     if _is_lost(claim):
         raise _dropped(table)
 
 
-def _already_exists(table: Table) -> TableAlreadyExistsError:
+def _already_exists(table: StoredTable) -> TableAlreadyExistsError:
     return TableAlreadyExistsError(
         f"{table.name} cannot be created: another writer has just written its first version to "
         f"{table.location}. Insert into it, or use mode exist_ok or overwrite."
     )
 
 
-def _dropped(table: Table) -> ConcurrentModificationError:
+def _dropped(table: StoredTable) -> ConcurrentModificationError:
     return ConcurrentModificationError(
         f"{table.name} was dropped while it was being created; nothing of it is left. Create it again if need be."
     )
@@ -195,7 +195,7 @@ def _insist(
     ) from failure
 
 
-def _write_fragments(table: Table, source: CountingReader) -> list[FragmentMetadata]:
+def _write_fragments(table: StoredTable, source: CountingReader) -> list[FragmentMetadata]:
     import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
 
     with source.consumed(table, "create_table"):
@@ -221,7 +221,7 @@ def _transaction(claim: CreateClaim | None) -> str:
 
 
 def _commit(
-    table: Table,
+    table: StoredTable,
     schema: pa.Schema,
     fragments: list[FragmentMetadata],
     transaction: str,

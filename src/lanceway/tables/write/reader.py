@@ -12,7 +12,7 @@ from lanceway.tables.errors import FOREIGN, cleaned, translate
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lanceway.tables.dataset import Table
+    from lanceway.tables.dataset import StoredTable
 
 
 class CountingReader:
@@ -55,7 +55,7 @@ class CountingReader:
             raise
 
     @contextmanager
-    def consumed(self, table: Table, operation: str) -> Iterator[None]:
+    def consumed(self, table: StoredTable, operation: str) -> Iterator[None]:
         """Around the foreign call that consumes the reader: an error of the data itself comes first."""
         try:
             yield

@@ -23,7 +23,7 @@ from lance_namespace import (
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables import expressions
-from lanceway.tables.dataset import Table, open_at
+from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import FOREIGN, translate, translated
 from lanceway.tables.schema import fields
 from lanceway.tables.versions import commit
@@ -43,21 +43,21 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 # -- more rows -----------------------------------------------------------------------------------
 
 
-def overwrite(table: Table, data: pa.RecordBatchReader, storage_options: Mapping[str, str] | None) -> int:
+def overwrite(table: StoredTable, data: pa.RecordBatchReader, storage_options: Mapping[str, str] | None) -> int:
     """Replace rows and schema in one new version, and answer its number."""
     table = with_options(table, storage_options)
     return _append(table, None, CountingReader(data), "create_table", "overwrite")
 
 
 def insert(
-    table: Table, request: InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
+    table: StoredTable, request: InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
 ) -> InsertIntoTableResponse:
     source = CountingReader(data)
     version = _append(table, request.branch, source, "insert_into_table", "overwrite" if overwrite else "append")
     return InsertIntoTableResponse(num_inserted_rows=source.rows, version=version)
 
 
-def _append(table: Table, branch: str | None, source: CountingReader, operation: str, mode: str) -> int:
+def _append(table: StoredTable, branch: str | None, source: CountingReader, operation: str, mode: str) -> int:
     import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
 
     dataset = open_at(table, branch=branch)
@@ -72,7 +72,9 @@ def _append(table: Table, branch: str | None, source: CountingReader, operation:
             raise
 
 
-def _remove_unused(table: Table, dataset: lance.LanceDataset, transaction: Transaction, branch: str | None) -> None:
+def _remove_unused(
+    table: StoredTable, dataset: lance.LanceDataset, transaction: Transaction, branch: str | None
+) -> None:
     """Remove the files of an append or overwrite, unless a version since has them: a commit is tried more than once."""
     fragments: list[FragmentMetadata] = transaction.operation.fragments  # type: ignore[attr-defined]
     files = {str(file.path) for fragment in fragments for file in fragment.files}
@@ -84,7 +86,7 @@ def _remove_unused(table: Table, dataset: lance.LanceDataset, transaction: Trans
 
 
 def merge_insert(
-    table: Table, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
+    table: StoredTable, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
 ) -> MergeInsertIntoTableResponse:
     """Match rows by the columns `on`. A filter of an action implies the action."""
     filters = (request.when_matched_update_all_filt, request.when_not_matched_by_source_delete_filt)
@@ -131,7 +133,7 @@ def _duration(text: str) -> timedelta:
 # -- rows changed --------------------------------------------------------------------------------
 
 
-def update(table: Table, request: UpdateTableRequest) -> UpdateTableResponse:
+def update(table: StoredTable, request: UpdateTableRequest) -> UpdateTableResponse:
     expressions.check("update_table", request.predicate, *(pair[-1] for pair in request.updates))
     dataset = open_at(table, branch=request.branch)
     updates: dict[str, str] = {}
@@ -147,7 +149,7 @@ def update(table: Table, request: UpdateTableRequest) -> UpdateTableResponse:
         return UpdateTableResponse(updated_rows=counts["num_rows_updated"], version=dataset.version)
 
 
-def delete(table: Table, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+def delete(table: StoredTable, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
     expressions.check("delete_from_table", request.predicate)
     dataset = open_at(table, branch=request.branch)
     with translated(table, "delete_from_table"):
