@@ -49,11 +49,6 @@ class IcebergCatalog(Catalog):
         self._tables = IcebergTables(self._client, self._namespaces, settings)
         self._external = ExternalTables(self._tables)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A relative path means the folder it meant here, wherever the other process runs.
-        rebuild, (cls, properties) = super().__reduce__()
-        return rebuild, (cls, {**properties, "root": self._settings["root"]})
-
     def close(self) -> None:
         super().close()
         self._client.close()

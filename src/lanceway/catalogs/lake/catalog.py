@@ -182,12 +182,6 @@ class LakeCatalog(Catalog):
         reads = store.fast_reads
         self._fast_reads = None if reads is None else LakeFastReads(reads, row.id, self._options)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A relative path must mean the same file where it is unpickled, and the same user must act.
-        rebuild, (cls, properties) = super().__reduce__()
-        absolute = {name: self._settings[name] for name in ("uri", "root", "user") if self._settings[name] is not None}
-        return rebuild, (cls, {**properties, **absolute})
-
     def close(self) -> None:
         super().close()
         self._lake.close()

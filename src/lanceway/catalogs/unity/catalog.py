@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.capabilities import ObjectIdentity
@@ -44,11 +44,6 @@ class UnityCatalog(Catalog):
         self._namespaces = UnityNamespaces(self._client, settings.catalog)
         self._tables = UnityTables(self._client, self._namespaces, settings)
         self._external = ExternalTables(self._tables)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A relative path means the folder it meant here, wherever the other process runs.
-        rebuild, (cls, properties) = super().__reduce__()
-        return rebuild, (cls, {**properties, "root": self._settings["root"]})
 
     def close(self) -> None:
         super().close()
