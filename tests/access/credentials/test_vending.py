@@ -38,7 +38,7 @@ class CountingVendor:
         self.gate.wait(10)
         self.scopes.append(scope)
         began = time.time() - self.age
-        return Credential({"key": str(next(self.numbers))}, began, began + self.life)
+        return Credential({"key": str(next(self.numbers))}, began, began + self.life, began + self.life)
 
 
 HOLDER = CredentialHolder("ann", ("lake", "t"), "s3://b/t", StorageAccess.READ)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 
+import obstore
 import pytest
 
 import lanceway
 from lanceway.access.credentials.checks import CHECKS, LAKE, PASSED, SKIPPED
+from lanceway.cli.command import INTERRUPTED, WRONG_USE
 from lanceway.cli.server import doctor
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, command
 from tests.servers import seaweedfs
 from tests.servers.run import Run as ServerRun
 from tests.servers.seaweedfs import S3
@@ -114,19 +119,22 @@ def s3(whole_run: ServerRun) -> S3:
     return seaweedfs.start_sts(whole_run)
 
 
-def test_storages_are_checked(bare: Run, tmp_path: Path, s3: S3) -> None:
+def configure(folder: Path, s3: S3, warehouse: str, more: str = "") -> None:
+    """Write the configuration of a server whose warehouse has a role."""
     options = "\n".join(f'storage.{key} = "{value}"' for key, value in s3.storage_options.items())
-    (tmp_path / "lanceway.toml").write_text(
+    (folder / "lanceway.toml").write_text(
         f"""
         [server]
-        warehouse = "{s3.prefix()}"
+        warehouse = "{warehouse}"
         credentials.role_arn = "{seaweedfs.ROLE}"
         {options}
-        [catalogs.plain]
-        type = "dir"
-        path = "{tmp_path}"
+        {more}
         """
     )
+
+
+def test_storages_are_checked(bare: Run, tmp_path: Path, s3: S3) -> None:
+    configure(tmp_path, s3, s3.prefix(), f'[catalogs.plain]\ntype = "dir"\npath = "{tmp_path}"')
     ended = bare("doctor", "--storage", "--json")
     assert ended.code == 0, ended.out
     outcomes = {(row["storage"], row["name"]): row["outcome"] for row in ended.json}
@@ -136,7 +144,42 @@ def test_storages_are_checked(bare: Run, tmp_path: Path, s3: S3) -> None:
     assert {name for _, name in outcomes} == set(CHECKS)
     shown = bare("doctor", "--storage")
     assert "refused outside the table" in shown.out
-    assert seaweedfs.SECRET not in shown.out + ended.out
+    assert f"{LAKE}: reads: passed (" in shown.out
+    assert "plain: reachable: skipped (0.0 s): it is a folder" in shown.out
+    assert seaweedfs.SECRET not in shown.out + ended.out + ended.err
+
+
+def test_checks_are_told_as_they_end_and_a_wait_can_be_ended(tmp_path: Path, s3: S3) -> None:
+    """Ctrl-C while it waits a quarter of an hour for the end of a credential."""
+    place = s3.prefix()
+    configure(tmp_path, s3, place, "credentials.duration = 60")
+    waiting = subprocess.Popen(
+        command("doctor", "--storage", "--wait"),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    with waiting:
+        assert waiting.stdout is not None
+        assert waiting.stderr is not None
+        told = [waiting.stdout.readline() for _ in range(CHECKS.index("expired is refused"))]
+        assert [line.split(": ")[1:2] for line in told] == [[name] for name in CHECKS[: len(told)]]
+        # The key lives for a quarter of an hour, whatever its clients are told.
+        assert re.search(r"has ended: 1[45] min \d\d s more", waiting.stderr.readline())
+        waiting.send_signal(signal.SIGINT)
+        out, _ = waiting.communicate(timeout=60)
+    assert waiting.returncode == INTERRUPTED
+    assert "expired is refused: skipped" in out
+    assert "renewal" not in out
+    assert not [entry for page in obstore.list(s3.store(place)) for entry in page], "it leaves nothing behind"
+
+
+def test_a_wait_without_a_storage_is_a_mistake(bare: Run) -> None:
+    ended = bare("doctor", "--wait")
+    assert ended.code == WRONG_USE
+    assert "Add --storage" in ended.err
 
 
 def test_a_storage_that_fails_is_a_failure(bare: Run, tmp_path: Path) -> None:

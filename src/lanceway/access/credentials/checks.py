@@ -6,12 +6,14 @@ policy says is worth nothing where a storage does not enforce it, and there is n
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lance_namespace import DescribeTableRequest, DescribeTableResponse, LanceNamespace
@@ -54,6 +56,8 @@ _CONTENT = b"lanceway"
 _QUICK = {"client_max_retries": "1", "client_retry_timeout": "10"}
 _DUE, _EARLY = 1.5, 1.0  # seconds: what pylance is told, so that it renews half a second later
 _FRAGMENTS, _ROWS = 4, 8
+_LATER = 1.0  # seconds after the end of a credential: the clock of the storage may be a little behind
+_BETWEEN = 60.0  # seconds between two words about a wait
 
 # Makes of a credential one that has ended.
 Expirer = Callable[[Credential], Credential]
@@ -82,6 +86,9 @@ class CheckResult:
     def is_wrong(self) -> bool:
         return self.outcome == FAILED
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.outcome} ({self.seconds:.1f} s)" + (f": {self.reason}" if self.reason else "")
+
 
 def sites_of(settings: ServerSettings) -> list[StorageSite]:
     """Return the storages of a server: that of its warehouse, and of each catalog it mounts that is a folder."""
@@ -100,30 +107,64 @@ def site_of(name: str, section: CatalogSettings) -> StorageSite | None:
 
 
 def run(
-    site: StorageSite, *, expire: Expirer | None = None, watch: Callable[[CheckResult], None] = lambda result: None
+    site: StorageSite,
+    *,
+    expire: Expirer | None = None,
+    watch: Callable[[CheckResult], None] = lambda result: None,
+    stopped: threading.Event | None = None,
 ) -> list[CheckResult]:
     """Check a storage and return what was found, in the order of `CHECKS`; `watch` is called with each result.
 
     What can only be known after a check that did not pass is skipped. STS gives no credential that ends soon, so
-    whether one that has ended is refused is looked at only with `expire`, such as `wait_for_end`.
+    whether one that has ended is refused is looked at only with `expire`, such as an `EndWait`. Once `stopped` is
+    set, no further check begins.
     """
     results: list[CheckResult] = []
-    for result in _StorageChecks(site, expire).results():
+    for result in _StorageChecks(site, expire, stopped or threading.Event()).results():
         results.append(result)
         watch(result)
     return results
 
 
-def run_all(sites: Sequence[StorageSite], *, expire: Expirer | None = None) -> list[list[CheckResult]]:
-    """Check several storages at once."""
+def run_all(
+    sites: Sequence[StorageSite],
+    *,
+    expire: Expirer | None = None,
+    watch: Callable[[StorageSite, CheckResult], None] = lambda site, result: None,
+    stopped: threading.Event | None = None,
+) -> list[list[CheckResult]]:
+    """Check several storages at once; `watch` is called from their threads.
+
+    When it is left early, as by Ctrl-C, it sets `stopped`, and what was written for the checks is still removed.
+    """
+    over = stopped or threading.Event()
+
+    def run_one(site: StorageSite) -> list[CheckResult]:
+        return run(site, expire=expire, watch=partial(watch, site), stopped=over)
+
     with ThreadPoolExecutor(max_workers=8) as pool:
-        return list(pool.map(lambda site: run(site, expire=expire), sites))
+        try:
+            return list(pool.map(run_one, sites))
+        finally:
+            over.set()
 
 
-def wait_for_end(credential: Credential) -> Credential:
-    """Wait until a credential has ended, a quarter of an hour or longer, and return it."""
-    time.sleep(max(0.0, credential.expires_at - time.time()) + 1)
-    return credential
+class EndWait:
+    """Waits until a credential has ended, a quarter of an hour or longer, unless `stopped` is set.
+
+    It calls `tell` with the seconds that are left, at once and every minute.
+    """
+
+    def __init__(self, stopped: threading.Event, tell: Callable[[float], None] = lambda seconds: None) -> None:
+        self._stopped, self._tell = stopped, tell
+
+    def __call__(self, credential: Credential) -> Credential:
+        end = credential.ends_at + _LATER
+        while (left := end - time.time()) > 0:
+            self._tell(left)
+            if self._stopped.wait(min(left, _BETWEEN)):
+                raise _SkippedError("it was stopped before the credential had ended")
+        return credential
 
 
 class _SkippedError(Exception):
@@ -133,8 +174,8 @@ class _SkippedError(Exception):
 class _StorageChecks:
     """The checks of one storage, which build on each other."""
 
-    def __init__(self, site: StorageSite, expire: Expirer | None) -> None:
-        self._site, self._expire = site, expire
+    def __init__(self, site: StorageSite, expire: Expirer | None, stopped: threading.Event) -> None:
+        self._site, self._expire, self._stopped = site, expire, stopped
         self._scratch = f"{site.location.rstrip('/')}/lanceway-check-{uuid.uuid4().hex}"
         self._vendor: CredentialVendor | None = None
         self._made: dict[StorageAccess, Credential] = {}
@@ -156,6 +197,8 @@ class _StorageChecks:
         wrong: str | None = None
         try:
             for name, check in zip(CHECKS, checks, strict=True):
+                if self._stopped.is_set():
+                    return
                 if wrong is not None:
                     yield CheckResult(name, SKIPPED, 0.0, wrong)
                     continue

@@ -52,8 +52,9 @@ class StsVendor:
             raise ServiceUnavailableError(self._failure[1])
         issued_at = time.time()
         made = self._assume_role(policy, label)
-        # A client is told the shorter end; the key itself ends at the other.
-        expires_at = min(made["Expiration"].timestamp(), issued_at + self._settings.duration)
+        ends_at = made["Expiration"].timestamp()
+        # STS makes no key for less than a quarter of an hour: a client is told the shorter end.
+        expires_at = min(ends_at, issued_at + self._settings.duration)
         if expires_at <= issued_at:
             raise ServiceUnavailableError(
                 "STS gave a credential that has ended already: the clock of this machine or of STS is wrong."
@@ -64,7 +65,7 @@ class StsVendor:
             "aws_secret_access_key": made["SecretAccessKey"],
             "aws_session_token": made["SessionToken"],
         }
-        return Credential(options, issued_at, expires_at)
+        return Credential(options, issued_at, expires_at, ends_at)
 
     def _assume_role(self, policy: str, label: SessionLabel) -> Mapping[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError

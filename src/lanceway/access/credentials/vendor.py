@@ -55,11 +55,15 @@ class SessionLabel:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Storage options that end. Times are in seconds since 1970."""
+    """Storage options that end. Times are in seconds since 1970.
+
+    Clients are told `expires_at`; the key in the options opens the storage until `ends_at`, which may be later.
+    """
 
     options: Mapping[str, str] = field(repr=False)  # secrets
     issued_at: float
     expires_at: float
+    ends_at: float
 
     @property
     def life(self) -> float:

@@ -6,6 +6,7 @@ import importlib
 import platform
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,10 +18,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from lanceway.cli.command import FAILED, command, group
+from lanceway.cli.output.renderers import printable
 from lanceway.cli.session import Session, pairs
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
+
+    from lanceway.access.credentials.checks import CheckResult, StorageSite
 
 check_app = group("Conformance")
 
@@ -281,13 +285,19 @@ def doctor(
     ] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="With --storage: wait until a credential has ended, and see that it is refused."),
+        typer.Option(
+            "--wait",
+            help="With --storage: wait until a credential has ended, a quarter of an hour or longer, and see that it "
+            "is refused.",
+        ),
     ] = False,
 ) -> None:
     """Say what is installed, what is missing and how to get it, and whether the namespaces answer.
 
     Exit code 0 if all that Lanceway needs is there, 1 if not; with --storage, 1 if a check failed.
     """
+    if wait and not storage:
+        raise typer.BadParameter("it waits for the check of a storage. Add --storage.", param_hint="'--wait'")
     if storage:
         _check_storages(session, wait)
         return
@@ -307,10 +317,22 @@ def _check_storages(session: Session, wait: bool) -> None:
     config.quiet_lance()
     from lanceway.access.credentials import checks
 
+    def show(site: StorageSite, result: CheckResult) -> None:
+        # One write: several storages are checked at once. To programs the whole is written, at the end.
+        text = f"{printable(f'{site.name}: {result}')}\n"
+        typer.secho(text, nl=False, err=session.json, fg="red" if result.is_wrong else None)
+
+    stopped = threading.Event()
     sites = checks.sites_of(config.server(session.config))
-    found = checks.run_all(sites, expire=checks.wait_for_end if wait else None)
-    columns = {"storage": "storage", "name": "check", "outcome": "outcome", "seconds": "seconds", "reason": "reason"}
+    expire = checks.EndWait(stopped, _tell_wait) if wait else None
+    found = checks.run_all(sites, expire=expire, watch=show, stopped=stopped)
     named = [(site.name, result) for site, results in zip(sites, found, strict=True) for result in results]
-    session.output.records(columns, [{"storage": name, **asdict(result)} for name, result in named])
+    if session.json:
+        session.output.records({}, [{"storage": name, **asdict(result)} for name, result in named])
     if any(result.is_wrong for _, result in named):
         raise typer.Exit(FAILED)
+
+
+def _tell_wait(seconds: float) -> None:
+    minutes, rest = divmod(round(seconds), 60)
+    typer.echo(f"lanceway: waiting until a credential has ended: {minutes} min {rest:02d} s more\n", nl=False, err=True)

@@ -112,8 +112,7 @@ def _check_storages(settings: ServerSettings) -> None:
     sites = [site for site in checks.sites_of(settings) if site.credentials is not None]
     for site, results in zip(sites, checks.run_all(sites), strict=True):
         for result in results:
-            line = f"storage of {site.name}: {result.name}: {result.outcome}"
-            text = f"lanceway: {line} ({result.seconds:.1f} s)" + (f": {result.reason}" if result.reason else "")
+            text = f"lanceway: storage of {site.name}: {result}"
             typer.secho(text, err=True, fg="red" if result.is_wrong else None)
 
 
