@@ -27,6 +27,9 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\n(?P<text>.*?)^(?P=inde
 RUN = {"python", "console", "toml"}
 SHOWN = {"sh", "text", "{eval-rst}", "{toctree}"}
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
+# A path below the package or the repository; <service> stands for any name.
+CODE_PATH = re.compile(r"[\w.*<>-]+/(?:[\w.*<>-]+/)*(?:[\w*<>-]+\.[a-z]+)?")
+PLACEHOLDER = re.compile(r"<\w+>")
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,28 @@ def test_configuration_examples_are_toml(page: Path) -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+
+
+def named_paths(page: Path) -> Iterator[str]:
+    """The paths of folders and files that a page names, in code between its words and in its drawings."""
+    drawings = [block.text for block in blocks(page) if block.language == "text"]
+    spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", page.read_text()))
+    words = [word.strip(",.;:|") for text in (*spans, *drawings) for word in text.split()]
+    return filter(CODE_PATH.fullmatch, words)
+
+
+@pytest.mark.parametrize(
+    ("page", "fewest"), [(DOCS / "explain" / "architecture.md", 50), (REPOSITORY / "CONTRIBUTING.md", 40)]
+)
+def test_paths_that_lead_into_the_code_exist(page: Path, fewest: int) -> None:
+    paths = list(named_paths(page))
+    missing = [
+        path
+        for path in paths
+        if not any([*root.glob(PLACEHOLDER.sub("*", path))] for root in (REPOSITORY / "src" / "lanceway", REPOSITORY))
+    ]
+    assert missing == []
+    assert len(paths) > fewest
 
 
 def test_the_page_of_settings_is_made_from_the_code() -> None:
