@@ -9,19 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    bindparam,
-    delete,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Select, bindparam, delete, func, or_, select, update
 
 from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now

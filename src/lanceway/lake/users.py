@@ -22,15 +22,7 @@ from lanceway.lake.runs import jobs
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
 from lanceway.lake.store.rows import Insert
-from lanceway.lake.store.schema import (
-    branches,
-    definitions,
-    members,
-    runs,
-    tags,
-    user_roles,
-    users,
-)
+from lanceway.lake.store.schema import branches, definitions, members, runs, tags, user_roles, users
 from lanceway.lake.store.schema import jobs as job_rows
 from lanceway.lake.tree.names import checked_name, checked_text, new_name
 from lanceway.lake.tree.pages import at_most

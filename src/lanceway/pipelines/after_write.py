@@ -12,12 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace import (
-    CreateTableIndexRequest,
-    CreateTableTagRequest,
-    LanceNamespace,
-    UpdateTableTagRequest,
-)
+from lance_namespace import CreateTableIndexRequest, CreateTableTagRequest, LanceNamespace, UpdateTableTagRequest
 from pydantic import ValidationError
 
 from lanceway.catalogs.contract.hooks import CatalogHooks

@@ -24,12 +24,7 @@ from lanceway.tables.storage.store import Store, local_path, open_store
 
 if TYPE_CHECKING:
     import lance
-    from lance_namespace import (
-        DescribeTableRequest,
-        DescribeTableResponse,
-        GetTableTagVersionResponse,
-        LanceNamespace,
-    )
+    from lance_namespace import DescribeTableRequest, DescribeTableResponse, GetTableTagVersionResponse, LanceNamespace
 
 MAIN = "main"
 RESERVED = ".lance-reserved"

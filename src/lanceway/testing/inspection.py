@@ -22,12 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from lance_namespace import (
-    DeclareTableRequest,
-    DeclareTableResponse,
-    DropTableRequest,
-    LanceNamespace,
-)
+from lance_namespace import DeclareTableRequest, DeclareTableResponse, DropTableRequest, LanceNamespace
 
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError
 from lanceway.identifiers import Identifier

@@ -19,10 +19,7 @@ from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import table_id
 from lanceway.config import Setting, read_settings, redacted
-from lanceway.errors import (
-    UnsupportedOperationError,
-    namespace_not_found,
-)
+from lanceway.errors import UnsupportedOperationError, namespace_not_found
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 from lanceway.tables.dataset import StoredTable

@@ -33,12 +33,7 @@ from lanceway.catalogs.lake.refs.adoption import Adoption
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import LakeTables, Place
 from lanceway.catalogs.lake.versions import LakeVersions, branch_of
-from lanceway.errors import (
-    ConcurrentModificationError,
-    InvalidInputError,
-    NamespaceNotFoundError,
-    TableNotFoundError,
-)
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, NamespaceNotFoundError, TableNotFoundError
 from lanceway.identifiers import Identifier
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow

@@ -17,11 +17,7 @@ from typing import NoReturn
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from sqlalchemy import Connection
 
-from lanceway.errors import (
-    ConcurrentModificationError,
-    LanceNamespaceError,
-    TableBranchNotFoundError,
-)
+from lanceway.errors import ConcurrentModificationError, LanceNamespaceError, TableBranchNotFoundError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow

@@ -20,11 +20,7 @@ from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.managed_table import Manifests
 from lanceway.catalogs.lake.refs.adoption import Adoption
-from lanceway.errors import (
-    PermissionDeniedError,
-    TableBranchNotFoundError,
-    TableVersionNotFoundError,
-)
+from lanceway.errors import PermissionDeniedError, TableBranchNotFoundError, TableVersionNotFoundError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import definitions
 from lanceway.lake.versions import refs, versions

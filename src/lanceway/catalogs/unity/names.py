@@ -9,10 +9,7 @@ from urllib.parse import quote
 from lanceway.catalogs.contract.names import alternatives
 from lanceway.catalogs.metastore.http import absolute_path
 from lanceway.catalogs.metastore.tables import own_folder
-from lanceway.errors import (
-    InvalidInputError,
-    namespace_not_found,
-)
+from lanceway.errors import InvalidInputError, namespace_not_found
 from lanceway.identifiers import Identifier
 from lanceway.tables import dataset
 

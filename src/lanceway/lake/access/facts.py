@@ -35,14 +35,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from lanceway.identifiers import HierarchicalName, Identifier
-from lanceway.lake.access.securables import (
-    CATALOG,
-    METALAKE,
-    SCHEMA,
-    RecordedObject,
-    Securable,
-    ServiceObject,
-)
+from lanceway.lake.access.securables import CATALOG, METALAKE, SCHEMA, RecordedObject, Securable, ServiceObject
 from lanceway.lake.store.rows import CompiledStatement
 from lanceway.lake.store.schema import (
     NAMESPACE,

@@ -15,15 +15,7 @@ from lanceway.lake.access import facts
 from lanceway.lake.access.facts import ADMIN, AccessFacts, Caller, PlaceOnWay, bind_caller, callers, one_of
 from lanceway.lake.access.securables import CATALOG, Securable
 from lanceway.lake.store.rows import CompiledStatement
-from lanceway.lake.store.schema import (
-    ALLOW,
-    NAMESPACE,
-    catalogs,
-    foreign_objects,
-    grants,
-    metalakes,
-    objects,
-)
+from lanceway.lake.store.schema import ALLOW, NAMESPACE, catalogs, foreign_objects, grants, metalakes, objects
 
 
 class Holdings(NamedTuple):

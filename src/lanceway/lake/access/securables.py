@@ -23,12 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from lanceway.errors import (
-    InvalidInputError,
-    LanceNamespaceError,
-    namespace_not_found,
-    table_not_found,
-)
+from lanceway.errors import InvalidInputError, LanceNamespaceError, namespace_not_found, table_not_found
 from lanceway.identifiers import ROOT, HierarchicalName, Identifier
 from lanceway.lake.feed import outbox
 from lanceway.lake.store.clock import now

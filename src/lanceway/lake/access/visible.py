@@ -36,18 +36,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from lanceway.identifiers import HierarchicalName
 from lanceway.lake.access.facts import Caller, Texts, bind_caller, callers, one_of
 from lanceway.lake.store.rows import execute_compiled
-from lanceway.lake.store.schema import (
-    ALLOW,
-    DENY,
-    GROUP,
-    NAMESPACE,
-    USER,
-    Name,
-    catalogs,
-    grants,
-    metalakes,
-    objects,
-)
+from lanceway.lake.store.schema import ALLOW, DENY, GROUP, NAMESPACE, USER, Name, catalogs, grants, metalakes, objects
 from lanceway.lake.tree.pages import at_most
 
 # -- the next name of a path ---------------------------------------------------------------------

@@ -34,17 +34,7 @@ from lanceway.lake.feed.order import turn
 from lanceway.lake.feed.types import TYPES
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.rows import execute_compiled
-from lanceway.lake.store.schema import (
-    DENY,
-    NAMESPACE,
-    TABLE,
-    VIEW,
-    catalogs,
-    feed,
-    grants,
-    metalakes,
-    objects,
-)
+from lanceway.lake.store.schema import DENY, NAMESPACE, TABLE, VIEW, catalogs, feed, grants, metalakes, objects
 
 # What a row is about, where it is no namespace, table or view.
 METALAKE, CATALOG = "metalake", "catalog"

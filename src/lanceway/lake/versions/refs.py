@@ -12,19 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Connection,
-    Row,
-    Select,
-    Table,
-    bindparam,
-    delete,
-    exists,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import BigInteger, Connection, Row, Select, Table, bindparam, delete, exists, literal, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from lanceway.errors import ConcurrentModificationError

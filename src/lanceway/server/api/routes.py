@@ -10,19 +10,7 @@ from starlette.routing import Match, Router
 from starlette.types import Receive, Scope, Send
 
 from lanceway import __version__
-from lanceway.server.api import (
-    access,
-    audit,
-    grants,
-    groups,
-    jobs,
-    owners,
-    roles,
-    runs,
-    tables,
-    tokens,
-    users,
-)
+from lanceway.server.api import access, audit, grants, groups, jobs, owners, roles, runs, tables, tokens, users
 from lanceway.server.api.endpoints import Endpoint, Services
 from lanceway.server.api.storage import checks as storage
 from lanceway.server.api.tree import catalogs, schemas

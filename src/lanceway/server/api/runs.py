@@ -33,16 +33,7 @@ from lanceway.lake.runs.listing import Listed
 from lanceway.lake.runs.runs import Read, Run, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.tree.names import checked_text
-from lanceway.server.api.endpoints import (
-    LARGEST_NUMBER,
-    Call,
-    PageQuery,
-    PathPart,
-    RunKey,
-    derive,
-    endpoint,
-    page_type,
-)
+from lanceway.server.api.endpoints import LARGEST_NUMBER, Call, PageQuery, PathPart, RunKey, derive, endpoint, page_type
 
 Result = TypeVar("Result")
 

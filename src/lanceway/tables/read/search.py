@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from lance_namespace_urllib3_client.models.fts_query import FtsQuery
     from lance_namespace_urllib3_client.models.match_query import MatchQuery
     from lance_namespace_urllib3_client.models.phrase_query import PhraseQuery
-    from lance_namespace_urllib3_client.models.query_table_request_full_text_query import (
-        QueryTableRequestFullTextQuery,
-    )
+    from lance_namespace_urllib3_client.models.query_table_request_full_text_query import QueryTableRequestFullTextQuery
 
 _METRICS = ("l2", "cosine", "dot", "hamming")
 _ALSO_CALLED = {"euclidean": "l2"}

@@ -14,9 +14,7 @@ from lance_namespace import AlterTransactionRequest, AlterTransactionResponse, D
 from lance_namespace_urllib3_client.models.alter_transaction_action import AlterTransactionAction
 from lance_namespace_urllib3_client.models.alter_transaction_set_property import AlterTransactionSetProperty
 from lance_namespace_urllib3_client.models.alter_transaction_set_status import AlterTransactionSetStatus
-from lance_namespace_urllib3_client.models.alter_transaction_unset_property import (
-    AlterTransactionUnsetProperty,
-)
+from lance_namespace_urllib3_client.models.alter_transaction_unset_property import AlterTransactionUnsetProperty
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError, TransactionNotFoundError
 from lanceway.tables.dataset import OWN_METADATA, StoredTable, open_at

@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lance_namespace import (
-    CreateNamespaceRequest,
-    CreateTableRequest,
-    DropNamespaceRequest,
-    InsertIntoTableRequest,
-)
+from lance_namespace import CreateNamespaceRequest, CreateTableRequest, DropNamespaceRequest, InsertIntoTableRequest
 
 from lanceway.errors import ErrorCode, InvalidInputError
 from lanceway.testing.capabilities import Suite, needs

@@ -11,12 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from lance_namespace import (
-    CreateTableRequest,
-    InsertIntoTableRequest,
-    LanceNamespace,
-    MergeInsertIntoTableRequest,
-)
+from lance_namespace import CreateTableRequest, InsertIntoTableRequest, LanceNamespace, MergeInsertIntoTableRequest
 
 from lanceway.catalogs.contract.hooks import OPERATIONS
 from lanceway.errors import ErrorCode

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lance_namespace import (
-    AnalyzeTableQueryPlanRequest,
-    ExplainTableQueryPlanRequest,
-)
+from lance_namespace import AnalyzeTableQueryPlanRequest, ExplainTableQueryPlanRequest
 from lance_namespace_urllib3_client.models.boolean_query import BooleanQuery
 from lance_namespace_urllib3_client.models.fts_query import FtsQuery
 from lance_namespace_urllib3_client.models.match_query import MatchQuery
 from lance_namespace_urllib3_client.models.phrase_query import PhraseQuery
 from lance_namespace_urllib3_client.models.query_table_request_columns import QueryTableRequestColumns
-from lance_namespace_urllib3_client.models.query_table_request_full_text_query import (
-    QueryTableRequestFullTextQuery,
-)
+from lance_namespace_urllib3_client.models.query_table_request_full_text_query import QueryTableRequestFullTextQuery
 from lance_namespace_urllib3_client.models.query_table_request_vector import QueryTableRequestVector
 from lance_namespace_urllib3_client.models.string_fts_query import StringFtsQuery
 from lance_namespace_urllib3_client.models.structured_fts_query import StructuredFtsQuery

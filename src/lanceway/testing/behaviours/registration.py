@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lance_namespace import (
-    DeregisterTableRequest,
-    ListTableVersionsRequest,
-    RegisterTableRequest,
-    RenameTableRequest,
-)
+from lance_namespace import DeregisterTableRequest, ListTableVersionsRequest, RegisterTableRequest, RenameTableRequest
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.capabilities import Suite, needs

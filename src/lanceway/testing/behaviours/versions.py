@@ -18,9 +18,7 @@ from lance_namespace import (
 from lance_namespace_urllib3_client.models.alter_transaction_action import AlterTransactionAction
 from lance_namespace_urllib3_client.models.alter_transaction_set_property import AlterTransactionSetProperty
 from lance_namespace_urllib3_client.models.alter_transaction_set_status import AlterTransactionSetStatus
-from lance_namespace_urllib3_client.models.alter_transaction_unset_property import (
-    AlterTransactionUnsetProperty,
-)
+from lance_namespace_urllib3_client.models.alter_transaction_unset_property import AlterTransactionUnsetProperty
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 
 from lanceway.errors import ErrorCode
