@@ -96,19 +96,19 @@ class Identifier(tuple[str, ...]):
 
     @property
     def name(self) -> str:
-        """The object's own name; empty for the root."""
+        """Return the object's own name; empty for the root."""
         return self[-1] if self else ""
 
     @property
     def parent(self) -> Identifier:
-        """The namespace that holds the object. The root has none."""
+        """Return the namespace that holds the object. The root has none."""
         if not self:
             raise _invalid("The root namespace has no parent.")
         return Identifier(self[:-1])
 
     @property
     def depth(self) -> int:
-        """How many names stand between the root and the object, its own included."""
+        """Return how many names stand between the root and the object, its own included."""
         return len(self)
 
     @property

@@ -66,7 +66,7 @@ class CredentialSettings:
 
     @property
     def life(self) -> int:
-        """For how many seconds a key opens the storage, whatever its client is told."""
+        """Return for how many seconds a key opens the storage, whatever its client is told."""
         return max(self.duration, SHORTEST)
 
 

@@ -191,7 +191,7 @@ class CatalogSettings:
 
     @property
     def storage(self) -> dict[str, str]:
-        """The options of its storage, as pylance takes them. They may hold secrets."""
+        """Return the options of its storage, as pylance takes them. They may hold secrets."""
         return {key.removeprefix(_STORAGE): value for key, value in self.settings.items() if key.startswith(_STORAGE)}
 
 

@@ -53,7 +53,7 @@ class _Key:
 
     @property
     def id(self) -> str:
-        """What a key is known by: no secret, and nothing to find the key by."""
+        """Return what a key is known by: no secret, and nothing to find the key by."""
         return hashlib.sha256(b"lanceway secret key\0" + self.value).hexdigest()[:_ID_DIGITS]
 
 

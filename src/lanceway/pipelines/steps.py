@@ -108,7 +108,7 @@ class OutputTask:
 
     @property
     def rebuilds(self) -> bool:
-        """Whether its table is to be replaced by what comes out of all that the sources have."""
+        """Return whether its table is to be replaced by what comes out of all that the sources have."""
         return self.start.rebuild or self.continuity.is_full(self.output.name)
 
     @property

@@ -179,7 +179,7 @@ def check_names(schema: StructType, table: str, case_sensitive: bool = False) ->
 
 
 def is_part_of(part: DataType, whole: DataType) -> bool:
-    """Whether a type is another one, or has some fields alone of the structs in it: Spark asks for no others."""
+    """Return whether a type is another one, or has some fields alone of the structs in it: Spark asks for no others."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(part, StructType) and isinstance(whole, StructType):

@@ -51,7 +51,7 @@ class StoredTable:
 
     @property
     def path(self) -> str:
-        """The location as pylance reads it without mistaking `%`, `#` or `?` in a local path."""
+        """Return the location as pylance reads it without mistaking `%`, `#` or `?` in a local path."""
         local = local_path(self.location)
         return self.location if local is None else str(local)
 

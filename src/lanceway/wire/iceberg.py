@@ -42,12 +42,12 @@ class IcebergRoute:
 
     @property
     def endpoint(self) -> str:
-        """The row as servers announce it."""
+        """Return the row as servers announce it."""
         return f"{self.method} {self.path}"
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The segments of the path."""
+        """Return the segments of the path."""
         return tuple(self.path.strip("/").split("/"))
 
 

@@ -310,7 +310,7 @@ class _Connection(HTTPConnection):
 
     @property
     def is_connected(self) -> bool:
-        """Whether it may be used again. urllib3 asks before it does."""
+        """Return whether it may be used again. urllib3 asks before it does."""
         return not self.is_old and super().is_connected
 
 

@@ -40,7 +40,7 @@ def unchanged(old: lance.LanceDataset, new: lance.LanceDataset, *, renamed: bool
 
 
 def recreated(old: lance.LanceDataset, new: lance.LanceDataset) -> bool:
-    """Whether a column of the same name is another one: it was given another type, or dropped and added."""
+    """Return whether a column of the same name is another one: it was given another type, or dropped and added."""
     before = {field.name(): field.id() for field in old.lance_schema.fields()}
     return any(before.get(field.name(), field.id()) != field.id() for field in new.lance_schema.fields())
 
@@ -63,7 +63,7 @@ def fragment_states(dataset: lance.LanceDataset, columns: Iterable[str], *, rows
 
 
 def rewritten(old: lance.LanceDataset, new: lance.LanceDataset) -> bool:
-    """Whether fragments that both have hold other values in columns that both have.
+    """Return whether fragments that both have hold other values in columns that both have.
 
     A column that was given another type has the same values, cast.
     """
@@ -162,7 +162,7 @@ class Additions:
         return 0
 
     def _rewrites(self, dataset: lance.LanceDataset, version: int) -> bool:
-        """Whether a version changes values of columns that were there; assumed where the version before it is gone."""
+        """Return whether a version changes values of columns that were there: assumed where the one before is gone."""
         try:
             return rewritten(self.ref.open(version=version - 1), dataset)
         except TableVersionNotFoundError:

@@ -49,14 +49,14 @@ class WriteId:
 
     @property
     def properties(self) -> dict[str, str]:
-        """What the commit's properties hold of it."""
+        """Return what the commit's properties hold of it."""
         if self.query is None:
             return {_JOB: str(self.job)}
         return {_QUERY: self.query, _BATCH: str(self.batch)}
 
     @property
     def prefix(self) -> str:
-        """The beginning of its transactions' names: eight digits, a hyphen, four more, and the version 8 of a UUID."""
+        """Return the beginning of its transactions' names: 8 digits, a hyphen, 4 more, and the version 8 of a UUID."""
         digest = hashlib.sha256(repr(sorted(self.properties.items())).encode()).hexdigest()
         return f"{digest[:8]}-{digest[8:12]}-8"
 
@@ -73,7 +73,7 @@ class WriteId:
         return None
 
     def is_replayed(self, table: StoredTable) -> bool:
-        """Whether this batch of a query was committed before. A query's batches are committed in their order."""
+        """Return whether this batch of a query was committed before. A query's batches are committed in their order."""
         latest = dataset.open_at(table)
         newest = int(latest.version)
         for version in range(newest, max(0, newest - _RECENT), -1):

@@ -114,7 +114,7 @@ class ReadOptions:
 
     @property
     def searches(self) -> bool:
-        """Whether rows are found by a vector or text search."""
+        """Return whether rows are found by a vector or text search."""
         return self.nearest is not None or self.full_text is not None
 
 

@@ -88,7 +88,7 @@ class TableRef:
 
     @property
     def name(self) -> str:
-        """The table's name for messages; it holds no secret."""
+        """Return the table's name for messages; it holds no secret."""
         return str(Identifier(self.id)) if self.id else str(self.path)
 
     def catalog(self) -> LanceNamespace:
@@ -146,7 +146,7 @@ class TableRef:
         return dataset.tag_branch(self.table(), tag)
 
     def exists(self) -> bool:
-        """Whether the table is there and has a version: a name that is only declared has none."""
+        """Return whether the table is there and has a version: a name that is only declared has none."""
         try:
             return dataset.has_data(self.table())
         except (NamespaceNotFoundError, TableNotFoundError):
@@ -202,14 +202,14 @@ class Destination:
 
     @property
     def table(self) -> StoredTable:
-        """The table; its versions are claimed through the catalog where that manages them."""
+        """Return the table; its versions are claimed through the catalog where that manages them."""
         if not self.managed:
             return StoredTable(self.ref.name, self.location, self.storage_options)
         return StoredTable(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
 
     @property
     def reading(self) -> StoredTable:
-        """The table for long reads: where credentials expire, its catalog renews them."""
+        """Return the table for long reads: where credentials expire, its catalog renews them."""
         if self.managed or not self._expires:
             return self.table
         return StoredTable(self.ref.name, self.location, self.storage_options, self.ref.catalog(), self.ref.id)
@@ -229,13 +229,13 @@ class Destination:
 
     @property
     def renewal(self) -> dict[str, Any]:
-        """The arguments by which pylance renews credentials that expire while files are written."""
+        """Return the arguments by which pylance renews credentials that expire while files are written."""
         if self.ref.type is None:
             return {}
         return {"namespace_client": self.ref.catalog(), "table_id": list(self.ref.id)}
 
     def has_data(self) -> bool:
-        """Whether any version was ever written there."""
+        """Return whether any version was ever written there."""
         return dataset.has_data(self.table)
 
     def require_writable(self) -> None:
@@ -244,7 +244,7 @@ class Destination:
             manager.refuse_write(self.ref.name, self.location, self.table.store())
 
     def stands(self) -> bool:
-        """Whether the table is still where it was when the write was planned."""
+        """Return whether the table is still where it was when the write was planned."""
         latest = self.ref.destination()
         return latest is not None and latest.location == self.location
 

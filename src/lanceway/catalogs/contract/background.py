@@ -156,7 +156,7 @@ def _first_jobs(queue: JobQueue, table: Sequence[str], view: View, *, filled: bo
 
 
 def _has_auto_refresh(queue: JobQueue, table: Sequence[str]) -> bool:
-    """Whether a dropped view of the same name has left its job, which serves the new one."""
+    """Return whether a dropped view of the same name has left its job, which serves the new one."""
     return any(
         job.kind == AUTO_REFRESH for state in (QUEUED, RUNNING) for job in queue.page(state=state, table=table)[0]
     )

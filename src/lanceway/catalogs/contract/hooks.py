@@ -180,7 +180,7 @@ class CatalogHooks(LanceNamespace):
     # -- hooks with a default --------------------------------------------------------------------
 
     def _is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
-        """Whether the name is claimed and no data has been written."""
+        """Return whether the name is claimed and no data has been written."""
         return not dataset.has_data(self._handle(table, entry))
 
     def _wanted_names(
@@ -211,7 +211,7 @@ class CatalogHooks(LanceNamespace):
         self._deregister_table(table)
 
     def _holds(self, table: Identifier, entry: TableEntry) -> bool:
-        """Whether the claim behind `entry` still stands, asked right before and after the first version is written."""
+        """Return whether the claim behind `entry` still stands: asked before and after the first version is written."""
         return True
 
     def _clear_away(self, table: Identifier, entry: TableEntry) -> None:
@@ -249,23 +249,23 @@ class CatalogHooks(LanceNamespace):
         return IdentifierLimits()
 
     def check_new_table(self, table: Identifier) -> None:
-        """Raises InvalidInputError, with names to use instead, where no table could have this identifier."""
+        """Raise InvalidInputError, with names to use instead, where no table could have this identifier."""
 
     def check_new_namespace(self, namespace: Identifier) -> None:
-        """Raises InvalidInputError where creating this namespace would not make room for a table."""
+        """Raise InvalidInputError where creating this namespace would not make room for a table."""
 
     def check_location(self, table: Identifier, location: str) -> None:
-        """Raises InvalidInputError where a table at this location could not be registered."""
+        """Raise InvalidInputError where a table at this location could not be registered."""
 
     def check_register(self) -> None:
-        """Raises UnsupportedOperationError where no table can be registered, PermissionDeniedError where the caller
+        """Raise UnsupportedOperationError where no table can be registered, PermissionDeniedError where the caller
         cannot write. What only a remote service knows is left out.
         """
         if type(self)._register_table is CatalogHooks._register_table:
             self._unsupported("register_table")
 
     def single_writer(self) -> bool:
-        """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
+        """Return whether changes should be made one at a time, since concurrent ones would only wait for each other."""
         return False
 
     def address(self) -> str:

@@ -62,7 +62,7 @@ class IcebergCommit:
 
     @property
     def creates(self) -> bool:
-        """Whether the commit makes a table that was staged."""
+        """Return whether the commit makes a table that was staged."""
         return any(row.get("type") == "assert-create" for row in self.requirements)
 
 

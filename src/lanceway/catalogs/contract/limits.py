@@ -69,25 +69,25 @@ def identifier_limits(catalog: LanceNamespace) -> IdentifierLimits:
 
 
 def check_new_table(catalog: LanceNamespace, table: Identifier) -> None:
-    """Raises InvalidInputError, with names to use instead, where no table could have this identifier."""
+    """Raise InvalidInputError, with names to use instead, where no table could have this identifier."""
     if isinstance(catalog, LimitsIdentifiers):
         catalog.check_new_table(table)
 
 
 def check_new_namespace(catalog: LanceNamespace, namespace: Identifier) -> None:
-    """Raises InvalidInputError where creating this namespace would not make room for a table."""
+    """Raise InvalidInputError where creating this namespace would not make room for a table."""
     if isinstance(catalog, StatesLimits):
         catalog.check_new_namespace(namespace)
 
 
 def check_location(catalog: LanceNamespace, table: Identifier, location: str) -> None:
-    """Raises InvalidInputError where a table at this location could not be registered, as far as that is known."""
+    """Raise InvalidInputError where a table at this location could not be registered, as far as that is known."""
     if isinstance(catalog, StatesLimits):
         catalog.check_location(table, location)
 
 
 def check_register(catalog: LanceNamespace) -> None:
-    """Raises UnsupportedOperationError or PermissionDeniedError where no table could be registered, as far as that is
+    """Raise UnsupportedOperationError or PermissionDeniedError where no table could be registered, as far as that is
     known.
     """
     if isinstance(catalog, StatesLimits):
@@ -95,7 +95,7 @@ def check_register(catalog: LanceNamespace) -> None:
 
 
 def single_writer(catalog: LanceNamespace) -> bool:
-    """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
+    """Return whether changes should be made one at a time, since concurrent ones would only wait for each other."""
     return isinstance(catalog, StatesLimits) and catalog.single_writer()
 
 

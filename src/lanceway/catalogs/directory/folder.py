@@ -30,7 +30,7 @@ _OF_THE_MANIFEST = re.compile(r"[0-9a-f]{8}_")
 
 
 def table_of(folder: str, *, manifest: bool) -> str | None:
-    """The table whose folder this is, None for a folder that is no table's.
+    """Return the table whose folder this is, None for a folder that is no table's.
 
     Beside a manifest, folders that begin with eight hexadecimal digits and `_` are its own.
     """
@@ -43,7 +43,7 @@ def table_of(folder: str, *, manifest: bool) -> str | None:
 
 
 def folders_of(name: str, *, manifest: bool = False) -> tuple[str, ...]:
-    """The folders in which a table of the root may lie, the likelier one first."""
+    """Return the folders in which a table of the root may lie, the likelier one first."""
     both = (name + SUFFIX, name)
     return both if table_of(name, manifest=manifest) else both[:1]
 
@@ -53,12 +53,12 @@ def looks_like_manifest_folder(name: str) -> bool:
 
 
 def hidden_by_manifest(folder: str) -> bool:
-    """Whether this is the folder of a table now, and is taken for the manifest's own once there is one."""
+    """Return whether this is the folder of a table now, and is taken for the manifest's own once there is one."""
     return table_of(folder, manifest=False) is not None and table_of(folder, manifest=True) is None
 
 
 def manifest_folder(identifier: Identifier, digits: str) -> str:
-    """A folder for a table that only the manifest knows: `1a2b3c4d_team$orders`, as pylance has it.
+    """Return a folder for a table that only the manifest knows: `1a2b3c4d_team$orders`, as pylance has it.
 
     The manifest holds the whole name; here what is unsafe in a path becomes `-`.
     """
@@ -115,7 +115,7 @@ class Folder(ABC):
 
     @abstractmethod
     def leads_out(self, folder: str) -> bool:
-        """Whether a table folder is outside the root, because one of the folders above it is a link."""
+        """Return whether a table folder is outside the root, because one of the folders above it is a link."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -123,7 +123,7 @@ class Folder(ABC):
 
     @abstractmethod
     def has(self, folder: str) -> bool:
-        """Whether there is such a folder."""
+        """Return whether there is such a folder."""
 
     @abstractmethod
     def look(self, folder: str) -> Look | None:
@@ -131,7 +131,7 @@ class Folder(ABC):
 
     @abstractmethod
     def has_data(self, folder: str) -> bool:
-        """Whether a table folder has any version of a table."""
+        """Return whether a table folder has any version of a table."""
 
     @abstractmethod
     def unlisted_among(self, folders: Sequence[str]) -> set[str]:
@@ -167,7 +167,7 @@ class Folder(ABC):
 
     @abstractmethod
     def has_others(self, folder: str) -> bool:
-        """Whether a table folder holds files that are not a table's, and that `remove` would delete."""
+        """Return whether a table folder holds files that are not a table's, and that `remove` would delete."""
 
     @abstractmethod
     def remove(self, folder: str) -> bool:

@@ -69,7 +69,7 @@ class Manifest:
         self._root: tuple[int, list[str]] = (0, [])
 
     def exists(self) -> bool:
-        """Whether there is one. It is never deleted, so that it is looked for only until it is found.
+        """Return whether there is one. It is never deleted, so that it is looked for only until it is found.
 
         Its folder alone is not enough: the process that creates it commits the first version a little later.
         """
@@ -77,7 +77,7 @@ class Manifest:
         return self._exists
 
     def check_first_change(self, identifier: Identifier) -> None:
-        """Raises InvalidInputError where a first change, which creates the manifest, would hide tables of the root."""
+        """Raise InvalidInputError where a first change, which creates the manifest, would hide tables of the root."""
         if self.exists():
             return
         folders = sorted(filter(hidden_by_manifest, self._folder.names()))

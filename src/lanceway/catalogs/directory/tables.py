@@ -53,14 +53,14 @@ class DirectoryTables:
 
     @property
     def manifest(self) -> Manifest:
-        """The manifest of the folder, through a helper process where pylance cannot be used in this one."""
+        """Return the manifest of the folder, through a helper process where pylance cannot be used in this one."""
         return RelayedManifest(self.folder, self._options) if fork.is_needed() else self._manifest_here
 
     def close(self) -> None:
         self._manifest_here.close()
 
     def has_manifest(self) -> bool:
-        """Whether there is a manifest, or the first change that needs it creates one."""
+        """Return whether there is a manifest, or the first change that needs it creates one."""
         return self._set_layout == "manifest" or self.manifest.exists()
 
     def _layout(self) -> str:
@@ -97,7 +97,7 @@ class DirectoryTables:
                 yield folder, look.hidden, self._entry(folder, claimed_properties(look.claim), look.claim)
 
     def require_manifest(self, namespace: Identifier) -> None:
-        """Raises NamespaceNotFoundError where there are no namespaces below the root."""
+        """Raise NamespaceNotFoundError where there are no namespaces below the root."""
         if not self.manifest.exists():
             check_known(namespace)
             raise namespace_not_found(
@@ -124,7 +124,7 @@ class DirectoryTables:
         return self.folder.relative(entry.location) or ""
 
     def is_declared_only(self, table: Identifier, entry: TableEntry) -> bool:
-        """Whether the name is claimed and no data has been written."""
+        """Return whether the name is claimed and no data has been written."""
         folder = self._folder_of(entry)
         if entry.claim is None and _is_named_for(table, folder):
             return False  # it was found without a marker: one that is there by now belongs to a later claim
@@ -192,11 +192,11 @@ class DirectoryTables:
         return table.name if self._layout() == "plain" and not self._is_hidden(table.name) else table.name + SUFFIX
 
     def _is_hidden(self, folder: str) -> bool:
-        """Whether a folder at the root would be taken for the manifest's own."""
+        """Return whether a folder at the root would be taken for the manifest's own."""
         return hidden_by_manifest(folder) and self.manifest.exists()
 
     def _refuse_taken(self, table: Identifier) -> bool:
-        """Raises TableAlreadyExistsError if a folder at the root has the name.
+        """Raise TableAlreadyExistsError if a folder at the root has the name.
 
         True if one has it but belongs to a table that was given another name.
         """
@@ -260,14 +260,14 @@ class DirectoryTables:
         return look is not None and not look.hidden and look.claim == claim
 
     def holds(self, table: Identifier, entry: TableEntry) -> bool:
-        """Whether the claim behind `entry` still stands."""
+        """Return whether the claim behind `entry` still stands."""
         folder = self._folder_of(entry)
         if entry.claim is None or table.depth > 1:
             return self._is_at(table, folder)
         return self._has_claim(folder, entry.claim)
 
     def _is_at(self, table: Identifier, folder: str) -> bool:
-        """Whether the manifest places a table in this folder."""
+        """Return whether the manifest places a table in this folder."""
         with suppress(NamespaceNotFoundError, TableNotFoundError):
             return self._row(table).folder == folder
         return False
@@ -430,7 +430,7 @@ class DirectoryTables:
 
 
 def _is_named_for(table: Identifier, folder: str) -> bool:
-    """Whether a folder has the name of its table, so that the table is found without the manifest."""
+    """Return whether a folder has the name of its table, so that the table is found without the manifest."""
     return table.depth == 1 and folder in folders_of(table.name)
 
 

@@ -194,19 +194,19 @@ class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
 
     @property
     def made(self) -> MadeMounts:
-        """The mounted catalogs that were made through an interface. Raises UnsupportedOperationError without a lake."""
+        """Return the mounted catalogs made through an interface. Raise UnsupportedOperationError without a lake."""
         if self._made is None:
             raise self._without_lake("to make catalogs")
         return self._made
 
     @property
     def lake(self) -> OwnLake:
-        """The tree's own lake. Raises UnsupportedOperationError where there is none."""
+        """Return the tree's own lake. Raises UnsupportedOperationError where there is none."""
         return self._require_lake("to make catalogs")
 
     @property
     def configured(self) -> Mapping[str, Mount]:
-        """The catalogs from the configuration, which cannot be changed here."""
+        """Return the catalogs from the configuration, which cannot be changed here."""
         return MappingProxyType(self._configured)
 
     def mounts(self) -> Mapping[str, Mount]:
@@ -240,12 +240,12 @@ class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
 
     @property
     def is_readable_at_once(self) -> bool:
-        """Whether `is_fresh` can be known: the lake's database allows reads that never wait."""
+        """Return whether `is_fresh` can be known: the lake's database allows reads that never wait."""
         return self._lake is None or self._lake.store.fast_reads is not None
 
     @property
     def revision(self) -> str | None:
-        """Which state of what is mounted is at hand; None before the first `refresh`."""
+        """Return which state of what is mounted is at hand; None before the first `refresh`."""
         return None if self._made is None else self._made.at_hand.revision
 
     def is_known(self, name: str | None) -> bool:
@@ -772,7 +772,7 @@ class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
         return IdentifierLimits(least=2)
 
     def check_new_table(self, table: Identifier) -> None:
-        """Raises InvalidInputError for an identifier that names a catalog, or the root, and for a name that the lake's
+        """Raise InvalidInputError for an identifier that names a catalog, or the root, and for a name that the lake's
         policy keeps out of mounted catalogs.
         """
         _refuse_at_the_root("create_table", table)

@@ -131,7 +131,7 @@ class MadeMounts:
 
     @property
     def at_hand(self) -> Mounted:
-        """What was mounted when the database was last asked."""
+        """Return what was mounted when the database was last asked."""
         return self._mounted
 
     def current(self) -> Mounted:

@@ -66,13 +66,13 @@ class Mount(ABC):
 
     @property
     def takes(self) -> str:
-        """The type as its class has it, also where that is named by its import path."""
+        """Return the type as its class has it, also where that is named by its import path."""
         return str(getattr(catalog_class(self.type), "TYPE", self.type))
 
     @property
     @abstractmethod
     def catalog(self) -> LanceNamespace:
-        """The catalog, opened if it is not yet, which may take a while and fail."""
+        """Return the catalog, opened if it is not yet, which may take a while and fail."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.type!r})"

@@ -43,7 +43,7 @@ class LakeMount(Mount):
 
     @property
     def catalog(self) -> LakeCatalog:
-        """The catalog, opened if it is not yet. Raises NamespaceNotFoundError, CatalogDisabledError."""
+        """Return the catalog, opened if it is not yet. Raises NamespaceNotFoundError, CatalogDisabledError."""
         if self._is_disabled:
             raise CatalogDisabledError(self.name)
         return self._lake.opened(self.name)
@@ -75,12 +75,12 @@ class OwnLake:
 
     @property
     def user(self) -> str:
-        """The user who acts where none is named."""
+        """Return the user who acts where none is named."""
         return self._settings["user"]
 
     @property
     def separator(self) -> Separator:
-        """The lake's separator and its policy, read each time: it may be changed while we run."""
+        """Return the lake's separator and its policy, read each time: it may be changed while we run."""
         return self.store.read(settings.separator)
 
     def identity(self) -> tuple[object, ...]:
@@ -141,7 +141,7 @@ class OwnLake:
         return None if cached is None else cached[1]
 
     def is_stale(self, name: str) -> bool:
-        """Whether a catalog was dropped since it was opened, and another one has its name.
+        """Return whether a catalog was dropped since it was opened, and another one has its name.
 
         Raises NamespaceNotFoundError if none has.
         """

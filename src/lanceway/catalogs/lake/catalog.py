@@ -269,13 +269,13 @@ class LakeCatalog(Catalog):
 
     @property
     def separator(self) -> str:
-        """The character that separates the names in a logical path, such as `team:sales`."""
+        """Return the character that separates the names in a logical path, such as `team:sales`."""
         # Read each time: it is the lake's, and may be changed while we run.
         return self._lake.read(settings.separator).character
 
     @property
     def nested(self) -> bool:
-        """Whether namespaces may lie in namespaces."""
+        """Return whether namespaces may lie in namespaces."""
         return self._lake.read(get_catalog, self._catalog.id).nested
 
     def naming(self, names: Sequence[str] = ()) -> PathNaming:

@@ -39,7 +39,7 @@ ON_STORAGE = {"create_table"} | ({*OPERATIONS} - {*REQUIRED_HOOKS} - MUST_OVERRI
 
 
 def is_on_storage(operation: str) -> bool:
-    """Whether an operation, or its twin that streams, can be run on a table's storage."""
+    """Return whether an operation, or its twin that streams, can be run on a table's storage."""
     return operation.removesuffix(stream_twin("")) in ON_STORAGE
 
 

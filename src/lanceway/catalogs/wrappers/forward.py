@@ -286,7 +286,7 @@ class Wrapper(Forwarder):
         return capabilities.object_identity(self._inner, self._inside(list(id_)), is_namespace=is_namespace)
 
     def _holds(self, names: list[str]) -> bool:
-        """Whether an object of the catalog inside is visible from here."""
+        """Return whether an object of the catalog inside is visible from here."""
         return True
 
     def _inside(self, names: list[str] | None) -> list[str]:

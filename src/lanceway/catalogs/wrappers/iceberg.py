@@ -20,7 +20,7 @@ class IcebergForwarder:
     @property
     @abstractmethod
     def _iceberg(self) -> KeepsIceberg:
-        """What carries the methods out."""
+        """Return what carries the methods out."""
 
     # -- tables ----------------------------------------------------------------------------------
 

@@ -233,23 +233,23 @@ class Subtree(Wrapper):
         return IdentifierLimits(max(1, least - at.depth), None if most is None else most - at.depth, folds_case)
 
     def check_new_table(self, table: Identifier) -> None:
-        """Raises InvalidInputError, with names to use instead, where no table could have this identifier."""
+        """Raise InvalidInputError, with names to use instead, where no table could have this identifier."""
         limits.check_new_table(self._inner, self._below(table))
 
     def check_new_namespace(self, namespace: Identifier) -> None:
-        """Raises InvalidInputError where creating this namespace would not make room for a table."""
+        """Raise InvalidInputError where creating this namespace would not make room for a table."""
         limits.check_new_namespace(self._inner, self._below(namespace))
 
     def check_location(self, table: Identifier, location: str) -> None:
-        """Raises InvalidInputError where a table at this location could not be registered."""
+        """Raise InvalidInputError where a table at this location could not be registered."""
         limits.check_location(self._inner, table, location)
 
     def check_register(self) -> None:
-        """Raises UnsupportedOperationError or PermissionDeniedError where no table could be registered."""
+        """Raise UnsupportedOperationError or PermissionDeniedError where no table could be registered."""
         limits.check_register(self._inner)
 
     def single_writer(self) -> bool:
-        """Whether changes should be made one at a time, because concurrent ones would only wait for each other."""
+        """Return whether changes should be made one at a time, since concurrent ones would only wait for each other."""
         return limits.single_writer(self._inner)
 
     def _below(self, identifier: Identifier) -> Identifier:

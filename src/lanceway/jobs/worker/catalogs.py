@@ -130,7 +130,7 @@ class MountedSections(Mapping[str, CatalogSettings]):
         self._tree = tree
 
     def __getitem__(self, name: str) -> CatalogSettings:
-        """Raises CatalogDisabledError, and SecretsUnavailableError where a key is missing."""
+        """Return a catalog. Raise CatalogDisabledError, and SecretsUnavailableError where a key is missing."""
         mount = self._tree.mounts()[name]
         assert isinstance(mount, ServiceMount), "those that are mounted are"
         mount.refuse_disabled()

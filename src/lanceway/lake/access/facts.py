@@ -112,7 +112,7 @@ class AccessFacts:
 
     @property
     def found(self) -> bool:
-        """Whether the object exists. What a mounted catalog has, its service knows alone, and is taken to exist."""
+        """Return whether the object exists. What a mounted catalog has only its service knows: it is taken to exist."""
         if self.place.mounted:
             return True
         level, path = self.place.level, _own_path(self.place)
@@ -222,7 +222,7 @@ def _way_columns(
 
 
 def _lake_way() -> list[Select[Any]]:
-    """The catalog, its namespaces on the way, and the table or view."""
+    """Return queries for the catalog, its namespaces on the way, and the table or view."""
     root, parents = objects.alias("root"), objects.alias("parents")
     chosen = (
         select(catalogs.c.id, catalogs.c.owner, catalogs.c.owner_kind)
@@ -246,7 +246,7 @@ def _lake_way() -> list[Select[Any]]:
 
 
 def _foreign_way() -> list[Select[Any]]:
-    """What is recorded of a mounted catalog. The decision leaves out what was recorded for another object."""
+    """Return queries for what is recorded of a mounted catalog. The decision leaves out rows of other objects."""
     row = foreign_objects.c
     level = case((row.kind != NAMESPACE, row.kind), (row.path == "", CATALOG), else_=SCHEMA)
     path = case((row.kind != NAMESPACE, bindparam("leaf", type_=Text)), else_=row.path)

@@ -48,7 +48,7 @@ class Holdings(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether no right is asked for."""
+        """Return whether no right is asked for."""
         return not self.is_enabled or (self.is_admin and not self.is_disabled)
 
     def has(self, privilege: str) -> bool:

@@ -92,7 +92,7 @@ class Securable:
 
     @property
     def level(self) -> str:
-        """What it is among the `LEVELS`."""
+        """Return what it is among the `LEVELS`."""
         if self.catalog is None:
             return METALAKE
         if self.path.is_root:
@@ -101,7 +101,7 @@ class Securable:
 
     @property
     def parent(self) -> Securable:
-        """The place around it. The metalake has none."""
+        """Return the place around it. The metalake has none."""
         if self.path:
             return Securable(self.metalake, self.catalog, self.path.parent, mounted=self.mounted)
         if self.catalog is None:
@@ -110,17 +110,17 @@ class Securable:
 
     @property
     def metalake_key(self) -> str:
-        """The name that the metalake is stored by."""
+        """Return the name that the metalake is stored by."""
         return _stored("metalake", self.metalake)
 
     @property
     def catalog_key(self) -> str:
-        """The name that the catalog is stored by; empty where there is none."""
+        """Return the name that the catalog is stored by; empty where there is none."""
         return "" if self.catalog is None else _stored("catalog", self.catalog)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the statements about places bind.
+        """Return what the statements about places bind.
 
         `paths` are the physical names of the namespaces on the way to it, itself included if it is one; not the
         root's. Of a table or a view, `parent` and `leaf` are its namespace and its name.
@@ -186,7 +186,7 @@ class SecurableRow:
 
     @property
     def key(self) -> dict[str, Any]:
-        """The columns of a grant that say what it is about."""
+        """Return the columns of a grant that say what it is about."""
         ids = {"metalake_id": self.metalake_id, "object_id": self.object_id, "foreign_id": self.foreign_id}
         return {**ids, "parent_id": self.parent_id, "kind": self.kind, "name": self.name}
 

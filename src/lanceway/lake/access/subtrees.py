@@ -19,7 +19,7 @@ from lanceway.lake.store.schema import ALLOW, DENY, catalogs, grants, objects
 
 
 def _reaches(object_: Any, effect: str, mine: Any) -> Any:
-    """Whether one of the caller's roles has the privilege on an object, as the change would leave it."""
+    """Return whether one of the caller's roles has the privilege on an object, as the change would leave it."""
     named = bindparam("effect", type_=Text) == literal(effect)
     is_top = object_ == bindparam("top", type_=BigInteger)
     skipped = is_top & named & (grants.c.role_id == bindparam("skipped", type_=BigInteger))

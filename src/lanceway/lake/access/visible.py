@@ -83,15 +83,17 @@ _KIND = bindparam("kind", type_=Name)
 
 
 def _mine(table: Any, groups: CTE) -> ColumnElement[bool]:
-    """Whether a row of a table is the caller's, or one of its groups'."""
+    """Return whether a row of a table is the caller's, or one of its groups'."""
     by_user = and_(table.c.owner == bindparam("user"), table.c.owner_kind == USER)
     by_local = table.c.owner.in_(select(groups.c.name))
     return or_(by_user, and_(table.c.owner_kind == GROUP, or_(by_local, one_of(table.c.owner, "groups"))))
 
 
 def _owned(groups: CTE, *columns: Any, where: ColumnElement[bool]) -> list[Select[Any]]:
-    """Queries for what the caller owns: itself, by groups of the lake, by groups of an issuer. Each finds its rows by
-    the index of owners, for which one query with OR would give no order."""
+    """Return queries for what the caller owns: itself, by groups of the lake, by groups of an issuer.
+
+    Each finds its rows by the index of owners, for which one query with OR would give no order.
+    """
     owners = (
         (objects.c.owner == bindparam("user"), USER),
         (objects.c.owner.in_(select(groups.c.name)), GROUP),
@@ -101,7 +103,7 @@ def _owned(groups: CTE, *columns: Any, where: ColumnElement[bool]) -> list[Selec
 
 
 def _has_grant(object_: ColumnElement[Any], roles: CTE, effect: str, privileges: str) -> ColumnElement[bool]:
-    """Whether one of the caller's roles has a privilege of those bound as `privileges` granted, or denied."""
+    """Return whether one of the caller's roles has a privilege of those bound as `privileges` granted, or denied."""
     return exists().where(
         grants.c.object_id == object_,
         grants.c.role_id.in_(select(roles.c.role_id)),

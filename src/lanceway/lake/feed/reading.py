@@ -96,12 +96,12 @@ class FeedRow:
 
     @property
     def family(self) -> str:
-        """What the event is about: the first word of its type."""
+        """Return what the event is about: the first word of its type."""
         return self.type.partition(".")[0]
 
     @property
     def names(self) -> list[str]:
-        """The path of the object that it is about, the catalog first; empty if it is about none."""
+        """Return the path of the object that it is about, the catalog first; empty if it is about none."""
         if self.catalog is None:
             return []
         leaf = [self.name] if self.name else []

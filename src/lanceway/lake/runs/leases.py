@@ -53,7 +53,7 @@ class PipelineRow:
 
     @property
     def process(self) -> str | None:
-        """The part of the holder's key that is no secret: its process, for others on the same machine."""
+        """Return the part of the holder's key that is no secret: its process, for others on the same machine."""
         return self.holder.rpartition("/")[0] if self.holder is not None else None
 
     @classmethod

@@ -95,9 +95,10 @@ def around(
     every: bool = False,
     user: str | None = None,
 ) -> list[LineageEdge]:
-    """What leads to the tables at some locations and away from them, newest first: over so many steps each way, any
-    number if no `depth` is given. Of each pair of tables there is the newest edge, or `every` one; of the runs that
-    `user` may see. Raises InvalidInputError where that would be too much to read.
+    """Return what leads to the tables at some locations and away from them, newest first.
+
+    Follow edges over `depth` steps each way, or over any number. Of each pair of tables there is the newest edge, or
+    `every` one; of the runs that `user` may see. Raises InvalidInputError where that would be too much to read.
     """
     lineage: set[LineageEdge] = set()
     for is_wanted, is_up in ((upstream, True), (downstream, False)):

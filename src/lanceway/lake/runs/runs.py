@@ -291,17 +291,17 @@ class RunReport:
 
     @property
     def committed(self) -> list[StepRow]:
-        """The steps that committed a new version, even if others failed."""
+        """Return the steps that committed a new version, even if others failed."""
         return committed(self.steps)
 
     @property
     def idle(self) -> bool:
-        """Whether there was nothing new to do."""
+        """Return whether there was nothing new to do."""
         return self.ok and all(step.state == SKIPPED for step in self.steps if step.kind == "output")
 
     @property
     def warnings(self) -> list[str]:
-        """What needs attention though it is no failure, such as a table that was dropped and has been rebuilt."""
+        """Return what needs attention but is no failure, such as a table that was dropped and has been rebuilt."""
         return [warning for step in self.steps for warning in step.details.get(WARNINGS, ())]
 
     def as_record(self) -> dict[str, Any]:

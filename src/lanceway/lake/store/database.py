@@ -61,7 +61,7 @@ class LakeStore:
 
     @property
     def uri(self) -> str:
-        """The database's complete URI, valid in any folder. It may hold a password."""
+        """Return the database's complete URI, valid in any folder. It may hold a password."""
         return self._url.render_as_string(hide_password=False)
 
     def transact(self, work: Work[P, Answer], /, *args: P.args, **named: P.kwargs) -> Answer:
@@ -107,7 +107,7 @@ class LakeStore:
 
     @property
     def identity(self) -> str:
-        """The id of the lake: the same for every process, and for the lake that a backup of it becomes.
+        """Return the id of the lake: the same for every process, and for the lake that a backup of it becomes.
 
         Read it outside of a transaction first: it may have to be made.
         """
@@ -117,19 +117,19 @@ class LakeStore:
 
     @property
     def page_key(self) -> bytes:
-        """The secret that seals page tokens: the same for every process of the lake. Read it outside a transaction."""
+        """Return the secret that seals page tokens, the same for every process. Read it outside a transaction."""
         if self._page_key is None:
             self._page_key = self.transact(settings.page_key)
         return self._page_key
 
     @property
     def is_shared(self) -> bool:
-        """Whether servers on several machines may use the database: it is no file."""
+        """Return whether servers on several machines may use the database: it is no file."""
         return self._url.get_backend_name() != "sqlite"
 
     @property
     def is_missing(self) -> bool:
-        """Whether the database is a file that does not exist yet."""
+        """Return whether the database is a file that does not exist yet."""
         return is_missing(self._url)
 
     def refuse_missing(self) -> None:
@@ -138,7 +138,7 @@ class LakeStore:
 
     @property
     def published(self) -> PublishedFlags:
-        """The versions whose manifests this process knows to be published; their rows are flagged a little later."""
+        """Return the versions whose manifests this process knows to be published; rows are flagged a little later."""
         flags = self._flags.get(os.getpid())
         return flags or self._flags.setdefault(os.getpid(), PublishedFlags(self._flag_published))
 

@@ -68,7 +68,7 @@ Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def _audit() -> tuple[Column[Any], ...]:
-    """Who made a row and when, and who changed it last and when."""
+    """Return the columns that say who made a row and when, and who changed it last and when."""
     return (
         *_owner(),
         Column("created_by", Name, nullable=False),
@@ -80,7 +80,7 @@ def _audit() -> tuple[Column[Any], ...]:
 
 
 def _owner() -> tuple[Column[Any], ...]:
-    """Who owns a row: the name of a user or of a group, which may be known to an issuer alone."""
+    """Return the columns for who owns a row: a user or a group, which may be known to an issuer alone."""
     return Column("owner", Name), Column("owner_kind", Name, nullable=False, server_default=USER)
 
 

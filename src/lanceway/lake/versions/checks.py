@@ -243,7 +243,7 @@ def check(connection: Connection) -> Sequence[Finding]:
 
 
 def _catalogs(connection: Connection) -> Findings:
-    """Each catalog belongs to a metalake and has a root."""
+    """Check that each catalog belongs to a metalake and has a root."""
     lost = select(catalogs.c.name).outerjoin(metalakes, catalogs.c.metalake_id == metalakes.c.id)
     for row in connection.execute(lost.where(metalakes.c.id.is_(None))):
         yield Finding("orphan", f"catalog {row.name!r}", "Its metalake is missing.")
@@ -254,7 +254,7 @@ def _catalogs(connection: Connection) -> Findings:
 
 
 def _parentless(connection: Connection) -> Findings:
-    """Each object is in a namespace of its own catalog, and each root in a catalog."""
+    """Check that each object is in a namespace of its own catalog, and each root in a catalog."""
     lost = (
         select(objects.c.id, objects.c.kind, objects.c.name, objects.c.parent_id)
         .outerjoin(_parents, objects.c.parent_id == _parents.c.id)
@@ -271,7 +271,7 @@ def _parentless(connection: Connection) -> Findings:
 
 
 def _paths(connection: Connection) -> Findings:
-    """Each namespace's physical name is its parent's with its own name; no part of a path is missing."""
+    """Check that each namespace's physical name is its parent's with its own name; no part of a path is missing."""
     columns = (objects.c.id, objects.c.kind, objects.c.name, objects.c.catalog_id, objects.c.physical)
     paths = (
         select(*columns, _parents.c.physical.label("above"))
@@ -301,7 +301,7 @@ def _path(row: Row[Any], known: set[tuple[int, str]]) -> Findings:
 
 
 def _separators(connection: Connection) -> Findings:
-    """In a nested catalog no namespace has the separator in its name."""
+    """Check that in a nested catalog no namespace has the separator in its name."""
     character = settings.separator(connection).character
     nested = objects.c.catalog_id.in_(select(catalogs.c.id).where(catalogs.c.nested))
     has_separator = objects.c.name.contains(character, autoescape=True)
@@ -311,7 +311,7 @@ def _separators(connection: Connection) -> Findings:
 
 
 def _gaps(connection: Connection) -> Findings:
-    """Versions follow each other, except where some were deleted."""
+    """Check that versions follow each other, except where some were deleted."""
     first, last, count = func.min(versions.c.version), func.max(versions.c.version), func.count()
     gaps = (
         select(versions.c.table_id, versions.c.branch, first.label("first"), last.label("last"), count.label("rows"))
@@ -325,7 +325,7 @@ def _gaps(connection: Connection) -> Findings:
 
 
 def _foreign_versions(connection: Connection) -> Findings:
-    """Only managed tables have versions here, and every version has its table."""
+    """Check that only managed tables have versions here, and every version has its table."""
     statement = (
         select(versions.c.table_id, objects.c.id)
         .outerjoin(objects, versions.c.table_id == objects.c.id)
@@ -341,7 +341,7 @@ def _foreign_versions(connection: Connection) -> Findings:
 
 
 def _locations(connection: Connection) -> Findings:
-    """No location is given twice or is inside another; only tables are inside the root of a catalog."""
+    """Check that no location is given twice or is inside another; only tables are inside the root of a catalog."""
     places = union_all(
         *(
             select(column.label("location"), literal(whose, Integer).label("whose")).where(column.is_not(None))

@@ -84,7 +84,7 @@ class Call:
 
     @property
     def guard(self) -> Guard:
-        """All catalogs, as the caller may use them."""
+        """Return all catalogs, as the caller may use them."""
         return self.guards.of(self.principal)
 
     @property
@@ -136,7 +136,7 @@ class Endpoint:
 
     @property
     def types(self) -> dict[str, Any]:
-        """The types of the handler's parameters, by name."""
+        """Return the types of the handler's parameters, by name."""
         hints = get_type_hints(self.handler, include_extras=True)
         return {name: type_ for name, type_ in hints.items() if name not in ("call", "return")}
 

@@ -57,7 +57,7 @@ class LancewayApi:
         await self._router(scope, receive, send)
 
     def _methods(self, scope: Scope) -> tuple[str, ...]:
-        """The methods of all routes that have this path."""
+        """Return the methods of all routes that have this path."""
         matching = (route.methods or () for route in self._routes if route.matches(scope)[0] is not Match.NONE)
         return tuple(sorted({method for methods in matching for method in methods}))
 

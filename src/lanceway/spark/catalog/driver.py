@@ -76,7 +76,7 @@ def register(spark: SparkSession, name: str, settings: Mapping[str, str] | None 
 
 
 def is_configured(spark: SparkSession) -> bool:
-    """Whether Spark's own configuration names a catalog of ours."""
+    """Return whether Spark's own configuration names a catalog of ours."""
     return bridge.CATALOG_CLASS in spark.conf.getAll.values()
 
 

@@ -67,7 +67,7 @@ class PartialAggregatesReader(DataSourceReader):
 
     @property
     def batch_schema(self) -> pa.Schema:
-        """The schema of the batches that are read."""
+        """Return the schema of the batches that are read."""
         return arrow_schema(self._aggregation.schema)
 
     def partitions(self) -> list[InputPartition]:
@@ -110,7 +110,7 @@ class _Sums:
         self._bounds = {function.column: 0 for function in aggregation.functions if function.name == SUM}
 
     def can_add(self, rows: pa.Table) -> bool:
-        """Whether no sum can leave 64 bits with these rows, at any of them."""
+        """Return whether no sum can leave 64 bits with these rows, at any of them."""
         import pyarrow as pa
 
         for column in self._bounds:

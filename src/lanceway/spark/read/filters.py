@@ -60,7 +60,7 @@ def _writers() -> dict[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether a column of this type holds text, as it is or in a dictionary."""
+    """Return whether a column of this type holds text, as it is or in a dictionary."""
     from pyarrow import types
 
     values = type_.value_type if types.is_dictionary(type_) else type_
@@ -199,7 +199,7 @@ def _find(names: Sequence[str], schema: pa.Schema) -> tuple[str, pa.DataType] | 
 
 
 def _is_extension(field: pa.Field) -> bool:
-    """Whether Lance compares another value than Spark sees: the storage of a blob or another extension."""
+    """Return whether Lance compares another value than Spark sees: the storage of a blob or another extension."""
     import pyarrow as pa
 
     return isinstance(field.type, pa.BaseExtensionType) or is_blob(field)

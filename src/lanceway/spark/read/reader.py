@@ -238,7 +238,7 @@ class LanceReader(DataSourceReader):
 
     @property
     def batch_schema(self) -> pa.Schema:
-        """The schema of the batches that are read."""
+        """Return the schema of the batches that are read."""
         return arrow_schema(self._schema)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -121,7 +121,7 @@ def socket_stream(messages: Iterable[pa.Buffer], buffered: int | None = None) ->
 
 
 def has_sockets() -> bool:
-    """Whether this system has such sockets, and a temporary folder whose name is short enough for them."""
+    """Return whether this system has such sockets, and a temporary folder whose name is short enough for them."""
     name = os.path.join(tempfile.gettempdir(), f"{_FOLDER}12345678", _NAME)
     return hasattr(socket, "AF_UNIX") and len(name.encode()) < _LONGEST
 

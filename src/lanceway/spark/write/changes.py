@@ -179,7 +179,7 @@ def _keyed(batch: pa.RecordBatch, schema: StructType, names: Mapping[str, str], 
 
 
 def _differ(fields: Sequence[StructField], left: str, right: str) -> Column:
-    """Whether rows of two aliased frames have another value in any of the fields; nulls are alike."""
+    """Return whether rows of two aliased frames have another value in any of the fields; nulls are alike."""
     from pyspark.sql import functions as f
 
     differences = [

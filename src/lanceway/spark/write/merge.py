@@ -148,7 +148,7 @@ class _Clauses:
         self.on, self.update, self.delete, self.insert = on, update, delete, insert
 
     def replaces(self, frame: DataFrame, base: BaseVersion) -> bool:
-        """Whether every row of the data frame takes the place of those that it matches, or is new."""
+        """Return whether every row of the data frame takes the place of those that it matches, or is new."""
         return (
             self.update is True
             and self.insert is True
@@ -278,7 +278,7 @@ def _of(side: str, column: str) -> Column:
 
 
 def _suits_lookup(spark: SparkSession, frame: DataFrame, base: BaseVersion, keys: Sequence[str]) -> bool:
-    """Whether keys are whole numbers or texts, of one type on both sides, and the table is not too large."""
+    """Return whether keys are whole numbers or texts, of one type on both sides, and the table is not too large."""
     from pyspark.sql.types import IntegralType, StringType
 
     table = spark_schema(base.schema)

@@ -85,7 +85,7 @@ class BaseVersion:
 
     @property
     def plan(self) -> WritePlan:
-        """The plan of a write on top of this version."""
+        """Return the plan of a write on top of this version."""
         return WritePlan(APPEND, self.destination, self.schema, self.version)
 
 

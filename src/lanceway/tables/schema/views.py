@@ -115,7 +115,7 @@ class View:
 
     @property
     def reads(self) -> dict[str, str] | None:
-        """The columns that are read of the source, by their expressions; None for all."""
+        """Return the columns that are read of the source, by their expressions; None for all."""
         if self.inputs:
             apart = () if self.partition is None else (self.partition,)
             return {name: fields.quoted(name) for name in (*self.inputs, *apart)}

@@ -28,7 +28,7 @@ class CountingReader:
 
     @property
     def reader(self) -> pa.RecordBatchReader:
-        """All rows, until more than the first batch was read (`is_begun`).
+        """Return all rows, until more than the first batch was read (`is_begun`).
 
         pylance takes one to look at it even where it then refuses to write, and uses the reader up.
         """
