@@ -113,6 +113,10 @@ class CatalogHooks(LanceNamespace):
         self._given: Mapping[str, object] = MappingProxyType(properties)
         self._settings: Mapping[str, Any] = read_settings(self._owner(), self.SETTINGS, properties)
 
+    def _complete(self, **values: object) -> None:
+        """Replace settings by what they mean here: paths made absolute, the user named."""
+        self._settings = MappingProxyType({**self._settings, **values})
+
     # -- hooks: what a service does --------------------------------------------------------------
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str] | None:

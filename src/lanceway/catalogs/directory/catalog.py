@@ -14,8 +14,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Self
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.limits import IdentifierLimits
@@ -37,6 +39,19 @@ from lanceway.tables.storage.store import local_path
 _NEED_MANIFEST = frozenset({"create_namespace", "drop_namespace", "register_table", "rename_table"})
 # How often a cascade is tried again because other processes put something into the namespace.
 _CASCADES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySettings:
+    """The settings of one folder of tables, as `DirectoryCatalog.SETTINGS` describes them."""
+
+    path: str  # absolute, or a URI
+    layout: str | None
+    storage: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any]) -> Self:
+        return cls(_absolute(settings["path"]), settings["layout"], settings["storage"])
 
 
 class DirectoryCatalog(Catalog):
@@ -61,9 +76,10 @@ class DirectoryCatalog(Catalog):
 
     def __init__(self, **properties: object) -> None:
         super().__init__(**properties)
-        root = _absolute(self._settings["path"])
-        self._settings = MappingProxyType({**self._settings, "path": root})
-        self._tables = DirectoryTables(root, self._settings["storage"] or None, self._settings["layout"])
+        settings = DirectorySettings.read(self._settings)
+        self._complete(path=settings.path)
+        self._path = settings.path
+        self._tables = DirectoryTables(settings.path, settings.storage or None, settings.layout)
         self._folder = self._tables.folder
 
     @property
@@ -84,7 +100,7 @@ class DirectoryCatalog(Catalog):
 
     def portable_settings(self) -> dict[str, object]:
         settings = {key: value for key, value in self._given.items() if key not in ("path", "root")}
-        return {**settings, "path": self._settings["path"]}
+        return {**settings, "path": self._path}
 
     def close(self) -> None:
         super().close()
@@ -108,7 +124,7 @@ class DirectoryCatalog(Catalog):
 
     def check_register(self) -> None:
         self._need_manifest("register_table")
-        path = local_path(str(self._settings["path"]))
+        path = local_path(self._path)
         if path is None:  # of a bucket only a write can tell
             return
         existing = next(place for place in (path, *path.parents) if place.exists())

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace import CreateTableRequest, CreateTableResponse, DropNamespaceRequest, DropNamespaceResponse
@@ -41,8 +40,7 @@ class IcebergCatalog(Catalog):
     def __init__(self, **properties: object) -> None:
         super().__init__(**properties)
         settings = IcebergSettings.read(self._owner(), self._settings)
-        absolute = {"endpoint": settings.endpoint, "root": settings.root}
-        self._settings = MappingProxyType({**self._settings, **absolute})
+        self._complete(endpoint=settings.endpoint, root=settings.root)
         self._client_settings = settings
         self._client = IcebergClient(settings)
         self._namespaces = IcebergNamespaces(self._client, settings.warehouse, self._owner())

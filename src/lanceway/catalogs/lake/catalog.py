@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from lance_namespace import (
@@ -80,7 +80,7 @@ from lanceway.catalogs.lake import connection
 from lanceway.catalogs.lake.batches import LakeBatches
 from lanceway.catalogs.lake.claims import LakeClaims
 from lanceway.catalogs.lake.clones import LakeClones
-from lanceway.catalogs.lake.connection import LakeConnection
+from lanceway.catalogs.lake.connection import LakeConnection, LakeSettings
 from lanceway.catalogs.lake.fast_reads import LakeFastReads
 from lanceway.catalogs.lake.iceberg.orphans import GRACE, LakeOrphans
 from lanceway.catalogs.lake.iceberg.tables import KINDS as ICEBERG_KINDS
@@ -128,7 +128,7 @@ class LakeCatalog(Catalog):
 
     def __init__(self, **properties: object) -> None:
         self._configure(properties)
-        self._use(*connection.connect(self._settings))
+        self._use(*connection.connect(self._lake_settings))
         # A catalog that is never closed gives its connections back when it is collected, and delays nothing long.
         weakref.finalize(self, self._lake.close, _LAST_FLUSH)
 
@@ -137,7 +137,7 @@ class LakeCatalog(Catalog):
         """Return a catalog of a store that is open already, and that others use too."""
         catalog = cls.__new__(cls)
         catalog._configure({**properties, "uri": store.uri, "catalog": row.name, "create": False})
-        connection.check(row, catalog._settings)
+        connection.check(row, catalog._lake_settings)
         catalog._use(store, row)
         return catalog
 
@@ -145,7 +145,8 @@ class LakeCatalog(Catalog):
         """Return this catalog for another user. It costs next to nothing: the connections are shared."""
         view = self._copy()
         view._groups = groups
-        view._settings = MappingProxyType({**self._settings, "user": user})
+        view._complete(user=user)
+        view._lake_settings = replace(self._lake_settings, user=user)
         return view
 
     def showing(self, visible: VisibleObjects) -> Self:
@@ -168,8 +169,10 @@ class LakeCatalog(Catalog):
 
     def _configure(self, properties: Mapping[str, object]) -> None:
         super().__init__(**properties)
-        self._settings = MappingProxyType(connection.complete(self._settings))
-        self._options: Mapping[str, str] | None = self._settings["storage"] or None
+        settings = LakeSettings.read(self._settings)
+        self._complete(uri=settings.uri, root=settings.root, user=settings.user)
+        self._lake_settings = settings
+        self._options: Mapping[str, str] | None = settings.storage or None
         self._shared_with: LakeCatalog | None = None
         self._visible: VisibleObjects | None = None
         self._groups: tuple[str, ...] | None = None
@@ -191,12 +194,12 @@ class LakeCatalog(Catalog):
 
     def _desk(self) -> JobQueue:
         catalog, user = self._catalog.name, self._user
-        metalake = str(self._settings["metalake"])
+        metalake = self._lake_settings.metalake
         return super()._desk() or JobQueue(self._lake, metalake, catalog, user, groups=self._groups)
 
     @property
     def _user(self) -> str:
-        return str(self._settings["user"])
+        return self._lake_settings.user
 
     # -- the parts -------------------------------------------------------------------------------
 
@@ -281,7 +284,7 @@ class LakeCatalog(Catalog):
     def naming(self, names: Sequence[str] = ()) -> PathNaming:
         """Return how names are written in this catalog: its separator, the policy, and whether it is nested."""
         separator = self._lake.read(settings.separator)
-        metalake = str(self._settings["metalake"])
+        metalake = self._lake_settings.metalake
         return PathNaming(separator.character, separator.policy, self.nested, metalake, self._catalog.name)
 
     # -- namespaces ------------------------------------------------------------------------------

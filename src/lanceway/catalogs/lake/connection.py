@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from lance_namespace import LanceNamespace
 from sqlalchemy import Connection
@@ -57,7 +57,36 @@ SETTINGS = (
     Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),
 )
 
-Settings = Mapping[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class LakeSettings:
+    """The settings of one catalog of a lake, as `SETTINGS` describes them.
+
+    They mean the same in another folder, for another user: no path is relative, and the user is named.
+    """
+
+    uri: str = field(repr=False)  # it may hold a password
+    root: str | None
+    metalake: str
+    catalog: str
+    user: str
+    versioning: str | None
+    separator: str | None
+    policy: str | None
+    create: bool
+    storage: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any]) -> Self:
+        root = settings["root"]
+        path = None if root is None else local_path(root)
+        completed = {
+            **settings,
+            "uri": read_uri(settings["uri"]).render_as_string(hide_password=False),
+            "root": root if path is None else os.path.abspath(path),
+            "user": settings["user"] or config.login(),
+        }
+        return cls(**{row.name: completed[row.name] for row in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +135,12 @@ def location_of(row: TableRow) -> str:
     return row.location
 
 
-def complete(settings: Settings) -> dict[str, Any]:
-    """Return settings that mean the same in another folder, for another user: no relative path, and a named user."""
-    root = settings["root"]
-    path = None if root is None else local_path(root)
-    return {
-        **settings,
-        "uri": read_uri(settings["uri"]).render_as_string(hide_password=False),
-        "root": root if path is None else os.path.abspath(path),
-        "user": settings["user"] or config.login(),
-    }
-
-
-def connect(settings: Settings) -> tuple[LakeStore, CatalogRow]:
+def connect(settings: LakeSettings) -> tuple[LakeStore, CatalogRow]:
     """Open the database and load the catalog, made if they are missing and the settings allow it."""
     defaults = config.lake()
-    separator, policy = (
-        defaults.get(name) if settings[name] is None else settings[name] for name in ("separator", "policy")
-    )
-    store = open_store(settings["uri"], separator=separator, policy=policy, upgrade=bool(settings["create"]))
+    separator = defaults.get("separator") if settings.separator is None else settings.separator
+    policy = defaults.get("policy") if settings.policy is None else settings.policy
+    store = open_store(settings.uri, separator=separator, policy=policy, upgrade=settings.create)
     with ExitStack() as undo:
         undo.callback(store.close)
         row = _load_or_create(store, settings)
@@ -133,20 +149,20 @@ def connect(settings: Settings) -> tuple[LakeStore, CatalogRow]:
     return store, row
 
 
-def _load_or_create(store: LakeStore, settings: Settings) -> CatalogRow:
+def _load_or_create(store: LakeStore, settings: LakeSettings) -> CatalogRow:
     try:
-        return store.read(catalogs.load, settings["metalake"], settings["catalog"])
+        return store.read(catalogs.load, settings.metalake, settings.catalog)
     except NamespaceNotFoundError:
-        if not settings["create"]:
+        if not settings.create:
             raise
         # Links in a path are followed before the transaction, which must not wait for a file system.
-        root = settings["root"] and canonical(settings["root"])
+        root = settings.root and canonical(settings.root)
         return store.transact(_create, settings, root)
 
 
-def _create(connection: Connection, settings: Settings, root: str | None) -> CatalogRow:
+def _create(connection: Connection, settings: LakeSettings, root: str | None) -> CatalogRow:
     """Make the metalake and the catalog if they are missing; another process may be making them too."""
-    metalake, name, user = settings["metalake"], settings["catalog"], settings["user"]
+    metalake, name, user = settings.metalake, settings.catalog, settings.user
     if root is None:
         raise InvalidInputError(
             f"The catalog {name!r} is new and needs the setting 'root': the folder or URI below which its tables lie."
@@ -154,22 +170,22 @@ def _create(connection: Connection, settings: Settings, root: str | None) -> Cat
     with suppress(NamespaceAlreadyExistsError):
         metalakes.create(connection, metalake, by=user)
     with suppress(NamespaceAlreadyExistsError):
-        managed = settings["versioning"] != STORAGE
+        managed = settings.versioning != STORAGE
         catalogs.create(connection, metalake, name, by=user, nested=True, managed=managed, location=root)
     return catalogs.load(connection, metalake, name)
 
 
-def check(row: CatalogRow, settings: Settings) -> None:
+def check(row: CatalogRow, settings: LakeSettings) -> None:
     """Refuse settings that do not fit the catalog that is there."""
     if row.kind != catalogs.LAKE:
         raise InvalidInputError(
             f"The catalog {row.name!r} is of type {row.kind!r} and not kept in the lake. Use another name."
         )
-    root = settings["root"]
+    root = settings.root
     if root is not None and row.location is not None and is_same(root, row.location):
         root = row.location  # as it was written when the catalog was made
     versioning = MANAGED if row.managed else STORAGE
-    for name, setting, has in (("root", root, row.location), ("versioning", settings["versioning"], versioning)):
+    for name, setting, has in (("root", root, row.location), ("versioning", settings.versioning, versioning)):
         if setting is not None and setting != has:
             raise InvalidInputError(
                 f"The catalog {row.name!r} has the {name} {has!r}, and {setting!r} was given. Leave the setting out, "

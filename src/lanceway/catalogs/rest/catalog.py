@@ -6,11 +6,8 @@ operation goes through `RestCatalog._forward`; those that need more than that ar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urljoin
 
 import lance_namespace as ln
 from pydantic import BaseModel
@@ -22,69 +19,34 @@ from lanceway.catalogs.contract.hooks import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.contract.schemas import Path, PathNaming
-from lanceway.catalogs.rest import arrow, clones, messages
+from lanceway.catalogs.rest import arrow, messages
 from lanceway.catalogs.rest.jobs import RestJobs
 from lanceway.catalogs.rest.renewals import Renewals, is_renewal
 from lanceway.catalogs.rest.schemas import RestSchemas
-from lanceway.catalogs.rest.storage import SERVER, STORAGE, StorageCatalog, is_on_storage
+from lanceway.catalogs.rest.settings import SETTINGS, RestSettings
+from lanceway.catalogs.rest.storage import StorageCatalog, is_on_storage
 from lanceway.catalogs.wrappers.forward import Forwarder
-from lanceway.config import Setting
-from lanceway.errors import InvalidInputError
 from lanceway.identifiers import DEFAULT_SEPARATOR, HierarchicalName, Identifier
 from lanceway.wire import http, lance
-from lanceway.wire.authentication import (
-    API_KEY,
-    AUTHORIZATION,
-    ClientCredentials,
-    Credentials,
-    Fixed,
-    TokenFile,
-    WithHeaders,
-    bearer,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_TOKEN_PATH = "/oauth/token"  # the specification's
 
 
 class RestCatalog(Forwarder, Catalog):
     """A Lance REST server. Which operations it supports only the server knows."""
 
     TYPE = "rest"
-    SETTINGS = (
-        Setting("uri", "The server's address: http://host:port/lance.", required=True),
-        Setting("token", "A bearer token.", secret=True),
-        Setting("api_key", "An API key, sent as x-api-key.", secret=True),
-        Setting("token_file", "A file with a bearer token, read again when it changes."),
-        Setting("credential", "An OAuth2 client as id:secret, for which tokens are fetched and renewed.", secret=True),
-        Setting("token_uri", f"Where tokens are fetched: {_TOKEN_PATH} of the server unless it is set."),
-        Setting("scope", "The scope of the tokens that are fetched."),
-        Setting("delimiter", "What joins the names of an identifier on the wire.", default=lance.DELIMITER),
-        *http.SETTINGS,
-        Setting(
-            "data",
-            "Who works on the data of tables: the server, or this process on their storage, for a server that keeps "
-            "names alone.",
-            choices=(SERVER, STORAGE),
-            default=SERVER,
-        ),
-        Setting("storage.*", "Options of the storage, beside those that the server gives: storage.region, …"),
-    )
+    SETTINGS = SETTINGS
 
     def __init__(self, **properties: object) -> None:
         super().__init__(**properties)
-        settings = self._settings
-        uri = http.checked_uri(settings["uri"])
-        _check(settings)
-        # A relative path means the same file wherever the catalog is pickled to.
-        token_file = settings["token_file"] and os.path.abspath(settings["token_file"])
-        self._settings = MappingProxyType({**settings, "uri": uri, "token_file": token_file})
-        self._client = http.Client(uri, self._settings, self._credentials, messages.refuse)
-        self._jobs = RestJobs(uri, self._settings, self._credentials)
+        settings = RestSettings.read(self._settings)
+        self._complete(uri=settings.uri, token_file=settings.token_file)
+        self._rest_settings = settings
+        self._client = http.Client(settings.uri, settings.client, settings.credentials, messages.refuse)
+        self._jobs = RestJobs(settings)
         self._schemas = RestSchemas(self._jobs)
-        self._authenticated = _has_credentials(settings)
         self._renewals = Renewals()
 
     @classmethod
@@ -96,20 +58,11 @@ class RestCatalog(Forwarder, Catalog):
         self._client.close()
         self._jobs.close()
 
-    def _credentials(self) -> Credentials:
-        settings, headers = self._settings, _fixed_headers(self._settings)
-        if settings["token_file"]:
-            return WithHeaders(headers, TokenFile(settings["token_file"]))
-        if settings["credential"]:
-            client, _, secret = settings["credential"].partition(":")
-            return WithHeaders(headers, ClientCredentials(_token_uri(settings), client, secret, settings["scope"]))
-        return Fixed(headers)
-
     # -- requests and responses ------------------------------------------------------------------
 
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
         """Send the request of one operation, or of a twin that streams, and read the response."""
-        if self._works_on_storage and is_on_storage(operation):
+        if self._rest_settings.works_on_storage and is_on_storage(operation):
             return self._storage.run(operation, request, *data)
         if not data:
             return self._ask(operation, request)
@@ -118,20 +71,22 @@ class RestCatalog(Forwarder, Catalog):
         return self._ask(plain, request, make(plain, *data))
 
     def _write(self, operation: str, request: BaseModel, data: Any = None) -> http.Request:
-        route, delimiter = lance.BY_OPERATION[operation], self._settings["delimiter"]
-        return messages.write(route, request, data, delimiter=delimiter, authenticated=self._authenticated)
+        settings = self._rest_settings
+        return messages.write(
+            lance.BY_OPERATION[operation],
+            request,
+            data,
+            delimiter=settings.delimiter,
+            authenticated=settings.has_credentials,
+        )
 
     def _ask(self, operation: str, request: BaseModel, data: Any = None) -> Any:
         """Ask the server."""
         written = self._write(operation, request, data)
         response = messages.read(lance.BY_OPERATION[operation], written, self._client.send(written))
-        if options := self._settings["storage"]:
+        if options := self._rest_settings.storage:
             _add_options(response, options)
         return response
-
-    @property
-    def _works_on_storage(self) -> bool:
-        return bool(self._settings["data"] == STORAGE)
 
     @property
     def _storage(self) -> StorageCatalog:
@@ -151,7 +106,7 @@ class RestCatalog(Forwarder, Catalog):
         return super().describe_table(request)
 
     def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
-        if self._works_on_storage:
+        if self._rest_settings.works_on_storage:
             return super().query_table(request)
         written = self._write("query_table", accept(ln.QueryTableRequest, request))
         http_response = self._client.send(written)
@@ -163,7 +118,7 @@ class RestCatalog(Forwarder, Catalog):
 
     def query_table_stream(self, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
         """Run a query and return its rows as a reader, one batch at a time: `query_table` for results of any size."""
-        if self._works_on_storage:
+        if self._rest_settings.works_on_storage:
             return super().query_table_stream(request)
         written = self._write("query_table", accept(ln.QueryTableRequest, request))
         return arrow.reader(self._client.stream(written))
@@ -176,7 +131,7 @@ class RestCatalog(Forwarder, Catalog):
 
     def _own_names(self, parent: list[str], names: list[str]) -> list[str]:
         """Return the names of tables without their parent's: some servers list whole identifiers."""
-        prefix = "".join(f"{name}{self._settings['delimiter']}" for name in parent)
+        prefix = "".join(f"{name}{self._rest_settings.delimiter}" for name in parent)
         if prefix and all(name.startswith(prefix) for name in names):
             return [name.removeprefix(prefix) for name in names]
         return names
@@ -190,7 +145,8 @@ class RestCatalog(Forwarder, Catalog):
         self.namespace_exists(
             ln.NamespaceExistsRequest(id=request.id, identity=request.identity, context=request.context)
         )
-        prefix = lance.write_id(request.id, self._settings["delimiter"]) + self._settings["delimiter"]
+        delimiter = self._rest_settings.delimiter
+        prefix = lance.write_id(request.id, delimiter) + delimiter
         response.tables = [name for name in response.tables if name.startswith(prefix)]
         while not response.tables and response.page_token:
             response = self._ask("list_all_tables", request.model_copy(update={"page_token": response.page_token}))
@@ -242,7 +198,7 @@ class RestCatalog(Forwarder, Catalog):
     ) -> ln.DescribeTableResponse:
         """Have the server make a shallow clone of a table, which costs next to nothing."""
         request = CloneRequest(list(Identifier.of(source)), list(Identifier.of(target)), version, tag, branch)
-        return clones.clone(self._jobs, request)
+        return self._schemas.clone(request)
 
     # -- what happened ---------------------------------------------------------------------------
 
@@ -287,44 +243,3 @@ def _add_options(response: Any, options: Mapping[str, str]) -> None:
     """Add what pylance needs to reach a table: this catalog's own options, over which the server's win."""
     if "storage_options" in getattr(type(response), "model_fields", ()):
         response.storage_options = {**options, **(response.storage_options or {})}
-
-
-# -- settings ------------------------------------------------------------------------------------
-
-
-def _check(settings: Mapping[str, Any]) -> None:
-    tokens = [name for name in ("token", "token_file", "credential") if settings[name]]
-    if AUTHORIZATION in _header_names(settings):
-        tokens.append("header.Authorization")
-    if len(tokens) > 1:
-        raise InvalidInputError(f"{' and '.join(tokens)} are set, but only one of them can say who asks.")
-    if settings["credential"] and not all(settings["credential"].partition(":")):
-        raise InvalidInputError("credential is not of the form id:secret.")
-    for name in ("token_uri", "scope"):
-        if settings[name] and not settings["credential"]:
-            raise InvalidInputError(f"{name} is set without credential, the client that tokens are fetched for.")
-    http.check_headers(_fixed_headers(settings))
-    _token_uri(settings)
-    if settings["delimiter"] in ("", "."):
-        raise InvalidInputError(
-            f"delimiter is {settings['delimiter']!r}, with which the root has no name in a path. Use another, such as "
-            "'$'."
-        )
-
-
-def _fixed_headers(settings: Mapping[str, Any]) -> dict[str, str]:
-    key = {API_KEY: settings["api_key"]} if settings["api_key"] else {}
-    return {**key, **(bearer(settings["token"]) if settings["token"] else {})}
-
-
-def _token_uri(settings: Mapping[str, Any]) -> str:
-    return http.checked_uri(urljoin(f"{settings['uri'].rstrip('/')}/", settings["token_uri"] or _TOKEN_PATH))
-
-
-def _header_names(settings: Mapping[str, Any]) -> set[str]:
-    return {name.lower() for name in (*settings["header"], *settings["headers"])}
-
-
-def _has_credentials(settings: Mapping[str, Any]) -> bool:
-    has_own = any(settings[name] for name in ("token", "api_key", "token_file", "credential"))
-    return has_own or not _header_names(settings).isdisjoint({AUTHORIZATION, API_KEY})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from lanceway.catalogs.contract.jobs import Job, checked_state
 from lanceway.catalogs.rest.messages import cleaned
+from lanceway.catalogs.rest.settings import RestSettings
 from lanceway.errors import InternalError, LanceNamespaceError, UnsupportedOperationError, from_error_code
 from lanceway.wire import lance
-from lanceway.wire.authentication import Credentials
 from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
 
@@ -22,12 +22,12 @@ _NOT_FOUND = 404
 class RestJobs:
     """The jobs of a server. Its client has no address where the uri is not a Lanceway server's."""
 
-    def __init__(self, uri: str, settings: Mapping[str, Any], credentials: Callable[[], Credentials]) -> None:
-        base = uri.rstrip("/")
-        self._delimiter: str = settings["delimiter"]
+    def __init__(self, settings: RestSettings) -> None:
+        self._delimiter = settings.delimiter
         self._client: Client | None = None
-        if base.endswith(_LANCE):
-            self._client = Client(base.removesuffix(_LANCE) + _LANCEWAY, settings, credentials, _refuse)
+        if settings.uri.endswith(_LANCE):
+            address = settings.uri.removesuffix(_LANCE) + _LANCEWAY
+            self._client = Client(address, settings.client, settings.credentials, _refuse)
 
     def close(self) -> None:
         if self._client is not None:

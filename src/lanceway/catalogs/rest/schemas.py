@@ -1,4 +1,4 @@
-"""The namespaces of a Lanceway server by their logical paths, which are served beside Lance REST."""
+"""What a Lanceway server has beside Lance REST: namespaces by their logical paths, and shallow clones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from lance_namespace import DescribeTableResponse
+
+from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.schemas import Path, PathNaming
 from lanceway.errors import UnsupportedOperationError
 from lanceway.identifiers import Identifier
@@ -57,6 +60,17 @@ class RestSchemas:
 
     def drop(self, path: Path) -> None:
         self._post("drop_schema", f"{_SCHEMAS}/drop", {"name": _name(path)})
+
+    def clone(self, request: CloneRequest) -> DescribeTableResponse:
+        """Have the server make a shallow clone of a table, and return where it is."""
+        body = {
+            "source": request.source,
+            "target": request.id,
+            "version": request.version,
+            "tag": request.tag,
+            "branch": request.branch,
+        }
+        return DescribeTableResponse(location=self._post("clone_table", "/v1/tables/clone", body)["location"])
 
     def _post(self, what: str, path: str, body: Mapping[str, object]) -> Any:
         content = json.dumps(body).encode()

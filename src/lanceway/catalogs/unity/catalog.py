@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
@@ -38,7 +37,7 @@ class UnityCatalog(Catalog):
     def __init__(self, **properties: object) -> None:
         super().__init__(**properties)
         settings = UnitySettings.read(self._owner(), self._settings)
-        self._settings = MappingProxyType({**self._settings, "root": settings.root})
+        self._complete(root=settings.root)
         self._name = settings.catalog
         self._client = UnityClient(settings)
         self._namespaces = UnityNamespaces(self._client, settings.catalog)
