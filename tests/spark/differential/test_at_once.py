@@ -34,7 +34,7 @@ def check_running(folder: Path, programs: Mapping[str, subprocess.Popen[bytes]])
         assert program.poll() is None, (folder / kind).read_text()[-3000:]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(0)
 def test_writers_at_once_lose_and_double_nothing(spark: SparkSession, rounds: int, folder: Path) -> None:
     """One job is this session's, the other has a driver of its own."""
     uri, root, steps = f"sqlite:///{folder}/lake.db", f"{folder}/lake", max(2, rounds // 40)
