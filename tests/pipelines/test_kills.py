@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import lanceway
+from lanceway import pipelines
 from lanceway.catalogs.lake import repair
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks
@@ -95,12 +97,19 @@ def triggers(chance: random.Random, victim: Path) -> Iterator[dict[str, Any]]:
 
 @dataclass
 class Drill:
-    """A pipeline over two lakes, with the rows that its sources have had so far."""
+    """A pipeline over two lakes, with the rows that its sources have had so far, and what befell it."""
 
     workspace: Workspace
+    seed: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     base: list[int] = field(default_factory=list)
     files: int = 0
+    events: list[str] = field(default_factory=list)
+
+    @property
+    def story(self) -> str:
+        """By what the drill can be repeated, and each event so far."""
+        return "\n".join([f"--seed {self.seed}", *self.events])
 
     @property
     def victim(self) -> Path:
@@ -155,32 +164,36 @@ class Drill:
         finally:
             with_children(process.pid)
             self.victim.unlink(missing_ok=True)
-        assert code in (0, -signal.SIGKILL), (trigger, code, errors.read_text()[-3000:])
+        self.events.append(f"{'killed' if code else 'not reached'}: {trigger}")
+        print(self.events[-1])  # noqa: T201 - it is shown if a run raises, and at once with -s
+        assert code in (0, -signal.SIGKILL), f"{self.story}\n{code}: {errors.read_text()[-3000:]}"
         return code != 0
 
-    def check(self, trigger: object) -> None:
-        """Compare all that came out with what the sources say, and check both lakes."""
+    def check(self) -> None:
+        """Compare all that came out with what the sources say, and check both lakes and the state."""
         good = [row for row in self.rows if row["text"]]
         ids = [row["id"] for row in good]
-        assert self.table("here.team.added") == self.table("there.shop.added") == ids, trigger
-        assert self.table("here.rejected") == [row["id"] for row in self.rows if not row["text"]], trigger
+        assert self.table("here.team.added") == self.table("there.shop.added") == ids, self.story
+        assert self.table("here.rejected") == [row["id"] for row in self.rows if not row["text"]], self.story
         last = {row["text"]: row["id"] for row in good}
         merged = self.open("here.merged").to_table().to_pylist()
-        assert {row["text"]: row["id"] for row in merged} == last, trigger
-        assert len(merged) == len(last), trigger
+        assert {row["text"]: row["id"] for row in merged} == last, self.story
+        assert len(merged) == len(last), self.story
         totals = [{"rows": len(ids), "total": sum(ids)}]
-        assert self.open("here.totals").to_table().to_pylist() == totals, trigger
-        assert self.table("here.copied") == self.table("there.shop.copied") == self.base, trigger
+        assert self.open("here.totals").to_table().to_pylist() == totals, self.story
+        assert self.table("here.copied") == self.table("there.shop.copied") == self.base, self.story
         added = self.open("here.team.added")
         (index,) = added.describe_indices()
-        assert index.num_rows_indexed == len(ids), trigger
+        assert index.num_rows_indexed == len(ids), self.story
         tagged = added.checkout_version("published")
-        assert tagged.count_rows() == len(ids), trigger
-        for uri, root in self.lakes().values():
-            store = open_store(uri)
-            found = [*store.snapshot(checks.check), *repair.check(store, {}, root)]
-            store.close()
-            assert not [finding for finding in found if finding.wrong], (trigger, found)
+        assert tagged.count_rows() == len(ids), self.story
+        for uri, root in (*self.lakes().values(), (self.workspace.state, None)):
+            with closing(open_store(uri)) as store:
+                found = [*store.snapshot(checks.check), *repair.check(store, {}, root)]
+            assert not [finding for finding in found if finding.wrong], f"{self.story}\n{uri}: {found}"
+
+        runs = pipelines.history(self.workspace.file, state=self.workspace.state, config=self.workspace.config)
+        assert {run["state"] for run in runs} == {"done"}, f"{self.story}\n{runs}"
 
     def open(self, name: str) -> lance.LanceDataset:
         return model.find(name, self.workspace.config).open()
@@ -191,26 +204,24 @@ class Drill:
 
 
 @pytest.mark.timeout(0)
-def test_a_driver_that_is_killed_at_any_event_leaves_what_the_sources_say(workspace: Workspace, rounds: int) -> None:
+def test_a_driver_that_is_killed_at_any_event_leaves_what_the_sources_say(
+    workspace: Workspace, rounds: int, seed: str
+) -> None:
     """Two kills of one run, and in the drill one for every 20 of its rounds, each of another run."""
     kills = max(2, rounds // 20)
-    seed = 1 if kills == 2 else random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}")  # noqa: T201
-    chance, drill = random.Random(seed), Drill(workspace)
+    chance, drill = random.Random(seed), Drill(workspace, seed)
     drill.prepare()
     drill.feed(chance)
     killed = 0
     for trigger in triggers(chance, drill.victim):
-        was_killed = drill.kill(trigger)
-        killed += was_killed
-        print(f"{'killed' if was_killed else 'not reached'}: {trigger}")  # noqa: T201
+        killed += drill.kill(trigger)
         if kills > 2 or killed == kills:
             report = workspace.run()
-            assert report.ok, (trigger, report.failed)
-            assert report.warnings == [], trigger
-            drill.check(trigger)
+            assert report.ok, f"{drill.story}\n{report.failed}"
+            assert report.warnings == [], drill.story
+            drill.check()
         if killed == kills:
             break
         if kills > 2:
             drill.feed(chance)
-    assert workspace.run().idle
+    assert workspace.run().idle, drill.story
