@@ -14,9 +14,10 @@ from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import LanceNamespaceError
+from tests.servers.lanceway import Lanceway
 from tests.spark.differential.answers import ask, multiset
 from tests.spark.differential.model import COLUMNS, MeaninglessError, Sequence, State, random_sequence
-from tests.spark.differential.script import backend
+from tests.spark.differential.script import BACKENDS, backend
 from tests.spark.differential.shrinking import shrink
 from tests.spark.differential.tables import LanceTable
 from tests.spark.differential.worlds import Backend
@@ -26,14 +27,13 @@ if TYPE_CHECKING:
 
 STATEMENTS = 8
 ATTEMPTS = 60
-PLACES = ("dir", "lake")
 _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def places(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Backend]:
+def places(spark: SparkSession, server: Lanceway, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Backend]:
     folder = tmp_path_factory.mktemp("writes")
-    registered = {type_: backend(type_, folder) for type_ in PLACES}
+    registered = {type_: backend(type_, folder, server) for type_ in BACKENDS}
     for place in registered.values():
         place.register(spark)
     return registered
@@ -43,9 +43,9 @@ def test_statements_do_what_a_model_says(
     spark: SparkSession, places: Mapping[str, Backend], rounds: int, seed: str, folder: Path
 ) -> None:
     """Through SQL, data frames and the functions of `lanceway.spark`; earlier versions stay as they were."""
-    for number in range(max(2, rounds // 20)):
+    for number in range(max(len(BACKENDS), rounds // 20)):
         sequence = random_sequence(Random(f"{seed} {number}"), STATEMENTS)
-        place = places[PLACES[number % len(PLACES)]]
+        place = places[BACKENDS[number % len(BACKENDS)]]
         problem = _problem(spark, place, sequence)
         if problem is not None:
             small = shrink(sequence, lambda smaller, place=place: _problem(spark, place, smaller) is not None, ATTEMPTS)  # type: ignore[misc]
