@@ -26,7 +26,7 @@ LEAVE_OUT_DISTINCT_CONSTANTS = True
 ZONES = ("UTC", "Asia/Kolkata", "America/New_York", "Europe/Rome", "Pacific/Apia", "Australia/Lord_Howe")
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
-_SIMPLE = (*_WHOLE, *_FLOATS, BOOLEAN, "string", "binary", "date", "timestamp", "timestamp_ntz")
+_SIMPLE = (*_WHOLE, *_FLOATS, BOOLEAN, "string", "binary", "date", "timestamp", "timestamp_ntz", "time(6)")
 _SIMPLE += ("decimal(10,2)", "decimal(20,0)", "decimal(38,30)", "interval day to second")
 # Arrays whose elements have this type, and maps from and to these.
 _ELEMENTS = {"array<int>": "int", "array<string>": "string", "array<double>": "double", "array<float>": "float"}
@@ -58,6 +58,7 @@ _FUNCTIONS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("hour({})", ("timestamp",)),
         ("dayofyear({})", ("timestamp",)),
         ("minute({})", ("timestamp_ntz",)),
+        ("minute({})", ("time(6)",)),
         ("ascii({})", ("string",)),
         ("cardinality({})", ("map<string,int>",)),
         ("if({}, {}, {})", (BOOLEAN, "int", "int")),
@@ -87,6 +88,7 @@ _FUNCTIONS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("substring({}, 2)", ("string",)),
         ("CAST({} AS STRING)", ("timestamp",)),
         ("CAST({} AS STRING)", ("timestamp_ntz",)),
+        ("CAST({} AS STRING)", ("time(6)",)),
         ("CAST({} AS STRING)", ("double",)),
         ("CAST({} AS STRING)", ("float",)),
         ("CAST({} AS STRING)", ("decimal(38,30)",)),

@@ -34,6 +34,7 @@ def backend(type_: str, folder: Path, server: Lanceway | None = None) -> Backend
 def script(case: Case) -> str:
     """Return Python that shows a case, to be run in a checkout."""
     tables = "".join(f"    {name!r}: {table!r},\n" for name, table in case.tables.items())
+    modes = f"codegen={case.codegen}, ansi={case.ansi}"
     return f"""\
 # Save it at the root of a checkout, and run it there: PYTHONPATH=. .venv/bin/python case.py
 import datetime
@@ -46,11 +47,11 @@ nan, inf = float("nan"), float("inf")
 tables = {{
 {tables}}}
 query = {case.sql!r}
-show(tables, query, {case.backend.settings["type"]!r}, {case.way!r}, {case.zone!r}, codegen={case.codegen})
+show(tables, query, {case.backend.settings["type"]!r}, {case.way!r}, {case.zone!r}, {modes})
 """
 
 
-def show(tables: Mapping[str, Table], query: str, type_: str, way: str, zone: str, codegen: bool) -> None:
+def show(tables: Mapping[str, Table], query: str, type_: str, way: str, zone: str, codegen: bool, ansi: bool) -> None:
     """Print what Parquet and Lance answer."""
     run = Run.begin()
     try:
@@ -60,7 +61,7 @@ def show(tables: Mapping[str, Table], query: str, type_: str, way: str, zone: st
         spark = lanceway.spark.session("local[2]", conf=local)
         spark.sparkContext.setLogLevel("OFF")
         place.register(spark)
-        case = Case(tables, Node(QUERY, query), place, way, zone, codegen)
+        case = Case(tables, Node(QUERY, query), place, way, zone, codegen, ansi)
         with World(spark, folder, place, tables) as world:
             for name, answer in zip(("Parquet", "Lance"), world.answers(case), strict=True):
                 print(f"{name}:\n{answer.show()}\n")  # noqa: T201 - it is what the script is for

@@ -23,7 +23,7 @@ KEY = "id"
 # Names that need backticks, or differ from others in case alone elsewhere, stand among plain ones.
 _NAMES = ("a", "B", "c d", "select", "ünï", "e-f", "g", "h", "_i", "j'k")
 # Types that Lance has a sorted index for.
-_INDEXED = ("i8", "i16", "i32", "i64", "small", "f32", "f64", "s", "d", "us", "utc", "bool")
+_INDEXED = ("i8", "i16", "i32", "i64", "small", "f32", "f64", "s", "d", "us", "seconds", "utc", "clock", "bool")
 
 
 @dataclass(frozen=True)

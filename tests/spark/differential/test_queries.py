@@ -38,14 +38,22 @@ def backends(spark: SparkSession, server: Lanceway, tmp_path_factory: pytest.Tem
 
 
 def cases(seed: str, backends: Mapping[str, Backend], count: int) -> Iterator[list[Case]]:
-    """Yield so many cases, those that share their tables at once. Backends and ways to ask take turns."""
+    """Yield so many cases, those that share their tables at once. Backends, ways to ask and ANSI take turns."""
     together = 5 if count < 1000 else 20
     for number in range(count // together):
         random = Random(f"{seed} {number}")
         tables = {name: random_table(random) for name in "tu"}
         generator, place = Generator(random, tables), backends[BACKENDS[number % len(BACKENDS)]]
         yield [
-            Case(tables, generator.query(), place, WAYS[(number + turn) % 2], random.choice(ZONES), number % 5 == 4)
+            Case(
+                tables,
+                generator.query(),
+                place,
+                WAYS[(number + turn) % 2],
+                random.choice(ZONES),
+                codegen=number % 5 == 4,
+                ansi=turn % 3 > 0,
+            )
             for turn in range(together)
         ]
 
@@ -99,7 +107,7 @@ def test_zeros_of_either_sign_are_equal_and_nan_is_the_largest_number(
     with World(spark, folder, backends["lake"], tables) as world:
         for condition, ids in FLOAT_CONDITIONS.items():
             query = Node(QUERY, f"SELECT r.id FROM $t r WHERE {condition}")
-            parquet, lance = world.answers(Case(tables, query, backends["lake"], way, "UTC", codegen=True))
+            parquet, lance = world.answers(Case(tables, query, backends["lake"], way, "UTC", codegen=True, ansi=True))
             assert parquet.rows == lance.rows == multiset((id_,) for id_ in ids), condition
 
 

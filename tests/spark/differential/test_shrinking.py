@@ -27,7 +27,7 @@ SELECT = Items(
 def test_rows_steps_columns_and_conditions_that_do_not_matter_are_left_out() -> None:
     steps = (Append(ROWS, 4), AddColumn(Column("g", "bool")), Delete((1, 2)))
     query = Node(QUERY, "SELECT {} FROM $t r{}", (SELECT, Items("", (Node("clause", " WHERE {}", (WHERE,)),))))
-    case = Case({"t": Table(COLUMNS, steps), "u": Table(COLUMNS, steps)}, query, PLACE, "catalog", "UTC", False)
+    case = Case({"t": Table(COLUMNS, steps), "u": Table(COLUMNS, steps)}, query, PLACE, "catalog", "UTC", False, True)
 
     def differs(smaller: Case) -> bool:
         rows = smaller.tables["t"].history()[-1].rows
@@ -43,7 +43,7 @@ def test_rows_steps_columns_and_conditions_that_do_not_matter_are_left_out() -> 
 
 
 def test_a_case_stays_as_it_is_where_nothing_simpler_differs() -> None:
-    case = Case({"t": Table(COLUMNS, ())}, Node(QUERY, "SELECT * FROM $t"), PLACE, "source", "UTC", True)
+    case = Case({"t": Table(COLUMNS, ())}, Node(QUERY, "SELECT * FROM $t"), PLACE, "source", "UTC", True, True)
     assert shrink(case, lambda smaller: False, 100) is case
 
 
@@ -61,7 +61,7 @@ def test_a_script_has_the_tables_as_they_are() -> None:
     for seed in range(20):
         random = Random(seed)
         both = {name: random_table(random) for name in "tu"}
-        case = Case(both, Generator(random, both).query(), PLACE, "catalog", "Europe/Rome", False)
+        case = Case(both, Generator(random, both).query(), PLACE, "catalog", "Europe/Rome", False, True)
         code = script(replace(case, query=Node(QUERY, "{} $t $u", (case.query,))))
         lines = [line for line in code.splitlines() if not line.startswith(("from tests", "nan, inf"))]
         exec("\n".join(lines), names.copy())

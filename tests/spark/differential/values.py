@@ -36,6 +36,9 @@ class Type:
 
 
 _SMALL = (0, 1, 2, 3, -1, 7, 2**40)
+WHOLE = [moment.replace(microsecond=0) for moment in MOMENTS]
+COARSE = (dt.time(0), dt.time(1, 2, 3), dt.time(23, 59, 59), dt.time(12, 0, 0, 1000), dt.time(23, 59, 59, 999000))
+CLOCK = (*COARSE, dt.time(0, 0, 0, 1), dt.time(23, 59, 59, 999999))
 _PAIR = "pa.struct([('a', pa.int32()), ('b c', pa.string())])"
 TYPES: dict[str, Type] = {
     "bool": Type("pa.bool_()", "boolean", (True, False)),
@@ -58,16 +61,26 @@ TYPES: dict[str, Type] = {
     "exact": Type("pa.float64()", "double", (0.0, 0.25, -0.5, 1.75, 1024.0, -3.0)),
     "s": Type("pa.string()", "string", tuple(TEXTS)),
     "large": Type("pa.large_string()", "string", tuple(TEXTS), "pa.string()"),
+    "view": Type("pa.string_view()", "string", tuple(TEXTS), "pa.string()"),
     "coded": Type("pa.dictionary(pa.int16(), pa.string())", "string", ("", "a", "A", "ab", "b", "ünï"), "pa.string()"),
     "bin": Type("pa.binary()", "binary", (b"", b"\0", b"'", b"ab", b"abc", b"\xff")),
+    "large bin": Type("pa.large_binary()", "binary", (b"", b"\0", b"'", b"abc", b"\xff" * 40), "pa.binary()"),
+    "bin view": Type("pa.binary_view()", "binary", (b"", b"\0", b"ab", b"\xff" * 40), "pa.binary()"),
     "fixed": Type("pa.binary(2)", "binary", (b"ab", b"\0\0", b"\xff\xff"), "pa.binary()"),
     "d": Type("pa.date32()", "date", tuple(moment.date() for moment in MOMENTS)),
     "d64": Type("pa.date64()", "date", tuple(moment.date() for moment in MOMENTS), "pa.date32()"),
     "us": Type("pa.timestamp('us')", "timestamp_ntz", tuple(FINE)),
     "ms": Type("pa.timestamp('ms')", "timestamp_ntz", tuple(MOMENTS), "pa.timestamp('us')"),
     "ns": Type("pa.timestamp('ns')", "timestamp_ntz", tuple(NEAR), "pa.timestamp('us')"),
+    "seconds": Type("pa.timestamp('s')", "timestamp_ntz", tuple(WHOLE), "pa.timestamp('us')"),
     "utc": Type("pa.timestamp('us', 'UTC')", "timestamp", tuple(FINE)),
     "rome": Type("pa.timestamp('ms', 'Europe/Rome')", "timestamp", tuple(MOMENTS), "pa.timestamp('us', 'UTC')"),
+    "utc seconds": Type("pa.timestamp('s', 'UTC')", "timestamp", tuple(WHOLE), "pa.timestamp('us', 'UTC')"),
+    "utc ns": Type("pa.timestamp('ns', 'UTC')", "timestamp", tuple(NEAR), "pa.timestamp('us', 'UTC')"),
+    "clock": Type("pa.time64('us')", "time(6)", CLOCK),
+    "clock ns": Type("pa.time64('ns')", "time(6)", CLOCK, "pa.time64('us')"),
+    "clock ms": Type("pa.time32('ms')", "time(6)", COARSE, "pa.time64('us')"),
+    "clock seconds": Type("pa.time32('s')", "time(6)", COARSE[:3], "pa.time64('us')"),
     "dec": Type(
         "pa.decimal128(10, 2)", "decimal(10,2)", tuple(map(Decimal, ("0.00", "1.23", "-99999999.99", "99999999.99")))
     ),
@@ -79,6 +92,12 @@ TYPES: dict[str, Type] = {
         "interval day to second",
         tuple(dt.timedelta(days, 0, micros) for days, micros in ((0, 0), (1, 1), (-1, 0), (100_000, 7))),
         "pa.int64()",
+    ),
+    "span ms": Type(
+        "pa.duration('ms')", "interval day to second", (dt.timedelta(0), dt.timedelta(-3, 0, 5000)), "pa.int64()"
+    ),
+    "large list": Type(
+        "pa.large_list(pa.int32())", "array<int>", ([], [None], [1, None, 3], [-(2**31)]), "pa.list_(pa.int32())"
     ),
     "list": Type("pa.list_(pa.int32())", "array<int>", ([], [1], [1, None, 3], [None], [2**31 - 1, -1, 0])),
     "words": Type(
@@ -141,6 +160,8 @@ def literal(value: Any, spark: str) -> str:
         return f"X'{value.hex()}'"
     if spark == "date":
         return f"DATE'{value.isoformat()}'"
+    if spark.startswith("time("):
+        return f"TIME'{value.isoformat()}'"
     if spark.startswith("timestamp"):
         zone = " UTC" if spark == "timestamp" else ""
         return f"{spark.upper()}'{value.isoformat(' ')}{zone}'"

@@ -46,7 +46,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class Case:
-    """One query over tables, on one backend, asked one way, in one time zone."""
+    """One query over tables, on one backend, asked one way, in one time zone and one mode of ANSI."""
 
     tables: Mapping[str, Table]
     query: Node
@@ -54,6 +54,7 @@ class Case:
     way: str
     zone: str
     codegen: bool  # whether Spark compiles the query, or interprets it
+    ansi: bool  # whether a number that is too large for its type is an error, or something else
 
     @property
     def sql(self) -> str:
@@ -77,6 +78,8 @@ def _settings(spark: SparkSession, case: Case) -> Iterator[None]:
         "spark.sql.session.timeZone": case.zone,
         "spark.sql.codegen.wholeStage": str(case.codegen).lower(),
         "spark.sql.codegen.factoryMode": "FALLBACK" if case.codegen else "NO_CODEGEN",
+        "spark.sql.ansi.enabled": str(case.ansi).lower(),
+        "spark.sql.timeType.enabled": "true",
         # Spark itself evaluates every filter of Parquet's rows. By statistics and dictionaries whole files are left out
         # that have NaN, which no statistics count, or a zero of the other sign (PARQUET-1222, PARQUET-2249).
         "spark.sql.parquet.filterPushdown": "false",
