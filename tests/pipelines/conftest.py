@@ -18,6 +18,8 @@ from lanceway.pipelines import RunReport
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lanceway.writes.table_ref import TableRef
+
 
 @dataclass
 class Workspace:
@@ -52,18 +54,26 @@ class Workspace:
         return pipelines.run(self.file, **{**defaults, **options})
 
     def location(self, table: str) -> str:
-        from lanceway.pipelines import model
+        return self._find(table).table().location
 
-        return model.find(f"here.{table}", self.config).table().location
-
-    def table(self, table: str) -> lance.LanceDataset:
-        return lance.dataset(self.location(table))
+    def table(self, table: str, version: int | None = None) -> lance.LanceDataset:
+        return self._find(table).open(version=version)
 
     def column(self, table: str, column: str = "id") -> list[Any]:
         return sorted(self.table(table).to_table(columns=[column])[column].to_pylist())
 
     def append(self, table: str, rows: pa.Table) -> None:
-        lance.write_dataset(rows, self.location(table), mode="append")
+        self.write_rows(table, rows, "append")
+
+    def write_rows(self, table: str, rows: pa.Table, mode: str) -> None:
+        """Write as another program does, with pylance and through the catalog."""
+        target = self._find(table)
+        lance.write_dataset(rows, mode=mode, namespace_client=target.catalog(), table_id=list(target.id))
+
+    def _find(self, table: str) -> TableRef:
+        from lanceway.pipelines import model
+
+        return model.find(f"here.{table}", self.config)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from datetime import timedelta
 import lance
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lanceway import pipelines
 from lanceway.cli.app import app
@@ -49,6 +49,12 @@ def drop(workspace: Workspace, name: str) -> None:
     target.catalog().drop_table({"id": list(target.id)})  # type: ignore[arg-type]
 
 
+def command(workspace: Workspace, verb: str, *arguments: str) -> Result:
+    """Call `lanceway pipeline` with the file and the state of a workspace."""
+    common = ["--config", str(workspace.config), "pipeline", verb, str(workspace.file), "--state", workspace.state]
+    return CliRunner().invoke(app, [*common, *arguments], prog_name="lanceway", catch_exceptions=False)
+
+
 def step(report: RunReport, name: str = "notes") -> str:
     return {step.name: step.state for step in report.steps}[name]
 
@@ -66,26 +72,37 @@ def on_two_files(workspace: Workspace, text: str = FILES) -> None:
 # -- outputs that are lost -----------------------------------------------------------------------
 
 
+@pytest.fixture(params=["dir", "lake"])
+def placed(workspace: Workspace, request: pytest.FixtureRequest) -> Workspace:
+    """Return a workspace whose tables are in a folder, and one with a lake that manages their versions."""
+    if request.param == "lake":
+        root = workspace.root
+        workspace.config.write_text(
+            f'[namespaces.here]\ntype = "lake"\nuri = "sqlite:///{root}/here.db"\nroot = "{root}/tables"\n'
+        )
+    return workspace
+
+
 @pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
 def test_an_output_that_was_dropped_is_rebuilt_with_a_warning(
-    workspace: Workspace, caplog: pytest.LogCaptureFixture, mode: str
+    placed: Workspace, caplog: pytest.LogCaptureFixture, mode: str
 ) -> None:
     text = FILES.replace("here.notes}", f"here.notes, mode: {mode}{', keys: id' if mode == 'merge' else ''}}}")
-    on_two_files(workspace, text)
-    drop(workspace, "notes")
+    on_two_files(placed, text)
+    drop(placed, "notes")
     with caplog.at_level(logging.WARNING, logger="lanceway"):
-        report = workspace.run()
+        report = placed.run()
     assert (report.ok, report.idle, step(report), report.rows) == (True, False, "done", 3)
     (warning,) = report.warnings
     assert "The table here.notes of the output 'notes' was dropped since it was written" in warning
     assert warning in caplog.text
     assert report.as_record()["warnings"] == [warning]
-    assert workspace.column("notes") == [1, 2, 3]
-    drop(workspace, "notes")
-    workspace.data("c.json", row(4))
-    assert workspace.run().warnings
-    assert workspace.column("notes") == [1, 2, 3, 4]  # not the new row alone
-    again = workspace.run()
+    assert placed.column("notes") == [1, 2, 3]
+    drop(placed, "notes")
+    placed.data("c.json", row(4))
+    assert placed.run().warnings
+    assert placed.column("notes") == [1, 2, 3, 4]  # not the new row alone
+    again = placed.run()
     assert (again.idle, again.warnings) == (True, [])
 
 
@@ -93,8 +110,7 @@ def test_the_command_line_shows_that_an_output_was_rebuilt(workspace: Workspace)
     on_two_files(workspace)
     drop(workspace, "notes")
     workspace.run()
-    arguments = ["--config", str(workspace.config), "pipeline", "status", str(workspace.file), "--state"]
-    output = CliRunner().invoke(app, [*arguments, workspace.state], prog_name="lanceway", catch_exceptions=False).stdout
+    output = command(workspace, "status").stdout
     assert "was dropped since it was written. It is rebuilt from all that its sources have." in " ".join(output.split())
 
 
@@ -112,59 +128,58 @@ def test_a_server_that_keeps_the_runs_knows_what_was_written(workspace: Workspac
 
 
 @pytest.mark.parametrize("how", ["recreated", "overwritten", "restored"])
-def test_an_output_that_another_program_has_replaced_is_rebuilt(workspace: Workspace, how: str) -> None:
-    on_two_files(workspace)
-    location = workspace.location("notes")
+def test_an_output_that_another_program_has_replaced_is_rebuilt(placed: Workspace, how: str) -> None:
+    on_two_files(placed)
     if how == "recreated":
-        drop(workspace, "notes")
-        make(workspace, "notes", table(70))
+        drop(placed, "notes")
+        make(placed, "notes", table(70))
         for id_ in (71, 72):  # as many versions as before, and more
-            workspace.append("notes", table(id_))
+            placed.append("notes", table(id_))
     elif how == "overwritten":
-        lance.write_dataset(table(70), location, mode="overwrite")
+        placed.write_rows("notes", table(70), "overwrite")
     else:
-        lance.dataset(location, version=1).restore()
-    report = workspace.run()
+        placed.table("notes", version=1).restore()
+    report = placed.run()
     assert (report.ok, len(report.warnings)) == (True, 1)
     assert {"recreated": "dropped and created again"}.get(how, how) in report.warnings[0]
-    assert workspace.column("notes") == [1, 2, 3]
-    assert workspace.run().idle
+    assert placed.column("notes") == [1, 2, 3]
+    assert placed.run().idle
 
 
-def test_what_others_add_to_an_output_or_delete_from_it_is_no_loss(workspace: Workspace) -> None:
-    on_two_files(workspace)
-    workspace.append("notes", table(70))
-    workspace.table("notes").delete("id = 1")
-    workspace.table("notes").optimize.compact_files()
-    idle = workspace.run()
+def test_what_others_add_to_an_output_or_delete_from_it_is_no_loss(placed: Workspace) -> None:
+    on_two_files(placed)
+    placed.append("notes", table(70))
+    placed.table("notes").delete("id = 1")
+    placed.table("notes").optimize.compact_files()
+    idle = placed.run()
     assert (idle.idle, idle.warnings) == (True, [])
-    workspace.data("c.json", row(4))
-    assert workspace.run().ok
-    assert workspace.column("notes") == [2, 3, 4, 70]
+    placed.data("c.json", row(4))
+    assert placed.run().ok
+    assert placed.column("notes") == [2, 3, 4, 70]
 
 
 @pytest.mark.parametrize("where", ["pipeline", "output"])
-def test_on_lost_output_fail_stops_the_run_until_it_is_decided(workspace: Workspace, where: str) -> None:
+def test_on_lost_output_fail_stops_the_run_until_it_is_decided(placed: Workspace, where: str) -> None:
     text = FILES.replace("here.notes}", "here.notes, on_lost_output: fail}")
-    on_two_files(workspace, f"{FILES}on_lost_output: fail\n" if where == "pipeline" else text)
-    drop(workspace, "notes")
+    on_two_files(placed, f"{FILES}on_lost_output: fail\n" if where == "pipeline" else text)
+    drop(placed, "notes")
     for _ in range(2):
         with pytest.raises(InvalidPipelineError, match=r"'notes' was dropped .* on_lost_output is fail.*--full notes"):
-            workspace.run()
+            placed.run()
         with pytest.raises(Exception, match="no table notes"):
-            workspace.location("notes")
-    report = workspace.run(full=["notes"])
-    assert (report.ok, workspace.column("notes")) == (True, [1, 2, 3])
-    drop(workspace, "notes")
-    make(workspace, "notes", table(70))
+            placed.location("notes")
+    report = placed.run(full=["notes"])
+    assert (report.ok, placed.column("notes")) == (True, [1, 2, 3])
+    drop(placed, "notes")
+    make(placed, "notes", table(70))
     with pytest.raises(InvalidPipelineError, match="dropped and created again"):
-        workspace.run()
-    workspace.data("c.json", row(4))
-    assert workspace.run(adopt=True).ok
-    assert workspace.column("notes") == [70]
-    workspace.data("d.json", row(5))
-    assert workspace.run().ok
-    assert workspace.column("notes") == [4, 5, 70]  # the run that had stopped did not know of the row 4
+        placed.run()
+    placed.data("c.json", row(4))
+    assert placed.run(adopt=True).ok
+    assert placed.column("notes") == [70]
+    placed.data("d.json", row(5))
+    assert placed.run().ok
+    assert placed.column("notes") == [4, 5, 70]  # the run that had stopped did not know of the row 4
 
 
 def test_an_output_that_is_lost_while_its_run_rests_is_rebuilt_when_it_goes_on(workspace: Workspace) -> None:
@@ -383,8 +398,7 @@ def test_changed_sql_without_new_input_is_reported_until_it_is_applied(workspace
         assert report.idle
         assert "The definition of the output 'notes'" in warning
         assert "--full notes" in warning
-    arguments = ["--config", str(workspace.config), "pipeline", "status", str(workspace.file), "--state"]
-    output = CliRunner().invoke(app, [*arguments, workspace.state], prog_name="lanceway", catch_exceptions=False).stdout
+    output = command(workspace, "status").stdout
     assert "The definition of the output 'notes'" in " ".join(output.split())
     report = workspace.run(full=["notes"])
     assert (report.ok, report.warnings) == (True, [])
@@ -443,10 +457,35 @@ def test_a_rebuild_of_one_output_that_ends_early_goes_on_as_such(workspace: Work
 def test_the_command_line_rebuilds_the_outputs_that_it_names(workspace: Workspace) -> None:
     workspace.write(FILES)
     workspace.data("a.json", row(1))
-    common = ["--config", str(workspace.config), "pipeline", "run", str(workspace.file), "--state", workspace.state]
-    result = CliRunner().invoke(app, [*common, "--full", "nots"], prog_name="lanceway")
+    result = command(workspace, "run", "--full", "nots")
     assert result.exit_code == 1
     assert "nots" in result.stderr
-    result = CliRunner().invoke(app, [*common, "notes"], prog_name="lanceway")
+    result = command(workspace, "run", "notes")
     assert result.exit_code == 2
     assert "--full notes" in result.stderr
+
+
+def test_the_command_line_decides_what_becomes_of_a_table_that_was_lost(workspace: Workspace) -> None:
+    on_two_files(workspace, f"{FILES}on_lost_output: fail\n")
+    drop(workspace, "notes")
+    refused = command(workspace, "run")
+    assert refused.exit_code == 1
+    assert "on_lost_output is fail" in refused.stderr
+    assert "--full notes" in refused.stderr
+    rebuilt = command(workspace, "run", "--full", "notes")
+    assert rebuilt.exit_code == 0, rebuilt.output
+    assert workspace.column("notes") == [1, 2, 3]
+
+
+def test_the_command_line_takes_what_is_there_as_written(workspace: Workspace) -> None:
+    on_two_files(workspace)
+    lose_state(workspace)
+    refused = command(workspace, "run")
+    assert refused.exit_code == 1
+    assert "--adopt" in refused.stderr
+    adopted = command(workspace, "run", "--adopt")
+    assert adopted.exit_code == 0, adopted.output
+    assert workspace.column("notes") == [1, 2, 3]
+    workspace.data("c.json", row(4))
+    assert command(workspace, "run").exit_code == 0
+    assert workspace.column("notes") == [1, 2, 3, 4]
