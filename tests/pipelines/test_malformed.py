@@ -23,6 +23,7 @@ outputs:
 """
 RULE = "    expect: [{name: readable, that: _malformed IS NULL, otherwise: %s}]\n"
 CSV = JSON.replace("format: json", "format: csv\n    options: {header: true}")
+XML = JSON.replace("format: json", "format: xml\n    options: {rowTag: row}")
 
 
 def error_of(report: RunReport, name: str = "out") -> str:
@@ -44,6 +45,7 @@ def write(workspace: Workspace, name: str, text: str) -> Path:
 
 GOOD = '{"id": 1, "text": "a"}\n'
 BAD = {"wrong type": '{"id": "x", "text": "b"}', "truncated": '{"id": 2, "text": "b', "not JSON": "id: 2"}
+BAD_ROWS = {"wrong type": "<row><id>x</id></row></rows>", "truncated": "<row><id>2</id><te"}
 BAD_LINES = {"wrong type": "x,b", "truncated": "2"}
 
 
@@ -69,6 +71,18 @@ def test_csv_that_cannot_be_read_fails_the_step(workspace: Workspace, line: str)
     workspace.write(CSV)
     write(workspace, "a.csv", f"id,text\n1,a\n{line}\n")
     assert "'can be read by the schema'" in error_of(workspace.run())
+
+
+@pytest.mark.parametrize("row", BAD_ROWS.values(), ids=BAD_ROWS)
+def test_xml_that_cannot_be_read_fails_the_step_or_is_put_aside(workspace: Workspace, row: str) -> None:
+    workspace.write(XML)
+    write(workspace, "a.xml", f"<rows><row><id>1</id><text>a</text></row>{row}")
+    assert "'can be read by the schema'" in error_of(workspace.run())
+    workspace.write(expecting(XML, "quarantine, into: here.rejected"))
+    assert workspace.run(anew=True).ok
+    assert workspace.column("out") == [1]
+    (text,) = workspace.column("rejected", "_malformed")
+    assert row in text  # which is the whole file's
 
 
 @pytest.mark.parametrize("query", [None, "SELECT id FROM raw", "SELECT upper(text) AS id FROM raw WHERE id < 9"])
