@@ -19,7 +19,7 @@ from lanceway.errors import InvalidInputError, ServiceUnavailableError
 from lanceway.lake.store import errors, upgrades
 from lanceway.lake.store.commit_group import CommitGroup
 from lanceway.lake.store.engines import TO_LOOK, TO_WRITE, is_missing, open_engine, read_uri, refuse_missing, shown
-from lanceway.lake.store.errors import RetryError
+from lanceway.lake.store.errors import BrokenCommitError, RetryError
 from lanceway.lake.store.fast_reads import FastReads
 from lanceway.lake.store.schema import VERSION
 from lanceway.lake.tree import settings
@@ -222,7 +222,7 @@ class LakeStore:
             connection.commit()
         except DBAPIError as error:
             if error.connection_invalidated:
-                raise ServiceUnavailableError(
+                raise BrokenCommitError(
                     f"The connection to the lake {shown(self._url)} broke while it committed: the change is made as a "
                     "whole or not at all, but which is not known. Look before you ask again."
                 ) from error

@@ -21,6 +21,10 @@ class RetryError(ConcurrentModificationError):
     """A conflict with a change that others have half done: `LakeStore.transact` starts again."""
 
 
+class BrokenCommitError(ServiceUnavailableError):
+    """The connection broke during COMMIT: the change is made as a whole or not at all, now or a little later."""
+
+
 Error = type[LanceNamespaceError]
 
 # SQLSTATE of PostgreSQL, by its first characters, the longest first; and names of SQLite.

@@ -17,15 +17,13 @@ from lanceway.catalogs.lake.connection import LakeConnection, location_of
 from lanceway.catalogs.lake.iceberg.places import IcebergPlace
 from lanceway.errors import (
     ConcurrentModificationError,
-    InternalError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
-    NamespaceNotFoundError,
     ServiceUnavailableError,
-    TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
+from lanceway.lake.store.errors import BrokenCommitError
 from lanceway.lake.store.schema import ICEBERG_TABLE
 from lanceway.lake.tree import locations, lookups, names, namespaces, tables
 from lanceway.lake.tree.lookups import TableRow
@@ -49,6 +47,7 @@ class MetadataChange:
     row: TableRow | None = None
     pointer: str | None = None
     event: str = "created"
+    obsolete: Sequence[str] = ()  # files that no one needs once the change is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,16 @@ class MetadataPointers:
         return MetadataFiles(self.lake.options)
 
     def read(self, row: TableRow) -> bytes:
-        """Return the metadata of a row. Raises InvalidTableStateError if its file is missing."""
+        """Return the metadata of a row.
+
+        Raises InvalidTableStateError if its file is missing, and StalePointerError if the row points to another one by
+        now: who commits may delete what is out of the log.
+        """
         assert row.metadata_pointer is not None, "an Iceberg table or a view has metadata"
         try:
             return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id))
         except InvalidInputError as error:
+            self._refuse_moved(row)
             raise InvalidTableStateError(
                 f"The metadata of {row.identifier} cannot be read: {error} Restore the file, or drop {row.identifier}."
             ) from error
@@ -98,7 +102,7 @@ class MetadataPointers:
 
         Raises StalePointerError where one was computed from metadata that is no longer current, TableAlreadyExistsError
         for a new name that is taken, and CommitStateUnknownError where the database cannot say how it ended. A failure
-        leaves no file behind, unless a row may point to it.
+        leaves no file behind, unless a row may point to it, now or later.
         """
         pointers: list[str] = []
         for change in changes:
@@ -108,22 +112,24 @@ class MetadataPointers:
                 before = None if change.row is None else change.row.metadata_pointer
                 pointers.append(change.pointer or self.files.write(change.place.uri, change.data, after=before))
             self.lake.store.transact(self._change_rows, changes, pointers)
-        except LanceNamespaceError as error:
-            if len(pointers) < len(changes) or not self._is_done(changes, pointers, error):
-                self._discard(changes, pointers)
-                if len(pointers) < len(changes):
-                    self._refuse_moved(changes)
-                raise
+        except BrokenCommitError as error:
+            self._require_done(changes, pointers, error)
+        except LanceNamespaceError:
+            self._discard(changes, pointers)
+            if len(pointers) < len(changes):
+                # A purge takes the folder from under a write.
+                for change in changes:
+                    self._refuse_moved(change.row)
+            raise
         return pointers
 
-    def _refuse_moved(self, changes: Sequence[MetadataChange]) -> None:
-        """Raise what is so if a table was dropped or changed meanwhile: a purge takes its folder from under a write."""
-        for change in changes:
-            if change.row is None:
-                continue
-            row = self.lake.store.read(lookups.find, self.lake.catalog.id, change.identifier, kind=change.kind)
-            if row.metadata_pointer != change.row.metadata_pointer:
-                raise _stale(change)
+    def _refuse_moved(self, row: TableRow | None) -> None:
+        """Raise what is so if a table was dropped or changed since its row was read."""
+        if row is None:
+            return
+        now = self.lake.store.read(lookups.find, self.lake.catalog.id, row.identifier, kind=row.kind)
+        if now.metadata_pointer != row.metadata_pointer:
+            raise _stale(row.identifier)
 
     def refuse_overlap(self, change: MetadataChange) -> None:
         """Refuse a location that another table has, before a file is written there; the transaction asks again."""
@@ -156,35 +162,44 @@ class MetadataPointers:
                     is_chosen=place.is_chosen,
                 )
             elif tables.point(connection, change.row, pointer, by=self.lake.user, location=place.location) is None:
-                raise _stale(change)
+                raise _stale(change.identifier)
 
-    def _is_done(self, changes: Sequence[MetadataChange], pointers: Sequence[str], error: LanceNamespaceError) -> bool:
-        """Return whether a transaction that ended with an error was carried out after all."""
-        if not isinstance(error, ServiceUnavailableError | InternalError):
-            return False
-        try:
-            return all(self._points_to(change, pointer) for change, pointer in zip(changes, pointers, strict=True))
-        except LanceNamespaceError as unknown:
-            raise CommitStateUnknownError(
-                f"Whether {changes[0].identifier} was changed is not known: {error} Load it, and look."
-            ) from unknown
+    def _require_done(
+        self, changes: Sequence[MetadataChange], pointers: Sequence[str], error: BrokenCommitError
+    ) -> None:
+        """Raise an error unless a transaction was carried out whose COMMIT was not answered.
 
-    def _points_to(self, change: MetadataChange, pointer: str) -> bool:
-        """Return whether a row points to a file, or to one that came after it. Raises where that cannot be told."""
-        try:
-            row = self.lake.store.read(lookups.find, self.lake.catalog.id, change.identifier, kind=change.kind)
-        except (TableNotFoundError, NamespaceNotFoundError):
-            if change.row is None:
-                return False
-            raise
+        All of it was or nothing, so that one row tells. The files stay in any case: the COMMIT may be on its way.
+        """
+        for change, pointer in zip(changes, pointers, strict=True):
+            try:
+                is_done = self._is_done(change, pointer)
+            except LanceNamespaceError:  # it was renamed or dropped since, or cannot be asked for
+                continue
+            if is_done:
+                return
+            if is_done is False:
+                raise ServiceUnavailableError(
+                    f"{change.identifier} was not changed: the connection to the lake's database broke. Try again."
+                ) from error
+        raise CommitStateUnknownError(
+            f"Whether {changes[0].identifier} was changed is not known: {error} Load it, and look."
+        ) from error
+
+    def _is_done(self, change: MetadataChange, pointer: str) -> bool | None:
+        """Return whether a change was made, by a row that points to its file or to one that came after; None: unknown.
+
+        The row is locked: a transaction that has changed it holds it to its end, whoever still hears of it.
+        """
+        row = self.lake.store.transact(lookups.lock, self.lake.catalog.id, change.identifier, kind=change.kind)
         if row.metadata_pointer == pointer:
             return True
         if change.row is not None and row.metadata_pointer == change.row.metadata_pointer:
             return False
         if change.kind != ICEBERG_TABLE:
-            raise InternalError(f"{change.identifier} was changed by others.")
+            return None
         log = metadata.read(self.read(row)).metadata_log
-        return pointer in {entry.metadata_file for entry in log}
+        return True if pointer in {entry.metadata_file for entry in log} else None
 
     def _discard(self, changes: Sequence[MetadataChange], pointers: Sequence[str]) -> None:
         """Delete the files that were written for nothing. One that cannot be deleted now is an orphan."""
@@ -202,7 +217,7 @@ def _is_same(uri: str, location: str) -> bool:
         return False
 
 
-def _stale(change: MetadataChange) -> StalePointerError:
+def _stale(name: Identifier) -> StalePointerError:
     return StalePointerError(
-        f"Requirement failed: {change.identifier} was changed by others at the same time. Load it again, and repeat."
+        f"Requirement failed: {name} was changed by others at the same time. Load it again, and repeat."
     )

@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
 from lanceway.catalogs.lake.connection import STORAGE, LakeConnection, location_of
 from lanceway.catalogs.lake.iceberg import places
 from lanceway.catalogs.lake.iceberg.orphans import LakeOrphans
+from lanceway.catalogs.lake.iceberg.places import IcebergPlace
 from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, MetadataPointers, StalePointerError
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
@@ -29,6 +31,9 @@ from lanceway.lake.tree import lookups, tables
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.tables.iceberg import companions, metadata, properties, updates
 from lanceway.wire.iceberg import LANCE, TABLE_TYPE
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
 
 KINDS = (ICEBERG_TABLE, TABLE)
 _COLLECTS = "gc.enabled"
@@ -59,7 +64,10 @@ class LakeIcebergTables:
         return self.lake.store.read(lookups.find_among, self.lake.catalog.id, table, KINDS)
 
     def load(self, table: Identifier) -> LoadedIceberg:
-        return self._loaded(self.row(table))
+        try:
+            return self._loaded(self.row(table))
+        except StalePointerError:
+            return self._loaded(self.row(table))
 
     def _loaded(self, row: TableRow) -> LoadedIceberg:
         location = places.uri_of(location_of(row))
@@ -184,8 +192,9 @@ class LakeIcebergTables:
             self._opened(plan.data, next(pointers), plan.place.uri) if isinstance(plan, MetadataChange) else plan
             for plan in plans
         ]
-        for change in changes:
-            self._clean(change)
+        # They do no harm, and the commit is made: it must not look as if it had failed.
+        with suppress(LanceNamespaceError):
+            self._pointers.files.remove(*(file for change in changes for file in change.obsolete))
         return loaded
 
     def _plan(self, table: Identifier, commit: IcebergCommit) -> MetadataChange | LoadedIceberg:
@@ -212,7 +221,8 @@ class LakeIcebergTables:
             return self._loaded(row)
         _refuse_lance(table, after.properties)
         places.check_files(self.lake, place, after, before)
-        return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after), row)
+        obsolete = _obsolete(before, after, place)
+        return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after), row, obsolete=obsolete)
 
     def _creation(self, table: Identifier, commit: IcebergCommit) -> MetadataChange:
         self._pointers.refuse_taken(table)
@@ -221,19 +231,6 @@ class LakeIcebergTables:
         _refuse_lance(table, after.properties)
         places.check_files(self.lake, place, after)
         return MetadataChange(table, ICEBERG_TABLE, place, metadata.write(after))
-
-    def _clean(self, change: MetadataChange) -> None:
-        """Delete metadata files that a commit took out of the table's log, where its properties ask for that."""
-        if change.row is None:
-            return
-        after = metadata.read(change.data)
-        if after.properties.get(_CLEANS, "false").lower() != "true":
-            return
-        before = metadata.read(self._pointers.read(change.row))
-        kept = {entry.metadata_file for entry in after.metadata_log}
-        gone = [entry.metadata_file for entry in before.metadata_log if entry.metadata_file not in kept]
-        with suppress(LanceNamespaceError):  # they are of no use, and do no harm
-            self._pointers.files.remove(*(file for file in gone if places.is_within(file, change.place)))
 
     # -- renaming and dropping -------------------------------------------------------------------
 
@@ -265,6 +262,15 @@ class LakeIcebergTables:
                 f"{row.identifier} cannot be purged: its property {_COLLECTS} is false, since other tables may have "
                 "its files. Drop it without purge, or set the property to true."
             )
+
+
+def _obsolete(before: TableMetadata, after: TableMetadata, place: IcebergPlace) -> list[str]:
+    """Return the metadata files that a commit takes out of the table's log, where its properties ask for that."""
+    if after.properties.get(_CLEANS, "false").lower() != "true":
+        return []
+    kept = {entry.metadata_file for entry in after.metadata_log}
+    gone = (entry.metadata_file for entry in before.metadata_log)
+    return [file for file in gone if file not in kept and places.is_within(file, place)]
 
 
 def _refuse_lance(table: Identifier, of: Mapping[str, str]) -> None:
