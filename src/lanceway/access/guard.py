@@ -40,7 +40,7 @@ from lanceway.access.operations import (
 )
 from lanceway.access.principal import Principal
 from lanceway.access.privileges import MODIFY_TABLE, SELECT_TABLE
-from lanceway.access.rules import BY_NAME, Rule
+from lanceway.access.rules import BY_NAME, LOAD, Rule
 from lanceway.catalogs.contract import limits
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions, ObjectDetails
 from lanceway.catalogs.contract.clones import CloneRequest
@@ -373,6 +373,22 @@ class Guard(IcebergForwarder, Forwarder):
         self._tree.refresh()
         if not self._principal.admin:
             self._ask([question for operation, request in steps for question in self._questions(operation, request)])
+
+    def require_again(self, steps: Iterable[tuple[str, IcebergTarget]]) -> None:
+        """Ask again for what some operations need that were carried out before, to answer for them once more.
+
+        Of what they dropped no right is left: there, what is around it must be open to the caller.
+        """
+        self._tree.refresh()
+        if not self._principal.admin:
+            questions = [question for operation, request in steps for question in self._questions(operation, request)]
+            self._ask([self._about_what_is_left(*question) for question in questions])
+
+    def _about_what_is_left(self, rule: Rule, place: Securable) -> Question:
+        while place.path and not self._exists(place):
+            place = place.parent
+            rule = BY_NAME[LOAD[place.level]]
+        return rule, place
 
     # -- the storage of Iceberg tables -----------------------------------------------------------
 

@@ -22,7 +22,7 @@ from lanceway.lake.store.schema import idempotency_keys as keys
 from lanceway.lake.tree.names import checked_text
 
 PENDING, DONE = "pending", "done"
-# Of a compressed answer, in bytes. A larger one is not kept.
+# Of a compressed answer, in bytes. A larger one is kept only if it could not be made again.
 LARGEST_BODY = 2**20
 
 _LEASE = now() + bindparam("lease", type_=BigInteger)
@@ -55,6 +55,8 @@ _FINISH = (
 )
 _LEAVE = update(keys).where(_MINE).values(held_until=0)
 _FORGET = delete(keys).where(_MINE)
+_FORGET_ALL = delete(keys).where(keys.c.principal == bindparam("who"))
+_HAND_ON = update(keys).where(keys.c.principal == bindparam("who")).values(principal=bindparam("new_name"))
 _OVER = (keys.c.expires_at <= now()) & (keys.c.held_until <= now())
 _OLD = select(keys.c.principal, keys.c.key).where(_OVER).limit(bindparam("most"))
 _PURGE = delete(keys).where(tuple_(keys.c.principal, keys.c.key).in_(_OLD))
@@ -121,10 +123,13 @@ def begin(
     return KeyStanding.TAKEN_OVER, None
 
 
-def finish(connection: Connection, request: RequestKey, answer: KeptAnswer) -> bool:
-    """Keep the answer to a request; return False if another has taken its key over."""
+def finish(connection: Connection, request: RequestKey, answer: KeptAnswer, *, whole: bool = False) -> bool:
+    """Keep the answer to a request; return False if another has taken its key over.
+
+    Its body is left out where it is too large, unless the answer must be kept `whole`.
+    """
     content = None if answer.body is None else zlib.compress(answer.body, level=3)
-    if content is not None and len(content) > LARGEST_BODY:
+    if content is not None and len(content) > LARGEST_BODY and not whole:
         content = None
     values = {"code": answer.status, "fields": dict(answer.headers), "content": content}
     return connection.execute(_FINISH, {**request.row(), **values}).one_or_none() is not None
@@ -138,6 +143,17 @@ def leave(connection: Connection, request: RequestKey) -> None:
 def forget(connection: Connection, request: RequestKey) -> None:
     """Remove the key of a request that was refused before it changed anything, and may be allowed later."""
     connection.execute(_FORGET, request.row())
+
+
+def forget_all(connection: Connection, principal: str) -> None:
+    """Remove every key of a user: a later one of the name has none of them."""
+    connection.execute(_FORGET_ALL, {"who": principal})
+
+
+def hand_on(connection: Connection, principal: str, new_name: str) -> None:
+    """Let the keys of one name be those of another, which has none of its own then."""
+    forget_all(connection, new_name)
+    connection.execute(_HAND_ON, {"who": principal, "new_name": new_name})
 
 
 def purge(connection: Connection, *, most: int) -> int:

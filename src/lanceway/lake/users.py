@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from lanceway.errors import InvalidInputError
-from lanceway.lake import issuers
+from lanceway.lake import idempotency, issuers
 from lanceway.lake.access import owners
 from lanceway.lake.access.facts import ADMIN
 from lanceway.lake.feed import outbox
@@ -165,7 +165,7 @@ def enable(connection: Connection, user: User, *, by: str | None = None) -> User
 
 
 def remove(connection: Connection, user: User, *, by: str) -> None:
-    """Delete a user, with its tokens. Raises LastAdminError as `demote`.
+    """Delete a user, with its tokens and the keys of its requests. Raises LastAdminError as `demote`.
 
     What it owns becomes the administrator's, and its jobs are cancelled. Its jobs and runs stay, under a name that no
     user can have: one that is given the name later must not see them.
@@ -173,6 +173,7 @@ def remove(connection: Connection, user: User, *, by: str) -> None:
     _refuse_last(connection, user, "deleted")
     owners.hand_over(connection, user.name, ADMIN, by=by)
     jobs.cancel_all(connection, user.name, by=by)
+    idempotency.forget_all(connection, user.name)
     move_belongings(connection, user.name, f"{user.name}{issuers.MARK}{_DELETED}{user.id}", by=by)
     _record(connection, "deleted", user, by)
     connection.execute(_DELETE, {"row": user.id})
@@ -191,8 +192,12 @@ def rename(connection: Connection, user: User, name: str, *, by: str | None = No
 
 
 def move_belongings(connection: Connection, name: str, new_name: str, *, by: str | None = None) -> int:
-    """Let all that belongs to one name belong to another: what it owns, its jobs, its runs. Return how many rows."""
+    """Let all that belongs to one name belong to another: what it owns, its jobs, its runs. Return how many rows.
+
+    The keys of its requests go with it, too, and are not counted.
+    """
     names = {"old": name, "new": new_name}
+    idempotency.hand_on(connection, name, new_name)
     return owners.hand_over(connection, name, new_name, by=by) + sum(
         connection.execute(
             update(column.table).where(column == bindparam("old")).values({column: bindparam("new")}), names

@@ -92,7 +92,10 @@ def read_kept(kept: KeptAnswer) -> LoadedIceberg | None:
         return None
     row = msgspec.json.decode(kept.body, type=_Kept)
     metadata = bytes(row.metadata)
-    return LoadedIceberg(metadata, row.metadata_location, msgspec.json.decode(metadata, type=_Placed).location)
+    location = msgspec.json.decode(metadata, type=_Placed).location
+    # Of tables without a metadata file, a companion has an ETag, and one that is staged has none.
+    is_companion = row.metadata_location is None and _ETAG.decode() in kept.headers
+    return LoadedIceberg(metadata, row.metadata_location, location, is_companion)
 
 
 def _body(loaded: LoadedIceberg, more: Mapping[str, Any]) -> bytes:

@@ -29,7 +29,7 @@ from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, Rou
 from lanceway.server.http.middleware import principal_of
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.http.uploads import BodyLimits
-from lanceway.server.iceberg import answers, configuration, credentials, idempotency, namespaces, tables, views
+from lanceway.server.iceberg import configuration, credentials, idempotency, namespaces, replays, tables, views
 from lanceway.server.iceberg.calls import Handler, IcebergRestCall
 from lanceway.server.iceberg.envelope import COMMITS, CommitUnknownError, IcebergEnvelope
 from lanceway.server.iceberg.idempotency import IdempotencyKeys
@@ -49,8 +49,6 @@ HANDLERS: Mapping[str, Handler] = {
 OPERATIONS = tuple(route.operation for route in iceberg.ROUTES if route.operation in HANDLERS)
 # They change nothing, whatever their method.
 _READS = frozenset({"report_metrics", "sign_request"})
-# They answer with a table, and with how its storage is reached.
-_MAKING, _OK = frozenset({"create_table", "register_table"}), 200
 _ABSENT = b"bearer none"  # what pyiceberg sends where it has no token
 _MOST_HEADERS = ("user-agent", "if-none-match", idempotency.HEADER, iceberg.DELEGATION)
 
@@ -137,7 +135,7 @@ class IcebergDialect:
             return await carry_out()
         seconds = self._threads.deadline(mount)
         ended = await self._keys.once(key, call.route.operation, scope[ENVELOPE_KEY], seconds, carry_out)
-        return await self._threads.run(mount, _replay, call, ended) if isinstance(ended, KeptAnswer) else ended
+        return await self._threads.run(mount, replays.replay, call, ended) if isinstance(ended, KeptAnswer) else ended
 
     async def _carry_out(
         self, scope: Scope, call: IcebergRestCall, mount: str | None, objects: list[str]
@@ -223,13 +221,3 @@ def _unknown(error: Exception) -> CommitUnknownError:
     return CommitUnknownError(
         f"Whether the commit was made is not known. Load the table before trying again. ({error})"
     )
-
-
-def _replay(call: IcebergRestCall, kept: KeptAnswer) -> EncodedAnswer:
-    """Return the answer that a request had before, with storage as it is reached now."""
-    if call.route.operation in _MAKING and kept.status == _OK:
-        return tables.replay(call, answers.read_kept(kept))
-    if kept.body is None:  # it was too large to be kept
-        return tables.current(call) if "table" in call.names else views.load_view(call)
-    headers = [(name.encode(), value.encode("latin-1")) for name, value in kept.headers.items()]
-    return EncodedAnswer(kept.status, kept.body or b"", headers)

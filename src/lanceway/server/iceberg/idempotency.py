@@ -35,7 +35,6 @@ from lanceway.server.iceberg.envelope import (
     COMMITS,
     CommitUnknownError,
     IcebergEnvelope,
-    ReplayedError,
     UnprocessableError,
 )
 from lanceway.server.lance.answers import EncodedAnswer
@@ -47,9 +46,13 @@ _GRACE_SECONDS = 300  # beyond what clients are told
 _LEASE_SECONDS = 30  # beyond the longest time that a request may take
 _PURGE_SECONDS = 600.0
 _PURGED_AT_ONCE = 1000
-_FEWEST_SERVER_ERROR, _FEWEST_ERROR = 500, 400
+_FEWEST_SERVER_ERROR = 500
 # Refusals that say nothing about the request itself: it may be allowed, or fit, the next time.
 _PASSING = frozenset({401, 403, 408, 413, 415, 419, 429, 499})
+# Their answers are a table or a view that is there, and need not be kept where they are large.
+_LOADED_AGAIN = frozenset(
+    {"create_table", "register_table", "commit_table", "create_view", "register_view", "replace_view"}
+)
 # Dropped is dropped, whoever did it.
 _DROPS = frozenset({"drop_table", "drop_view", "drop_namespace"})
 
@@ -83,8 +86,6 @@ class IdempotencyKeys:
                 f"The request with the Idempotency-Key {request.key} is still being carried out. Ask again in a moment."
             )
         if kept is not None:
-            if kept.status >= _FEWEST_ERROR:
-                raise _replayed(kept)
             return kept
         try:
             answer = await self._carried_out(operation, carry_out, again=standing is KeyStanding.TAKEN_OVER)
@@ -93,7 +94,7 @@ class IdempotencyKeys:
         except Exception as error:
             await self._end_refused(request, error, envelope)
             raise
-        await self._settle(idempotency.finish, request, _kept(answer))
+        await self._settle(idempotency.finish, request, _kept(answer), whole=operation not in _LOADED_AGAIN)
         return answer
 
     @staticmethod
@@ -124,10 +125,10 @@ class IdempotencyKeys:
             body = msgspec.json.encode(envelope.body(error, str(error), ""))
             await self._settle(idempotency.finish, request, KeptAnswer(status, {}, body))
 
-    async def _settle(self, function: Callable[..., Any], *arguments: Any) -> None:
+    async def _settle(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         """Note how a request ended. Where that fails, its key is held for a while, and can be taken over then."""
         try:
-            await self._run(function, *arguments)
+            await self._run(function, *arguments, **options)
         except LanceNamespaceError as error:
             _LOG.warning("The end of a request with an Idempotency-Key could not be noted: %s", error)
 
@@ -180,8 +181,3 @@ def _kept(answer: EncodedAnswer) -> KeptAnswer:
     headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
     plain: bytes = getattr(answer, "plain", answer.body)
     return KeptAnswer(answer.status, headers, plain)
-
-
-def _replayed(kept: KeptAnswer) -> ReplayedError:
-    failure = msgspec.json.decode(kept.body or b"{}").get("error", {})
-    return ReplayedError(str(failure.get("message", "")), str(failure.get("type", "")), kept.status)

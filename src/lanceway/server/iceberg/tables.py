@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
+from lanceway.catalogs.contract.iceberg import IcebergCommit, NewIcebergTable
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
@@ -116,17 +116,23 @@ def _require(call: IcebergRestCall) -> None:
 
 def commit_table(call: IcebergRestCall) -> EncodedAnswer:
     """Carry out the updates of a table, if its requirements hold."""
-    body: TableCommit = call.body
     with naming(call, call.table, own="Requirement failed: table already exists"):
-        loaded = call.guard.commit_iceberg_tables([IcebergCommit(call.table, body.requirements, body.updates)])
+        loaded = call.guard.commit_iceberg_tables(commits(call))
     return answers.commit_answer(loaded[0])
 
 
 def commit_transaction(call: IcebergRestCall) -> EncodedAnswer:
     """Carry out the updates of several tables: all of them, or none."""
-    body: TransactionCommit = call.body
-    call.guard.commit_iceberg_tables([_commit(call, change) for change in body.changes])
+    call.guard.commit_iceberg_tables(commits(call))
     return NO_CONTENT
+
+
+def commits(call: IcebergRestCall) -> list[IcebergCommit]:
+    """Return the commits of a request: one to the table of its path, or those of a transaction."""
+    body: TableCommit | TransactionCommit = call.body
+    if isinstance(body, TransactionCommit):
+        return [_commit(call, change) for change in body.changes]
+    return [IcebergCommit(call.table, body.requirements, body.updates)]
 
 
 def _commit(call: IcebergRestCall, change: TableCommit) -> IcebergCommit:
@@ -214,17 +220,6 @@ def _view_exists(call: IcebergRestCall) -> Callable[[Sequence[str]], bool]:
 
 def _shown(id_: Sequence[str]) -> str:
     return ".".join(id_[1:])
-
-
-def replay(call: IcebergRestCall, loaded: LoadedIceberg | None) -> EncodedAnswer:
-    """Return the answer of a request that made a table before, with storage as it is reached now."""
-    id_ = [*call.namespace, call.body.name]
-    return answers.table_answer(call, id_, loaded or call.guard.load_iceberg_table(id_), optional=True)
-
-
-def current(call: IcebergRestCall) -> EncodedAnswer:
-    """Return a table as it is now, as after a commit."""
-    return answers.commit_answer(call.guard.load_iceberg_table(call.table))
 
 
 HANDLERS: Mapping[str, Handler] = {

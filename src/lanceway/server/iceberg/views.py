@@ -21,7 +21,7 @@ def list_views(call: IcebergRestCall) -> EncodedAnswer:
 def create_view(call: IcebergRestCall) -> EncodedAnswer:
     """Make a view."""
     body: ViewCreation = call.body
-    id_ = [*call.namespace, _name(call)]
+    id_ = new_id(call)
     view = NewIcebergView(body.schema, body.view_version, body.location, body.properties or {})
     with tables.naming(call, id_):
         return answers.view_answer(call.guard.create_iceberg_view(id_, view))
@@ -30,15 +30,15 @@ def create_view(call: IcebergRestCall) -> EncodedAnswer:
 def register_view(call: IcebergRestCall) -> EncodedAnswer:
     """Make a view from a metadata file that exists."""
     body: ViewRegistration = call.body
-    id_ = [*call.namespace, _name(call)]
+    id_ = new_id(call)
     with tables.naming(call, id_):
         return answers.view_answer(call.guard.register_iceberg_view(id_, body.metadata_location))
 
 
-def _name(call: IcebergRestCall) -> str:
-    """Return the name of a new view. pyiceberg percent-encodes it in the body as it does in a path."""
+def new_id(call: IcebergRestCall) -> list[str]:
+    """Return the identifier of a new view. pyiceberg percent-encodes its name in the body as it does in a path."""
     name: str = call.body.name
-    return new_name("view", unquote(name) if call.is_pyiceberg else name)
+    return [*call.namespace, new_name("view", unquote(name) if call.is_pyiceberg else name)]
 
 
 def load_view(call: IcebergRestCall) -> EncodedAnswer:
