@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,9 +14,13 @@ import pytest
 
 from lanceway.access.privileges import CREATE_SCHEMA, CREATE_TABLE, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
 from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, asking, refused
+from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
+from tests.servers.run import Run
 
 ONE = "/tables/t"
+WRITERS, FEWEST, ALL = 16, 48, 500  # commits of the race: few in the suite, all with `--rounds 500`
+KILLED_AFTER = 20  # commits that were acknowledged
 
 
 @pytest.fixture
@@ -145,6 +152,102 @@ def test_commits_at_once_are_made_or_refused(admin: IcebergAsker, loaded: dict[s
     assert {key for key in found if key.startswith("k")} == {
         f"k{number}" for number, answer in enumerate(answers) if answer.status_code == 200
     }
+
+
+def append(writer: IcebergAsker, number: int) -> httpx.Response:
+    """Add a snapshot to the table as it is when it is loaded, as clients do."""
+    metadata = writer.ask("GET", writer.at("ns", then=ONE)).raise_for_status().json()["metadata"]
+    parent = metadata.get("refs", {}).get("main", {}).get("snapshot-id")
+    snapshot = {
+        "snapshot-id": number,
+        "sequence-number": metadata["last-sequence-number"] + 1,
+        "timestamp-ms": int(time.time() * 1000),
+        "manifest-list": f"{metadata['location']}/metadata/snap-{number}.avro",
+        "summary": {"operation": "append"},
+        "schema-id": 0,
+    } | ({} if parent is None else {"parent-snapshot-id": parent})
+    main = {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": number}
+    requirement = {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": parent}
+    return commit(writer, {"action": "add-snapshot", "snapshot": snapshot}, main, requirements=[requirement])
+
+
+def history(admin: IcebergAsker) -> list[int]:
+    """The snapshots from the current one back to the first, each by way of its parent."""
+    metadata = admin.ask("GET", admin.at("ns", then=ONE)).raise_for_status().json()["metadata"]
+    parents = {row["snapshot-id"]: row.get("parent-snapshot-id") for row in metadata["snapshots"]}
+    found: list[int] = []
+    each = metadata["current-snapshot-id"]
+    while each is not None:
+        found.append(each)
+        each = parents[each]
+    assert sorted(found) == sorted(parents), "no snapshot is beside the history"
+    return found
+
+
+def test_no_commit_of_many_writers_is_lost(
+    server: Lanceway, admin: IcebergAsker, loaded: dict[str, Any], rounds: int
+) -> None:
+    count = min(max(FEWEST, rounds), ALL)
+
+    def write(writer: int) -> int:
+        """Commit this writer's share, each again after a conflict; return how many conflicts there were."""
+        conflicts = 0
+        with asking(server, server.token, admin.catalog) as own:
+            for number in range(writer + 1, count + 1, WRITERS):
+                while (answer := append(own, number)).status_code != 200:
+                    assert refused(answer) == (409, "CommitFailedException"), answer.text
+                    conflicts += 1
+        return conflicts
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        conflicts = sum(pool.map(write, range(WRITERS)))
+    assert sorted(history(admin)) == list(range(1, count + 1))
+    assert conflicts, "writers should meet"
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(whole_run: Run, rounds: int) -> None:
+    home = whole_run.folder / f"iceberg-killed-{uuid.uuid4().hex[:8]}"
+    numbers = itertools.count(1)
+    acknowledged: set[int] = set()
+    unknown: set[int] = set()
+
+    def write(server: Lanceway, enough: int, is_enough: threading.Event) -> None:
+        """Commit until the server is gone."""
+        with asking(server, server.token, "lake") as own:
+            for number in numbers:
+                try:
+                    answer = append(own, number)
+                except httpx.TransportError:
+                    unknown.add(number)
+                    return
+                if answer.status_code == 200:
+                    acknowledged.add(number)
+                else:
+                    assert refused(answer) == (409, "CommitFailedException"), answer.text
+                if len(acknowledged) >= enough:
+                    is_enough.set()
+
+    server = lanceway_server.start(whole_run, name="iceberg-killed", home=home)
+    with asking(server, server.token, "lake") as admin:
+        admin.make("ns")
+        admin.create_table("ns", "t").raise_for_status()
+    for _ in range(max(2, rounds // 100)):
+        is_enough = threading.Event()
+        assert server.process is not None
+        with ThreadPoolExecutor(WRITERS) as pool:
+            ends = [pool.submit(write, server, len(acknowledged) + KILLED_AFTER, is_enough) for _ in range(WRITERS)]
+            is_enough.wait(120)
+            server.process.kill()
+            for end in ends:
+                end.result()
+        assert is_enough.is_set(), "too few commits were made"
+        server.process.wait()
+        server = lanceway_server.start(whole_run, name="iceberg-killed", home=home)
+        with asking(server, server.token, "lake") as admin:
+            assert acknowledged <= set(history(admin)) <= acknowledged | unknown
+            acknowledged.add(number := next(numbers))
+            assert append(admin, number).status_code == 200
+    server.stop()
 
 
 def test_a_reader_commits_nothing(server: Lanceway, admin: IcebergAsker, loaded: dict[str, Any]) -> None:
