@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,7 +13,7 @@ from lanceway.access.guard import Guards
 from lanceway.access.mounted.catalogs import CatalogAdministration
 from lanceway.access.records.audit import object_path
 from lanceway.catalogs.federated.catalog import canonical
-from lanceway.errors import InvalidInputError, PermissionDeniedError, UnsupportedOperationError
+from lanceway.errors import PermissionDeniedError, UnsupportedOperationError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import settings
 from lanceway.server.branches import Branches
@@ -22,7 +21,7 @@ from lanceway.server.gravitino import catalogs, metalakes, people, roles, schema
 from lanceway.server.gravitino.calls import FastHandler, GravitinoCall, Handler
 from lanceway.server.gravitino.columns import ColumnCache
 from lanceway.server.gravitino.envelope import GravitinoEnvelope
-from lanceway.server.http import basic, log, uploads
+from lanceway.server.http import basic, inputs, log, uploads
 from lanceway.server.http.audit import Auditor
 from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.middleware import principal_of
@@ -87,12 +86,14 @@ class GravitinoDialect:
         if "metalake" in match.names:
             metalakes.check(match.names["metalake"])
         scope[ENVELOPE_KEY].noun = route.noun
-        query = _read_query(scope["query_string"])
+        query = inputs.read_query(scope["query_string"])
         content = await uploads.read_body(receive, self._bodies.json, self._bodies.pace, "max_json_bytes")
         if content and route.body is not None:
             uploads.check_type(scope["headers"], (*uploads.JSON_TYPES, gravitino.MEDIA_TYPE.encode()))
-        in_loop = len(content) <= uploads.JSON_IN_LOOP_BYTES
-        body = _read_body(route, content) if in_loop else await asyncio.to_thread(_read_body, route, content)
+        body = None
+        if route.body is not None and (content or route.operation not in _OPTIONAL):
+            help_ = f"/openapi-gravitino.json describes what {route.operation} takes."
+            body = await inputs.read_struct(content, route.body, help_)
         call = self._call(scope, match, query, body)
         mount = canonical(match.names["catalog"]) if "catalog" in match.names else None
         await self._branches.follow(mount)
@@ -147,28 +148,6 @@ def _find_route(scope: Scope) -> tuple[GravitinoRoute, RouteMatch]:
         )
     allowed = tuple(method for method, found in match.methods.items() if not isinstance(found, str))
     raise MethodNotAllowedError(f"This path takes {' and '.join(allowed)}, not {scope['method']}.", allowed)
-
-
-def _read_query(raw: bytes) -> dict[str, str]:
-    if not raw:
-        return {}
-    try:
-        return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100))
-    except ValueError as error:
-        raise InvalidInputError("The query cannot be read: percent-encode UTF-8, in at most 100 parameters.") from error
-
-
-def _read_body(route: GravitinoRoute, content: bytes) -> Any:
-    if route.body is None or (not content and route.operation in _OPTIONAL):
-        return None
-    try:
-        return msgspec.json.decode(content or b"null", type=route.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            f"The body cannot be read: {error}. /openapi-gravitino.json describes what {route.operation} takes."
-        ) from error
-    except RecursionError as error:
-        raise InvalidInputError("The body cannot be read: it is nested too deeply.") from error
 
 
 def _try_fast(route: GravitinoRoute, call: GravitinoCall) -> EncodedAnswer | None:

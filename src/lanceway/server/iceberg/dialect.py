@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
-from urllib.parse import parse_qsl
 
-import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lanceway.access.guard import Guards
@@ -17,13 +13,12 @@ from lanceway.catalogs.federated.catalog import canonical
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
-    InvalidInputError,
     PermissionDeniedError,
     ServiceUnavailableError,
 )
 from lanceway.lake.idempotency import KeptAnswer
 from lanceway.server.branches import Branches
-from lanceway.server.http import log, uploads
+from lanceway.server.http import inputs, log, uploads
 from lanceway.server.http.audit import Auditor
 from lanceway.server.http.errors import ENVELOPE_KEY, MethodNotAllowedError, RouteNotFoundError
 from lanceway.server.http.middleware import principal_of
@@ -33,11 +28,11 @@ from lanceway.server.iceberg import configuration, credentials, idempotency, nam
 from lanceway.server.iceberg.calls import Handler, IcebergRestCall
 from lanceway.server.iceberg.envelope import COMMITS, CommitUnknownError, IcebergEnvelope
 from lanceway.server.iceberg.idempotency import IdempotencyKeys
-from lanceway.server.iceberg.subjects import subject_of
 from lanceway.server.lance.answers import EncodedAnswer, send_answer
 from lanceway.server.threads import LateCallError
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg import IcebergMatch, IcebergRoute
+from lanceway.wire.iceberg_requests import NameChange, NamespaceCreation, TransactionCommit
 
 HANDLERS: Mapping[str, Handler] = {
     **namespaces.HANDLERS,
@@ -49,6 +44,7 @@ HANDLERS: Mapping[str, Handler] = {
 OPERATIONS = tuple(route.operation for route in iceberg.ROUTES if route.operation in HANDLERS)
 # They change nothing, whatever their method.
 _READS = frozenset({"report_metrics", "sign_request"})
+_LONGEST_AUDITED = 1_000  # characters of a name that the body has
 _ABSENT = b"bearer none"  # what pyiceberg sends where it has no token
 _MOST_HEADERS = ("user-agent", "if-none-match", idempotency.HEADER, iceberg.DELEGATION)
 
@@ -91,7 +87,7 @@ class IcebergDialect:
         envelope.operation = route.operation
         content = await uploads.read_body(receive, self._bodies.json, self._bodies.pace, "max_json_bytes")
         call = await self._read(scope, route, match, content)
-        objects = subject_of(call, envelope)
+        objects = _subject_of(call, envelope)
         mount = call.catalog if "prefix" in call.names else None
         await self._branches.follow(mount)
         try:
@@ -107,8 +103,10 @@ class IcebergDialect:
     async def _read(self, scope: Scope, route: IcebergRoute, match: IcebergMatch, content: bytes) -> IcebergRestCall:
         if content and route.body is not None:
             uploads.check_type(scope["headers"], uploads.JSON_TYPES)
-        in_loop = len(content) <= uploads.JSON_IN_LOOP_BYTES
-        body = _read_body(route, content) if in_loop else await asyncio.to_thread(_read_body, route, content)
+        body = None
+        if route.body is not None:
+            help_ = f"/openapi-iceberg.json describes what {route.operation} takes."
+            body = await inputs.read_struct(content, route.body, help_)
         principal = principal_of(scope)
         names = {name: iceberg.read_segment(raw) for name, raw in match.raw.items()}
         if "prefix" in names:
@@ -119,7 +117,7 @@ class IcebergDialect:
             self._guards.of(principal),
             self._seal,
             names,
-            _read_query(scope["query_string"]),
+            inputs.read_query(scope["query_string"]),
             _read_headers(scope["headers"]),
             body,
             log.of(scope).request_id,
@@ -169,31 +167,41 @@ def _is_served(route: IcebergRoute) -> bool:
     return route.operation in HANDLERS or route.operation == "get_config"
 
 
-def _read_query(raw: bytes) -> dict[str, str]:
-    if not raw:
-        return {}
-    try:
-        return dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100))
-    except ValueError as error:
-        raise InvalidInputError("The query cannot be read: percent-encode UTF-8, in at most 100 parameters.") from error
-
-
 def _read_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
     return {name: value for name, value in pairs if name in _MOST_HEADERS}
 
 
-def _read_body(route: IcebergRoute, content: bytes) -> Any:
-    if route.body is None:
-        return None
-    try:
-        return msgspec.json.decode(content or b"null", type=route.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidInputError(
-            f"The body cannot be read: {error}. /openapi-iceberg.json describes what {route.operation} takes."
-        ) from error
-    except RecursionError as error:
-        raise InvalidInputError("The body cannot be read: it is nested too deeply.") from error
+# -- what a request is about ---------------------------------------------------------------------
+
+
+def _subject_of(call: IcebergRestCall, envelope: IcebergEnvelope) -> list[list[str]]:
+    """Tell the envelope what a request is about, and return the identifiers of all that it is about."""
+    operation, names = call.route.operation, call.names
+    envelope.noun = "view" if operation.endswith(("_view", "_views")) or operation == "view_exists" else "table"
+    if "namespace" in names:
+        envelope.namespace = iceberg.read_namespace(names["namespace"])
+    elif operation == "list_namespaces":
+        envelope.namespace = iceberg.read_namespace(call.query.get("parent", ""))
+    elif isinstance(call.body, NamespaceCreation):
+        envelope.namespace = call.body.namespace
+    elif isinstance(call.body, NameChange):
+        envelope.namespace, envelope.name = call.body.source.namespace, call.body.source.name
+    if "namespace" in names:
+        envelope.name = names.get("table") or names.get("view") or getattr(call.body, "name", None)
+    return [[text[:_LONGEST_AUDITED] for text in each] for each in _objects(call, envelope)]
+
+
+def _objects(call: IcebergRestCall, envelope: IcebergEnvelope) -> Iterator[list[str]]:
+    if isinstance(call.body, TransactionCommit):
+        for change in call.body.changes:
+            if change.identifier is not None:
+                yield [call.catalog, *change.identifier.namespace, change.identifier.name]
+    elif isinstance(call.body, NameChange):
+        for side in (call.body.source, call.body.destination):
+            yield [call.catalog, *side.namespace, side.name]
+    elif "prefix" in call.names:
+        yield [call.catalog, *envelope.namespace, *([envelope.name] if envelope.name else [])]
 
 
 # -- on a thread ---------------------------------------------------------------------------------

@@ -119,13 +119,6 @@ class IcebergEnvelope:
             return iceberg.COMMIT_UNKNOWN
         return _row(error)[0]
 
-    def _words(self, error: LanceNamespaceError) -> str | None:
-        """Return the whole text where clients look for exactly that."""
-        is_namespace = isinstance(error, NamespaceNotFoundError) and not isinstance(error, _COMPLETE)
-        if is_namespace and self.namespace and not self._lacks_one(error):
-            return f"Namespace does not exist: {'.'.join(self.namespace)}"
-        return None
-
     def _lacks_one(self, error: LanceNamespaceError) -> bool:
         """Whether a table or a view is missing."""
         if isinstance(error, NamespaceNotFoundError):
