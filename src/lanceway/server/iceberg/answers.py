@@ -13,7 +13,7 @@ from lanceway.catalogs.contract.iceberg import LoadedIceberg
 from lanceway.errors import InvalidInputError
 from lanceway.lake.idempotency import KeptAnswer
 from lanceway.server.iceberg.calls import IcebergRestCall
-from lanceway.server.iceberg.credentials import storage_parts
+from lanceway.server.iceberg.credentials import NOT_STORED, storage_parts
 from lanceway.server.lance.answers import JSON, EncodedAnswer, Header
 
 ALL, REFS = "all", "refs"
@@ -73,7 +73,9 @@ def table_answer(
         )
     plain = _body(loaded, {"config": {}})
     storage = storage_parts(call, id_, loaded, optional=optional)
-    return TableAnswer(200, _body(loaded, storage) if storage["config"] else plain, _headers(tag), plain)
+    if not storage["config"]:
+        return TableAnswer(200, plain, _headers(tag), plain)
+    return TableAnswer(200, _body(loaded, storage), [*_headers(tag), NOT_STORED], plain)
 
 
 def commit_answer(loaded: LoadedIceberg) -> EncodedAnswer:

@@ -16,7 +16,7 @@ from lanceway.wire.iceberg_requests import SigningRequest
 
 _PROVIDER = "s3"
 # Neither a client nor what is between may give a signature or a key to another one, or use it after a revoke.
-_NOT_KEPT, _NOT_STORED = (b"cache-control", b"no-cache"), (b"cache-control", b"no-store")
+_NOT_KEPT, NOT_STORED = (b"cache-control", b"no-cache"), (b"cache-control", b"no-store")
 
 
 def storage_parts(
@@ -39,7 +39,7 @@ def load_credentials(call: IcebergRestCall) -> EncodedAnswer:
     storage = call.guard.iceberg_storage(
         call.table, loaded, delegation=frozenset({iceberg.VENDED}), request_id=call.request_id
     )
-    return answer({"storage-credentials": _credentials(storage)}, _NOT_STORED)
+    return answer({"storage-credentials": _credentials(storage)}, NOT_STORED)
 
 
 def sign_request(call: IcebergRestCall) -> EncodedAnswer:

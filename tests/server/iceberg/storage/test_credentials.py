@@ -50,13 +50,16 @@ class Site:
             return client.request(method, f"/iceberg/v1/lake/namespaces/team/tables{path}", json=body, **options)
 
     def load(self, user: str, name: str) -> dict[str, Any]:
-        body: dict[str, Any] = self.ask(user, "GET", f"/{name}", headers=_DELEGATION).raise_for_status().json()
+        answer = self.ask(user, "GET", f"/{name}", headers=_DELEGATION).raise_for_status()
+        body: dict[str, Any] = answer.json()
+        assert answer.headers.get("cache-control") == ("no-store" if "storage-credentials" in body else None)
         return body
 
     def create(self, user: str = "owner", **more: Any) -> dict[str, Any]:
         name = f"t{uuid.uuid4().hex[:8]}"
         answer = self.ask(user, "POST", "", {"name": name, "schema": COLUMNS, **more}, headers=_DELEGATION)
         assert answer.status_code == 200, answer.text
+        assert answer.headers.get("cache-control") == ("no-store" if "storage-credentials" in answer.json() else None)
         return {"name": name, "location": answer.json()["metadata"]["location"], **answer.json()}
 
 
