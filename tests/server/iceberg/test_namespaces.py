@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from lanceway.access.privileges import CREATE_SCHEMA, USE_CATALOG
-from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, asking, refused
+from lanceway.identifiers import Identifier
+from lanceway.lake.tree import catalogs, namespaces
+from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, asking, lake_of, refused
 from tests.servers.lanceway import Lanceway
 
 
@@ -73,6 +76,44 @@ def test_a_comment_of_another_dialect_is_a_property(admin: IcebergAsker) -> None
     body = {"name": "a", "comment": "ours"}
     admin.client.post(f"/api/metalakes/lanceway/catalogs/{admin.catalog}/schemas", json=body).raise_for_status()
     assert admin.ask("GET", admin.at("a")).json()["properties"] == {"comment": "ours"}
+
+
+def test_both_dialects_have_one_comment(admin: IcebergAsker) -> None:
+    schemas = f"/api/metalakes/lanceway/catalogs/{admin.catalog}/schemas"
+    path = admin.at("a", then="/properties")
+
+    def comments() -> tuple[object, object]:
+        schema = admin.client.get(f"{schemas}/a").raise_for_status().json()["schema"]
+        assert "comment" not in schema["properties"]
+        return schema.get("comment"), admin.ask("GET", admin.at("a")).json()["properties"].get("comment")
+
+    body = {"name": "a", "comment": "one", "properties": {"k": "v"}}
+    admin.client.post(schemas, json=body).raise_for_status()
+    assert comments() == ("one", "one")
+    assert admin.ask("POST", path, {"updates": {"comment": "two"}}).json()["updated"] == ["comment"]
+    assert comments() == ("two", "two")
+    change = {"updates": [{"@type": "setProperty", "property": "comment", "value": "three"}]}
+    admin.client.put(f"{schemas}/a", json=change).raise_for_status()
+    assert comments() == ("three", "three")
+    assert admin.ask("POST", path, {"removals": ["comment"]}).json()["removed"] == ["comment"]
+    assert comments() == (None, None)
+
+
+def test_a_comment_that_was_recorded_beside_the_properties_goes_with_the_property(
+    server: Lanceway, admin: IcebergAsker
+) -> None:
+    store = lake_of(server)
+
+    def record(connection: Connection) -> None:
+        catalog = catalogs.load(connection, "lanceway", admin.catalog).id
+        namespaces.create(connection, catalog, Identifier(["a"]), by="admin", comment="old")
+
+    store.transact(record)
+    store.close()
+    assert admin.ask("GET", admin.at("a")).json()["properties"] == {"comment": "old"}
+    answer = admin.ask("POST", admin.at("a", then="/properties"), {"removals": ["comment"]})
+    assert answer.json() == {"updated": [], "removed": ["comment"], "missing": []}
+    assert admin.ask("GET", admin.at("a")).json()["properties"] == {}
 
 
 def test_only_an_empty_one_is_dropped(admin: IcebergAsker) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lanceway.tables.schema.computed import Definition
     from lanceway.tables.schema.views import View
 
+# The property of a namespace that is its comment, in every dialect.
+COMMENT = "comment"
 # A service's own id of an object, and when it made it, in milliseconds since 1970.
 ObjectIdentity = tuple[str | None, int | None]
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from lanceway.catalogs.contract.capabilities import COMMENT
 from lanceway.catalogs.lake.connection import LakeConnection
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
+from lanceway.lake.store.rows import KEEP
 from lanceway.lake.tree import namespaces, nesting, settings
 from lanceway.lake.tree.catalogs import get
 from lanceway.lake.tree.namespaces import Namespace
@@ -65,7 +67,10 @@ class LakeNamespaces:
         if namespace.is_root:
             raise InvalidInputError("The root namespace has no properties to alter. Name a namespace.")
         catalog, user = self.lake.catalog.id, self.lake.user
-        return namespaces.alter(connection, catalog, namespace, by=user, properties=changes).properties
+        # One that was recorded when the namespace was made stands for the property, until that is changed.
+        comment = None if COMMENT in changes else KEEP
+        row = namespaces.alter(connection, catalog, namespace, by=user, properties=changes, comment=comment)
+        return row.properties
 
     # -- by logical path -------------------------------------------------------------------------
 

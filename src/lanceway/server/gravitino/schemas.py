@@ -7,7 +7,7 @@ from typing import Any
 
 import lance_namespace as ln
 
-from lanceway.catalogs.contract.capabilities import ObjectDetails
+from lanceway.catalogs.contract.capabilities import COMMENT, ObjectDetails
 from lanceway.errors import NamespaceNotFoundError, UnsupportedOperationError
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.tree.mounts import CatalogNotFoundError
@@ -24,8 +24,6 @@ from lanceway.server.gravitino.calls import (
 )
 from lanceway.server.home import METALAKE
 
-_COMMENT = "comment"
-
 
 def logical(names: Sequence[str], separator: str) -> str:
     """Return the logical name of a schema by its names, without the catalog's."""
@@ -34,7 +32,7 @@ def logical(names: Sequence[str], separator: str) -> str:
 
 def _described(name: str, details: ObjectDetails) -> dict[str, Any]:
     properties = {**details.properties}
-    comment = details.comment if details.comment is not None else properties.pop(_COMMENT, None)
+    comment = properties.pop(COMMENT, details.comment)
     schema = {"name": name, "comment": comment, "properties": properties, "audit": audit(details)}
     return {key: value for key, value in schema.items() if value is not None}
 
@@ -65,16 +63,17 @@ def list_schemas(call: GravitinoCall) -> dict[str, Any]:
 def create_schema(call: GravitinoCall) -> dict[str, Any]:
     """Make a schema and what is missing above it: all of it, with one owner, or nothing."""
     names = call.guard.split(call.catalog, new_name("schema", call.body.name, quoted=True))
-    properties, comment = dict(call.body.properties or {}), call.body.comment
+    properties = dict(call.body.properties or {})
+    if call.body.comment is not None:
+        properties[COMMENT] = call.body.comment  # as every dialect has it
     if call.is_mounted:
-        # A service keeps no comment beside the properties, and makes no parents in the same step.
-        stored = properties if comment is None else {**properties, _COMMENT: comment}
-        call.guard.create_namespace(ln.CreateNamespaceRequest(id=names, properties=stored))
+        # A service makes no parents in the same step.
+        call.guard.create_namespace(ln.CreateNamespaceRequest(id=names, properties=properties))
         made = Identifier(names)
     else:
-        made = call.guard.create_namespaces(names, properties, comment=comment)
+        made = call.guard.create_namespaces(names, properties)
     # Who may make a schema need not be able to load it, so what was asked for is the answer.
-    details = ObjectDetails(properties, comment, created_by=call.principal.name)
+    details = ObjectDetails(properties, created_by=call.principal.name)
     return {"schema": _described(logical(made[1:], call.separator), details)}
 
 

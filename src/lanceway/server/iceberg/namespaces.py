@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import lance_namespace as ln
 
 from lanceway.access.guard import Guard
+from lanceway.catalogs.contract.capabilities import COMMENT
 from lanceway.errors import (
     LanceNamespaceError,
     NamespaceNotEmptyError,
@@ -21,7 +22,6 @@ from lanceway.server.lance.answers import EncodedAnswer
 from lanceway.wire import iceberg
 from lanceway.wire.iceberg_requests import NamespaceCreation, PropertiesUpdate
 
-_COMMENT = "comment"
 _SHOWN = 5  # names of each kind, in an error
 
 
@@ -74,7 +74,7 @@ def namespace_exists(call: IcebergRestCall) -> EncodedAnswer:
 
 def _properties(guard: Guard, names: Sequence[str]) -> dict[str, str]:
     details = guard.object_details(names, is_namespace=True)
-    comment = {} if details.comment is None else {_COMMENT: details.comment}
+    comment = {} if details.comment is None else {COMMENT: details.comment}
     return {**comment, **details.properties}
 
 
