@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -288,3 +290,25 @@ def test_many_properties(admin: IcebergAsker) -> None:
     properties = {f"k{number:05}": "v" for number in range(10_000)}
     created = made(admin, properties=properties)
     assert properties.items() <= created["metadata"]["properties"].items()
+
+
+def test_tables_of_a_mounted_catalog_page_by_page(admin: IcebergAsker, tmp_path: Path) -> None:
+    name = f"m{admin.catalog}"
+    body = {"name": name, "type": "dir", "settings": {"path": str(tmp_path), "layout": "manifest"}}
+    admin.client.post("/lanceway/v1/catalogs", json=body).raise_for_status()
+    mounted = replace(admin, catalog=name)
+    mounted.make("ns")
+    expected = ["a", "b", "c", "d", "e"]
+    for each in reversed(expected):
+        mounted.create_table("ns", each, properties={"table_type": "lance"}).raise_for_status()
+    assert names(mounted) == expected
+    found: list[str] = []
+    token: str | None = ""
+    while token is not None:
+        query = {"pageToken": token, "pageSize": "2"}
+        page = mounted.ask("GET", mounted.at("ns", then=TABLES), params=query).raise_for_status().json()
+        assert len(page["identifiers"]) <= 2
+        found += (row["name"] for row in page["identifiers"])
+        token = page.get("next-page-token")
+    assert found == expected
+    assert refused(mounted.ask("GET", mounted.at("ns", then=TABLES), params={"pageToken": "x"}))[0] == 400

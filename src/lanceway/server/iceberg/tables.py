@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import lance_namespace as ln
+
 from lanceway.catalogs.contract.iceberg import IcebergCommit, NewIcebergTable
 from lanceway.errors import (
     InvalidInputError,
@@ -38,7 +40,18 @@ NamesPage = Callable[..., Sequence[str]]
 
 def list_tables(call: IcebergRestCall) -> EncodedAnswer:
     """List the tables of a namespace that the caller may see, Lance tables among them."""
+    if call.is_mounted and call.is_paged():
+        return _page_of_service(call)
     return listed(call, call.guard.list_iceberg_tables)
+
+
+def _page_of_service(call: IcebergRestCall) -> EncodedAnswer:
+    """Return a page as another service has it: not each lists in order, or from a name on."""
+    names = call.namespace
+    page = call.guard.list_tables(
+        ln.ListTablesRequest(id=names, limit=call.page_size(), page_token=call.page_start(names))
+    )
+    return _names_answer(call, sorted(page.tables), page.page_token)
 
 
 def listed(call: IcebergRestCall, list_: NamesPage) -> EncodedAnswer:
@@ -53,6 +66,11 @@ def listed(call: IcebergRestCall, list_: NamesPage) -> EncodedAnswer:
             position = names[-1]
     else:
         names = list(_all(namespace, list_))
+    return _names_answer(call, names, position)
+
+
+def _names_answer(call: IcebergRestCall, names: Sequence[str], position: str | None) -> EncodedAnswer:
+    namespace = call.namespace
     rows = [{"namespace": namespace[1:], "name": name} for name in names]
     return answer({"identifiers": rows, **call.next_page(namespace, position)})
 
