@@ -18,6 +18,7 @@ from lanceway.catalogs import DirectoryCatalog, LakeCatalog
 from lanceway.errors import (
     InternalError,
     InvalidInputError,
+    LanceNamespaceError,
     NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
@@ -132,6 +133,20 @@ def test_overwriting_makes_a_new_version(lake: LakeCatalog) -> None:
     assert (summary.version, versions(lake)) == (2, [1, 2])
     assert tables.read(lake, "team.rows").equals(ROWS)
     assert tables.read(lake, "team.rows", 1).to_pylist() == [{"other": 1}]
+
+
+@pytest.mark.parametrize("mode", ["create", "overwrite"])
+def test_a_table_that_another_made_in_the_meantime_stays(lake: LakeCatalog, mode: str) -> None:
+    tables.make(tables.lake_tables(lake), "team.ice", rows=ROWS)
+    others = pa.table({"other": [1]})
+
+    def make_it(progress: JobProgress) -> None:
+        tables.write(lake, "team.rows", others)
+
+    with pytest.raises(LanceNamespaceError):
+        jobs.import_iceberg(lake, SOURCE, TARGET, mode=mode, watch=make_it)
+    assert tables.read(lake, "team.rows").equals(others)
+    assert versions(lake) == [1]
 
 
 def test_a_dry_run_says_the_types_and_changes_nothing(lake: LakeCatalog, warehouse: Path) -> None:

@@ -63,8 +63,8 @@ def import_iceberg(
     if dry_run:
         summary.facts["columns"] = rows.types.columns
         return summary.finish()
-    replaced = None if there is None or there.is_only_declared else pin(catalog, target).version
-    return _Import(catalog, rows, target, mode, replaced, summary, watch, stop).run()
+    # A table that another makes from now on is not meant: it is a conflict, and not overwritten.
+    return _Import(catalog, rows, target, CREATE if there is None else mode, summary, watch, stop).run()
 
 
 @dataclass
@@ -73,7 +73,6 @@ class _Import:
     rows: SnapshotRows
     target: Identifier
     mode: str
-    replaced: int | None  # the version of the table that is written over
     summary: JobSummary
     watch: Watcher
     stop: Stop
@@ -94,7 +93,7 @@ class _Import:
                     f"holds {there.rows:,} rows with the checksum {there.hex}. The copy was taken back; run it again."
                 )
         except LanceNamespaceError:
-            self._take_back()
+            self._take_back(response.version)
             raise
         self.summary.version, self.summary.changed = written.version, True
         self.summary.rows, self.summary.bytes = read.rows, read.bytes
@@ -107,12 +106,17 @@ class _Import:
             yield from self.rows.types.to_lance(batch)
             self.watch(JobProgress(0, None, read.rows))
 
-    def _take_back(self) -> None:
+    def _take_back(self, written: int | None) -> None:
+        """Undo the version that was written, unless others have changed the table since."""
         with suppress(LanceNamespaceError):  # the failure before is the one to tell
-            if self.replaced is None:
+            latest = pin(self.catalog, self.target).version
+            if written not in (None, latest):
+                return
+            if self.mode == CREATE or latest == 1:
                 self.catalog.drop_table(DropTableRequest(id=list(self.target)))
             else:
-                self.catalog.restore_table(RestoreTableRequest(id=list(self.target), version=self.replaced))
+                # The one before is what was written over, whoever wrote it.
+                self.catalog.restore_table(RestoreTableRequest(id=list(self.target), version=latest - 1))
 
 
 def lance_checksum(rows: VersionRows, types: TypeMapping, stop: Stop) -> Checksum:
