@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -205,6 +209,12 @@ def test_no_commit_of_many_writers_is_lost(
     assert conflicts, "writers should meet"
 
 
+def family(keeper: int) -> list[int]:
+    """The processes of a server: what its keeper has started, and what that has, the eldest first."""
+    children = [int(child) for child in Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()]
+    return [*children, *(each for child in children for each in family(child))]
+
+
 def test_what_was_acknowledged_is_there_after_a_kill(whole_run: Run, rounds: int) -> None:
     home = whole_run.folder / f"iceberg-killed-{uuid.uuid4().hex[:8]}"
     numbers = itertools.count(1)
@@ -237,7 +247,9 @@ def test_what_was_acknowledged_is_there_after_a_kill(whole_run: Run, rounds: int
         with ThreadPoolExecutor(WRITERS) as pool:
             ends = [pool.submit(write, server, len(acknowledged) + KILLED_AFTER, is_enough) for _ in range(WRITERS)]
             is_enough.wait(120)
-            server.process.kill()
+            for pid in family(server.process.pid):
+                with suppress(ProcessLookupError):  # one ends with the one that started it
+                    os.kill(pid, signal.SIGKILL)
             for end in ends:
                 end.result()
         assert is_enough.is_set(), "too few commits were made"
