@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, refused
+from tests.server.iceberg.test_commits import append
 
 PLACE = "/tables/t"
 
@@ -41,3 +42,18 @@ def test_the_tag_depends_on_the_snapshots_that_are_wanted(admin: IcebergAsker) -
     assert load(admin, every.headers["etag"], snapshots="refs").status_code == 200
     assert load(admin, refs.headers["etag"], snapshots="refs").status_code == 304
     assert refused(load(admin, snapshots="some")) == (400, "BadRequestException")
+
+
+def test_a_load_of_references_leaves_other_snapshots_out(admin: IcebergAsker) -> None:
+    admin.make("ns")
+    admin.create_table("ns", "t").raise_for_status()
+    for number in (1, 2, 3):
+        append(admin, number).raise_for_status()
+    tag = {"action": "set-snapshot-ref", "ref-name": "kept", "type": "tag", "snapshot-id": 1}
+    body = {"requirements": [], "updates": [tag]}
+    admin.ask("POST", admin.at("ns", then=PLACE), body).raise_for_status()
+    every, refs = load(admin).json(), load(admin, snapshots="refs").json()
+    snapshots = {row["snapshot-id"]: row for row in every["metadata"].pop("snapshots")}
+    assert list(snapshots) == [1, 2, 3]
+    assert refs["metadata"].pop("snapshots") == [snapshots[1], snapshots[3]]
+    assert refs == every, "all else is the same"

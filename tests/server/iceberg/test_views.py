@@ -133,6 +133,24 @@ def test_views_that_cannot_be(admin: IcebergAsker, more: dict[str, Any]) -> None
     assert names(admin) == []
 
 
+def test_views_page_by_page(admin: IcebergAsker) -> None:
+    expected = ["a", "b", "c", "d", "e"]
+    for name in reversed(expected):
+        assert create(admin, name).status_code == 200
+    admin.create_table("ns", "bb").raise_for_status()
+    found: list[str] = []
+    token = ""
+    for _ in range(3):
+        query = {"pageToken": token, "pageSize": "2"}
+        body = admin.ask("GET", admin.at("ns", then=VIEWS), params=query).raise_for_status().json()
+        found += (row["name"] for row in body["identifiers"])
+        token = body.get("next-page-token")
+    assert (found, token) == (expected, None)
+    for query in ({"pageToken": "x"}, {"pageToken": "", "pageSize": "0"}):
+        answer = admin.ask("GET", admin.at("ns", then=VIEWS), params=query)
+        assert refused(answer) == (400, "BadRequestException")
+
+
 def test_updates_that_are_not_known(admin: IcebergAsker) -> None:
     before = create(admin).json()
     for updates, requirements in (
