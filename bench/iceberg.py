@@ -1,10 +1,11 @@
 """Iceberg REST under load, beside Iceberg's own reference server: `make bench-iceberg`.
 
 Both have 1,000 Iceberg tables, a hundred in each namespace, made over REST; then ours alone gets as many more as the
-next size asks for, as rows. The reference server keeps its rows in SQLite and waits for no disk; ours keeps them in
-SQLite as `lanceway up` makes it, which does, and asks for a token and its rights. `wrk` runs beside the server on the
-same machine with eight connections. A table is loaded, a namespace is listed, a page of a hundred tables at a time, and
-a commit sets a property of one of the 1,000 tables in turn, which writes a metadata file.
+next size asks for, as rows with a metadata file for each. The reference server keeps its rows in SQLite and waits for
+no disk; ours keeps them in SQLite as `lanceway up` makes it, which does, and asks for a token and its rights. `wrk`
+runs beside the server on the same machine with eight connections. A table is loaded, a namespace is listed, a page of a
+hundred tables at a time, and a commit sets a property of a table, which writes a metadata file. Tables that are loaded
+or changed are taken in turn from all that there are.
 
 Shown are requests a second, the median and the 99th percentile in milliseconds, the processor's time for each request,
 which a busy machine changes least, how much longer that is than with the fewest tables, and how often ours does what
@@ -17,6 +18,7 @@ import argparse
 import json
 import os
 import sys
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -40,7 +42,8 @@ from server_load import Found, Load, children, cpu_seconds, memory, press, requi
 from server_subjects import Subject, refuse_failure
 
 SIZES = (1_000, 100_000)
-MADE = 1_000  # over REST, and so loaded and changed; more are listed alone
+MADE = 1_000  # over REST; more are made as rows and files
+MOST_PATHS = 20_000  # that are asked for in turn: `wrk` holds them all
 IN_NAMESPACE = 100
 WARM_UP = 1.0  # seconds
 REFERENCE, REFERENCE_VERSION = "reference", "1.11.0"
@@ -64,12 +67,13 @@ def tables(count: int) -> list[str]:
     return [f"/namespaces/{namespace}/tables/{name}" for namespace in namespaces(count) for name in names]
 
 
-def loads(count: int, made: int) -> dict[str, Load]:
-    first = tables(min(count, made))
+def loads(count: int) -> dict[str, Load]:
+    every = tables(count)
+    chosen = every[:: max(1, len(every) // MOST_PATHS)]
     change = {"action": "set-properties", "updates": {"touched": "<new>"}}
     body = json.dumps({"requirements": [], "updates": [change]}).encode()
     lists = [f"/namespaces/{namespace}/tables?pageToken=&pageSize={IN_NAMESPACE}" for namespace in namespaces(count)]
-    return {LOAD: Load("GET", first), LIST: Load("GET", lists), COMMIT: Load("POST", first, body)}
+    return {LOAD: Load("GET", chosen), LIST: Load("GET", lists), COMMIT: Load("POST", chosen, body)}
 
 
 def make(subject: Subject, count: int) -> None:
@@ -89,12 +93,15 @@ def make(subject: Subject, count: int) -> None:
 
 
 def add(connection: Connection, count: int) -> None:
-    """More namespaces with tables, as rows that all point to the metadata of one table."""
+    """More namespaces with tables, as rows and as metadata files like that of the first table."""
     top = connection.execute(select(objects.c.id, objects.c.catalog_id).where(objects.c.physical == "")).one()
     number = connection.execute(select(func.max(objects.c.id))).scalar_one()
     known = set(connection.scalars(select(objects.c.name).where(objects.c.kind == NAMESPACE)))
-    of_a_table = select(objects.c.metadata_pointer).where(objects.c.kind == ICEBERG_TABLE).limit(1)
-    pointer = connection.execute(of_a_table).scalar_one()
+    of_a_table = select(objects.c.location, objects.c.metadata_pointer).where(objects.c.kind == ICEBERG_TABLE)
+    first = connection.execute(of_a_table.order_by(objects.c.id).limit(1)).one()
+    text = local(first.metadata_pointer).read_text()
+    first_uuid = json.loads(text)["table-uuid"]
+    root = first.location.rpartition("/")[0]
     common = {"catalog_id": top.catalog_id, "properties": {}, "comment": None, "managed": False, **audit()}
     rows = []
     for name in namespaces(count):
@@ -107,10 +114,17 @@ def add(connection: Connection, count: int) -> None:
         for inside in range(IN_NAMESPACE):
             number += 1
             table = {"id": number, "parent_id": parent, "kind": ICEBERG_TABLE, "name": f"t{inside:03}"}
-            location = f"/nowhere/{name}/t{inside:03}"
+            location = f"{root}/{name}-t{inside:03}"
+            pointer = first.metadata_pointer.replace(first.location, location)
+            local(pointer).parent.mkdir(parents=True)
+            local(pointer).write_text(text.replace(first.location, location).replace(first_uuid, str(uuid.uuid4())))
             rows.append({**common, **table, "physical": None, "location": location, "metadata_pointer": pointer})
     if rows:
         insert_rows(connection, objects, rows)
+
+
+def local(location: str) -> Path:
+    return Path(location.removeprefix("file://"))
 
 
 def reference(run: Run) -> Subject:
@@ -200,9 +214,9 @@ def main() -> None:
                 store.close()
                 compared = subjects if fewest or count > first else [peer, *subjects]
                 if options.once:
-                    ask_once(console, compared, loads(count, first), count)
+                    ask_once(console, compared, loads(count), count)
                     continue
-                results = measure(compared, loads(count, first), options.seconds, options.only)
+                results = measure(compared, loads(count), options.seconds, options.only)
                 fewest = fewest or results
                 console.print(table_of(count, results, fewest))
     finally:
