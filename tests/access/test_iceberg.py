@@ -52,6 +52,7 @@ ENTER = (USE_CATALOG, USE_SCHEMA)
 A, B = ("lake", "A"), ("lake", "X")
 T, V = (*A, "ice"), (*A, "totals")
 MOUNTED = ("archive", "A")
+VENDED = frozenset({"vended-credentials"})
 CLAIM = {"version": 9_999, "manifest_path": "nowhere/1.manifest-x"}
 
 
@@ -526,3 +527,18 @@ def test_iceberg_tables_and_views_are_objects_to_grant_on(site: Site) -> None:
     site.grant(site.place("lake"), *ENTER)
     answer = questions.why(site.store, trusted, finder, "load_iceberg_view", WrittenPlace("lake$A$totals"), "me")
     assert answer["allowed"] is True
+
+
+def test_a_table_that_was_made_is_answered_even_if_it_is_gone_or_denied_since(site: Site) -> None:
+    admin = site.guard("admin", admin=True)
+    made = admin.create_iceberg_table((*A, "short"), new_table())
+    staged = admin.create_iceberg_table((*A, "staged"), new_table(staged=True))
+    admin.drop_iceberg_table((*A, "short"))
+    other = site.guard("other")
+    for guard, loaded, name, error in (
+        (admin, made, "short", TableNotFoundError),
+        (other, staged, "staged", LanceNamespaceError),
+    ):
+        assert guard.iceberg_storage((*A, name), loaded, delegation=VENDED, optional=True).config == {}
+        with pytest.raises(error):
+            guard.iceberg_storage((*A, name), loaded, delegation=VENDED)

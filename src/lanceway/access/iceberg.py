@@ -114,10 +114,10 @@ class GuardedIceberg:
         with self._alike(TABLE, id_):
             catalog.rename_iceberg_table(id_, target)
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
         catalog = self._allowed("drop_iceberg_table", id_)
         with self._alike(TABLE, id_):
-            catalog.drop_iceberg_table(id_, purge=purge)
+            catalog.drop_iceberg_table(id_, purge=purge, expected=expected)
 
     # -- views -----------------------------------------------------------------------------------
 

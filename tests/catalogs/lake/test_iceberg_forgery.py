@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lanceway.errors import InvalidTableStateError
 from lanceway.tables.storage.store import local_path
 from tests.catalogs.lake.iceberg_helpers import (
     TABLE,
+    VIEW,
     commit,
     create,
     create_view,
@@ -43,7 +45,7 @@ def test_a_commit_does_not_follow_a_forged_location(lake: LakeCatalog, place: st
     victim, own = create(lake, VICTIM), create(lake)
     before = contents(victim)
     forge(own, location=place.format(victim=victim.location, own=own.location))
-    with pytest.raises(InvalidTableStateError, match="cannot be changed"):
+    with pytest.raises(InvalidTableStateError, match="cannot be read"):
         commit(lake, set_properties(a="b"))
     assert contents(victim) == before
     assert set(contents(own)) == {f"metadata/{Path(str(own.metadata_location)).name}"}
@@ -70,6 +72,43 @@ def test_a_view_does_not_follow_a_forged_location(lake: LakeCatalog) -> None:
     victim, view = create(lake, VICTIM), create_view(lake)
     before = contents(victim)
     forge(view, location=victim.location)
-    with pytest.raises(InvalidTableStateError, match="cannot be changed"):
+    with pytest.raises(InvalidTableStateError, match="cannot be read"):
         lake.replace_iceberg_view(IcebergCommit(["a", "v"], [], [set_properties(a="b")]))
     assert contents(victim) == before
+
+
+@pytest.mark.parametrize("key", ["py-io-impl", "s3.endpoint", " S3.Signer.uri", "uri"])
+def test_forged_properties_redirect_no_client(lake: LakeCatalog, key: str) -> None:
+    table, view = create(lake), create_view(lake)
+    for loaded in (table, view):
+        forge(loaded, properties={key: "https://evil", "k": "v"})
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: lake.load_iceberg_table(TABLE),
+        lambda: commit(lake, set_properties(a="b")),
+        lambda: lake.load_iceberg_view(VIEW),
+        lambda: lake.replace_iceberg_view(IcebergCommit(VIEW, [], [set_properties(a="b")])),
+    )
+    for step in steps:
+        with pytest.raises(InvalidTableStateError, match="clients would use them"):
+            step()
+    assert len(contents(table)) == len(contents(view)) == 1
+    lake.drop_iceberg_table(TABLE, purge=True)
+
+
+def test_a_forged_location_is_not_passed_on(lake: LakeCatalog) -> None:
+    own = create(lake)
+    forge(own, location="s3://evil/place")
+    with pytest.raises(InvalidTableStateError, match="written over"):
+        lake.load_iceberg_table(TABLE)
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "NaN"])
+def test_a_forged_file_that_no_client_can_read_is_said(lake: LakeCatalog, text: str) -> None:
+    own = create(lake)
+    forge(own, properties={"k": "HERE"})
+    file = local_path(str(own.metadata_location))
+    assert file is not None
+    file.write_text(file.read_text().replace('"HERE"', text if text == "NaN" else f'"{text}"'))
+    for step in (lambda: lake.load_iceberg_table(TABLE), lambda: commit(lake, set_properties(a="b"))):
+        with pytest.raises(InvalidTableStateError, match="cannot be read"):
+            step()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyiceberg.table.metadata import TableMetadataUtil
-from sqlalchemy import bindparam, select
+from sqlalchemy import Connection, bindparam, event, select
+from sqlalchemy.engine import Engine
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.contract.iceberg import IcebergCommit, KeepsIceberg, NewIcebergTable
@@ -173,6 +176,21 @@ def test_a_table_that_is_made_by_a_commit_is_what_was_staged(lake: LakeCatalog, 
     made = document(commit(lake, *staged_updates(staged), requirements=[{"type": "assert-create"}]))
     same = set(made) - {"last-updated-ms"}
     assert {key: made[key] for key in same} == {key: document(staged)[key] for key in same}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"type": "assert-table-uuid", "uuid": "9c12d441-03fe-4693-9a96-a0705ddf69c1"},
+        {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 7},
+    ],
+)
+def test_a_table_is_not_made_against_what_its_commit_requires(lake: LakeCatalog, tmp_path: Path, other: Any) -> None:
+    staged = create(lake, staged=True)
+    with pytest.raises(ConcurrentModificationError, match="Requirement failed: the table does not exist"):
+        commit(lake, *staged_updates(staged), requirements=[{"type": "assert-create"}, other])
+    assert not lake.iceberg_table_exists(TABLE)
+    assert folders(tmp_path) == set()
 
 
 # -- commits ---------------------------------------------------------------------------------------
@@ -345,6 +363,70 @@ def test_what_is_no_metadata_of_a_table_there_is_not_registered(lake: LakeCatalo
     assert lake.list_iceberg_tables(["a"]) == ["t"]
     assert document(lake.register_iceberg_table(["a", "foreign"], packed)) == own
     assert "00000-" in str(commit(lake, set_properties(k="v"), table=["a", "foreign"]).metadata_location)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (lambda text: text.encode("utf-16"), "cannot be read"),
+        (lambda text: text.encode("utf-8-sig"), "cannot be read"),
+        (lambda text: text.replace('"HERE"', "NaN").encode(), "cannot be read"),
+        (lambda text: text.replace('"HERE"', "1e400").encode(), "cannot be read"),
+        (lambda text: text.replace("HERE", "\\ud800").encode(), "cannot be read"),
+        (lambda text: text.replace("HERE", "\ud800").encode(errors="surrogatepass"), "cannot be read"),
+        (lambda text: text.replace('"HERE"', str(2**64)).encode(), "64 bits"),
+    ],
+)
+@pytest.mark.parametrize("noun", ["table", "view"])
+def test_a_file_that_other_clients_cannot_read_is_not_registered(
+    lake: LakeCatalog, tmp_path: Path, wrong: Callable[[str], bytes], reason: str, noun: str
+) -> None:
+    metadata = document(create(lake) if noun == "table" else create_view(lake))
+    file = tmp_path / "foreign" / "metadata" / "00000-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json"
+    file.parent.mkdir(parents=True)
+    text = json.dumps({**metadata, "location": f"file://{tmp_path}/foreign", "unknown": "HERE"})
+    file.write_bytes(wrong(text))
+    register = lake.register_iceberg_table if noun == "table" else lake.register_iceberg_view
+    with pytest.raises(InvalidInputError, match=reason):
+        register(["a", "foreign"], f"file://{file}")
+    file.write_text(text)
+    register(["a", "foreign"], f"file://{file}")
+
+
+def test_a_registration_that_fails_leaves_nothing(lake: LakeCatalog) -> None:
+    first = create(lake)
+    commit(lake, set_properties(k="v"))
+    is_cut: list[bool] = []
+
+    def overtake(_: Connection, __: Any, statement: str, *___: Any) -> None:
+        if not is_cut and statement.startswith(("BEGIN",)):
+            is_cut.append(True)
+            with pickle.loads(pickle.dumps(lake)) as other:
+                commit(other, set_properties(other="x"))
+
+    event.listen(Engine, "before_cursor_execute", overtake)
+    try:
+        with pytest.raises(ConcurrentModificationError):
+            lake.register_iceberg_table(TABLE, str(first.metadata_location), overwrite=True)
+    finally:
+        event.remove(Engine, "before_cursor_execute", overtake)
+    folder = local_path(first.location)
+    assert folder is not None
+    assert not list(folder.rglob("replaced-*"))
+    lake.register_iceberg_table(TABLE, str(first.metadata_location), overwrite=True)
+    assert len(list(folder.rglob("replaced-*"))) == 1
+    assert lake.clean_iceberg(older_than=0) == []
+
+
+def test_a_table_is_dropped_only_as_it_is_expected(lake: LakeCatalog) -> None:
+    first = create(lake)
+    last = commit(lake, set_properties(k="v"))
+    for purge in (False, True):
+        with pytest.raises(ConcurrentModificationError, match="changed by others"):
+            lake.drop_iceberg_table(TABLE, purge=purge, expected=first.metadata_location)
+    assert lake.load_iceberg_table(TABLE) == last
+    lake.drop_iceberg_table(TABLE, expected=last.metadata_location)
+    assert not lake.iceberg_table_exists(TABLE)
 
 
 def test_a_table_is_renamed_into_another_namespace(lake: LakeCatalog, companion: list[str]) -> None:

@@ -140,6 +140,9 @@ def test_a_transaction_is_made_whole_or_not_at_all(admin: IcebergAsker, loaded: 
     assert refused(answer) == (404, "NoSuchTableException")
     assert admin.ask("POST", "/transactions/commit", {"table-changes": [part("t"), part("u")]}).status_code == 204
     assert (properties("t"), properties("u")) == ({"k": "v"}, {"k": "v"})
+    answer = admin.ask("POST", "/transactions/commit", {"table-changes": [part("u", {"type": "assert-create"})]})
+    assert refused(answer) == (409, "AlreadyExistsException")
+    assert answer.json()["error"]["message"].startswith("The table ns.u exists already.")
     for wrong in ([], [{"requirements": [], "updates": []}]):
         answer = admin.ask("POST", "/transactions/commit", {"table-changes": wrong})
         assert refused(answer) == (400, "BadRequestException")

@@ -11,7 +11,8 @@ import random
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -48,6 +49,8 @@ REQUIREMENTS = (
     *("assert-default-sort-order-id", "assert-view-uuid", "x"),
 )
 PROPERTIES = ("format-version", "location", "table_type", "comment", "lanceway.x", "write.metadata.path", "k")
+FILES = 200
+ENCODINGS = (*["utf-8"] * 8, "utf-8-sig", "utf-16", "utf-32")
 PLACES = ("file:///etc/x", "s3://b/x", "/tmp/x", "", "memory://x", "file:///tmp/00000-a.metadata.json", "http://h/x")
 
 
@@ -56,6 +59,7 @@ class Fuzzer:
 
     def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
+        self.files = list(PLACES)  # of metadata that may be registered
 
     def text(self) -> str:
         return self.random.choice(NAMES)
@@ -134,6 +138,21 @@ class Fuzzer:
             }
         )
 
+    def write_files(self, folder: Path, *documents: Mapping[str, Any]) -> None:
+        """Write metadata of tables and views that are nowhere yet, about half of it spoilt somewhere."""
+        for number in range(FILES):
+            file = folder / str(number) / "metadata" / f"00001-{uuid.UUID(int=number)}.metadata.json"
+            file.parent.mkdir(parents=True)
+            document = {**self.random.choice(documents), "location": f"file://{folder}/{number}"}
+            if self.random.random() < 0.4:
+                document[self.random.choice((*document, "unknown"))] = self.junk()
+            text = json.dumps(document, ensure_ascii=self.random.random() < 0.9)
+            content = text.encode(self.random.choice(ENCODINGS), errors="surrogatepass")
+            if self.random.random() < 0.05:
+                content = content[: self.random.randrange(len(content))]
+            file.write_bytes(content)
+            self.files.append(f"file://{file}")
+
     def snapshot(self) -> Any:
         return self.or_junk(
             {
@@ -209,7 +228,7 @@ class Fuzzer:
             "write-order": self.or_junk({"order-id": 1, "fields": self.fields()}),
             "stage-create": self.or_junk(self.random.random() < 0.3),
             "view-version": self.version(),
-            "metadata-location": self.or_junk(self.random.choice(PLACES)),
+            "metadata-location": self.or_junk(self.random.choice(self.files)),
             "overwrite": self.or_junk(True),
             "table-changes": self.or_junk([self.commit() for _ in range(self.random.randrange(3))]),
             "source": self.or_junk({"namespace": ["A", "B"], "name": self.name(kind)}),
@@ -273,6 +292,20 @@ class Fuzzer:
         answer = client.request(method, url, params=self.query(route), content=content, headers=self.headers())
         return route.operation, answer
 
+    def send_file(self, client: httpx.Client) -> tuple[str, httpx.Response]:
+        """Register a file as it is, and use it if that is answered."""
+        kind = self.random.choice(("table", "view"))
+        base = "/iceberg/v1/lake/namespaces/A%1FB"
+        row = {"name": self.name(kind), "metadata-location": self.random.choice(self.files)}
+        path = f"{base}/{kind}s/{quote(row['name'], safe='').replace('.', '%2E')}"
+        client.delete(path, params={"purgeRequested": "false"})
+        answer = client.post(f"{base}/{'register' if kind == 'table' else 'register-view'}", json=row)
+        if answer.is_success:
+            body = json.dumps({"requirements": [], "updates": [self.update()]}).encode()
+            used = client.post(path, content=body, headers={"content-type": "application/json"})
+            answer = answer if used.status_code < 500 else used
+        return "a file", answer
+
 
 @pytest.fixture(scope="module")
 def own(whole_run: Run) -> Iterator[Lanceway]:
@@ -297,7 +330,7 @@ def make_again(admin: httpx.Client) -> None:
 
 # A 503 is right for what cannot be done now, and can be later: nothing of that is so with one request at a time.
 UNAVAILABLE: tuple[str, ...] = ()
-SAMPLED = 5  # of so many requests one is looked at closely
+SAMPLED = 4  # of so many requests one is looked at closely
 
 
 def state(database: sqlite3.Connection) -> str:
@@ -309,17 +342,22 @@ def state(database: sqlite3.Connection) -> str:
     return digest.hexdigest()
 
 
-def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed: str) -> None:
+def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed: str, tmp_path: Path) -> None:
     fuzzer, answered = Fuzzer(seed), Counter[tuple[str, bool]]()
     restricted = own.token_for("mallory")
     database = sqlite3.connect(f"file:{own.home}/lake.db?mode=ro", uri=True)
     with own.client() as admin, own.client(headers={"Authorization": f"Bearer {restricted}"}) as user:
+        make_again(admin)
+        base = "/iceberg/v1/lake/namespaces/A%1FB"
+        fuzzer.write_files(
+            tmp_path, *(admin.get(f"{base}/{name}").json()["metadata"] for name in ("tables/t", "views/v"))
+        )
         for number in range(max(FEWEST, rounds) * EACH):
             if number % EACH == 0:
                 make_again(admin)
-            is_sample = number % SAMPLED == 0
+            is_file, is_sample = number % 5 == 0, number % SAMPLED == 0
             before = state(database) if is_sample else ""
-            operation, answer = fuzzer.send(user if number % 3 == 0 else admin)
+            operation, answer = fuzzer.send_file(admin) if is_file else fuzzer.send(user if number % 3 == 0 else admin)
             answered[operation, answer.is_success] += 1
             sent = answer.request.content[:3000]
             shown = f"{answer.request.method} {answer.request.url}: {sent!r} {answer.text}"
@@ -329,5 +367,7 @@ def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed
             if answer.is_error and answer.request.method != "HEAD":
                 refused(answer)
     database.close()
+    assert answered["a file", True], "files that are right should be registered"
+    assert answered["a file", False], "files that are wrong should not be registered"
     succeeded = {operation for operation, is_success in answered if is_success}
     assert len(succeeded) > len(SERVED) // 3, f"random requests should succeed now and then: {sorted(succeeded)}"

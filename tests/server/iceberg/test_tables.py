@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,23 @@ def test_unregister_returns_the_last_metadata(admin: IcebergAsker) -> None:
     answer = admin.ask("POST", admin.at("ns", then=f"{ONE}/unregister"))
     assert answer.json() == {key: created[key] for key in ("metadata-location", "metadata")}
     assert names(admin) == []
+
+
+def test_unregister_forgets_no_commit(admin: IcebergAsker, rounds: int) -> None:
+    """Whichever comes first, a commit that was answered is in what is registered again."""
+    change = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"k": "v"}}]}
+    for _ in range(max(10, rounds)):
+        made(admin)
+        with ThreadPoolExecutor(2) as pool:
+            commit = pool.submit(admin.ask, "POST", admin.at("ns", then=ONE), change)
+            unregister = pool.submit(admin.ask, "POST", admin.at("ns", then=f"{ONE}/unregister"))
+        committed, gone = commit.result(), unregister.result()
+        assert committed.status_code in (200, 404)
+        assert gone.is_success, gone.text
+        assert ("k" in gone.json()["metadata"]["properties"]) is committed.is_success
+        body = {"name": "t", "metadata-location": gone.json()["metadata-location"]}
+        admin.ask("POST", admin.at("ns", then="/register"), body).raise_for_status()
+        admin.ask("DELETE", admin.at("ns", then=ONE), params={"purgeRequested": "true"}).raise_for_status()
 
 
 def test_purge_in_any_case(admin: IcebergAsker) -> None:

@@ -90,12 +90,18 @@ class IcebergAccess:
     ) -> IcebergStorage:
         """Return what a client is told that has just loaded or made a table, and supports these ways of access.
 
-        Raises ServiceUnavailableError if credentials cannot be made now, unless they are `optional`: what was done
-        before must not look as if it had failed.
+        Raises ServiceUnavailableError if credentials cannot be made now, and what is so if the table or the right to it
+        has gone since, unless they are `optional`: what was done before must not look as if it had failed.
         """
         try:
             return self._storage(id_, loaded, delegation, request_id)
-        except (InvalidInputError, ServiceUnavailableError):
+        except (
+            InvalidInputError,
+            NamespaceNotFoundError,
+            PermissionDeniedError,
+            ServiceUnavailableError,
+            TableNotFoundError,
+        ):
             if not optional:
                 raise
             return IcebergStorage()

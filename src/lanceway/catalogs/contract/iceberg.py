@@ -101,8 +101,11 @@ class KeepsIceberg(Protocol):
     def rename_iceberg_table(self, id_: Sequence[str], target: Sequence[str]) -> None:
         """Give a table another name, in another namespace of the catalog too. Companions rename their Lance table."""
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
-        """Drop a table and keep its files; `purge` removes them too. A Lance table is deregistered, or dropped."""
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
+        """Drop a table and keep its files; `purge` removes them too. A Lance table is deregistered, or dropped.
+
+        Raises ConcurrentModificationError for an Iceberg table that has other metadata than the file `expected`.
+        """
 
     def list_iceberg_views(
         self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None

@@ -113,8 +113,12 @@ class FederatedIceberg:
             lambda catalog, names: catalog.rename_iceberg_table(names, target[len(id_) - len(names) :]),
         )
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
-        self._of("drop_iceberg_table", id_, lambda catalog, names: catalog.drop_iceberg_table(names, purge=purge))
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
+        self._of(
+            "drop_iceberg_table",
+            id_,
+            lambda catalog, names: catalog.drop_iceberg_table(names, purge=purge, expected=expected),
+        )
 
     # -- views -----------------------------------------------------------------------------------
 
@@ -243,7 +247,7 @@ class CompanionTables:
         request = ln.RenameTableRequest(id=list(id_), new_namespace_id=list(target[:-1]), new_table_name=target[-1])
         self.tree.rename_table(request)
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
         if purge:
             self.tree.drop_table(ln.DropTableRequest(id=list(id_)))
         else:

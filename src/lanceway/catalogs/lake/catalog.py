@@ -631,8 +631,8 @@ class LakeCatalog(Catalog):
     def rename_iceberg_table(self, id_: Sequence[str], target: Sequence[str]) -> None:
         self._iceberg_tables.rename(Identifier(id_), Identifier(target))
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
-        self._iceberg_tables.drop(Identifier(id_), purge=purge)
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
+        self._iceberg_tables.drop(Identifier(id_), purge=purge, expected=expected)
 
     def list_iceberg_views(
         self, id_: Sequence[str], *, after: str | None = None, limit: int | None = None

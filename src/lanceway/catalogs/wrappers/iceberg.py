@@ -49,8 +49,8 @@ class IcebergForwarder:
     def rename_iceberg_table(self, id_: Sequence[str], target: Sequence[str]) -> None:
         self._iceberg.rename_iceberg_table(id_, target)
 
-    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False) -> None:
-        self._iceberg.drop_iceberg_table(id_, purge=purge)
+    def drop_iceberg_table(self, id_: Sequence[str], *, purge: bool = False, expected: str | None = None) -> None:
+        self._iceberg.drop_iceberg_table(id_, purge=purge, expected=expected)
 
     # -- views -----------------------------------------------------------------------------------
 

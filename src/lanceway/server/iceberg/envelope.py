@@ -138,7 +138,7 @@ class IcebergEnvelope:
         if self._lacks_one(error):
             return f"{_NOUNS[self.noun]} does not exist: {name}. " if self.name else ""
         if isinstance(error, TableAlreadyExistsError):
-            return f"{_NOUNS[self.noun]} already exists: {name}. "
+            return f"{_NOUNS[self.noun]} already exists: {name}. " if self.name else ""
         return ""
 
 

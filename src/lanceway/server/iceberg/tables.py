@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import lance_namespace as ln
 
 from lanceway.catalogs.contract.iceberg import IcebergCommit, NewIcebergTable
 from lanceway.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -30,6 +31,7 @@ from lanceway.wire.iceberg_requests import (
 )
 
 _NOT_MODIFIED = 304
+_ATTEMPTS = 10
 # What a report of each type must have beside what all have.
 _REPORTS: Mapping[str, tuple[str, ...]] = {
     "scan-report": ("filter", "schema_id", "projected_field_ids", "projected_field_names"),
@@ -190,10 +192,17 @@ def drop_table(call: IcebergRestCall) -> EncodedAnswer:
 
 
 def unregister_table(call: IcebergRestCall) -> EncodedAnswer:
-    """Take a table out of the catalog, and return its last metadata, by which it can be registered again."""
-    loaded = call.guard.load_iceberg_table(call.table)
-    call.guard.drop_iceberg_table(call.table)
-    return answers.commit_answer(loaded)
+    """Take a table out of the catalog, and return its last metadata, by which it can be registered again.
+
+    A commit that comes in between is in it: the table is loaded again. Where commits come all the time, the request is
+    refused, and to be repeated.
+    """
+    for _ in range(_ATTEMPTS):
+        loaded = call.guard.load_iceberg_table(call.table)
+        with suppress(ConcurrentModificationError):
+            call.guard.drop_iceberg_table(call.table, expected=loaded.metadata_location)
+            return answers.commit_answer(loaded)
+    raise ConcurrentModificationError("The table was changed by others all the time. Try again later.")
 
 
 def report_metrics(call: IcebergRestCall) -> EncodedAnswer:

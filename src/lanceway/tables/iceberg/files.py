@@ -10,7 +10,7 @@ import threading
 import uuid
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from lanceway.errors import InvalidInputError
@@ -61,15 +61,16 @@ class MetadataFiles:
             raise InvalidInputError(f"The metadata file {key} exists already below {base}. Try again.")
         return f"{base}/{key}"
 
-    def read(self, pointer: str, owner: object = None) -> bytes:
+    def read(self, pointer: str, owner: object, check: Callable[[bytes], None]) -> bytes:
         """Return what a file holds, unpacked. Raises InvalidInputError if there is none, or it is too large.
 
-        A file never changes as long as it is the same `owner`'s, so it is read once.
+        A file never changes as long as it is the same `owner`'s, so it is read once, and goes through a `check` then.
         """
         known = (pointer, owner, tuple(sorted((self._options or {}).items())))
         data = _CACHE.get(known)
         if data is None:
             data = self.read_stored(pointer)
+            check(data)
             _CACHE.put(known, data)
         return data
 

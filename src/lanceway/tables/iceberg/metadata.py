@@ -5,12 +5,12 @@ Format versions 1 and 2 are kept; pyiceberg cannot write version 3 yet.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from pydantic import TypeAdapter, ValidationError
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
@@ -59,8 +59,8 @@ def read(data: bytes) -> TableMetadata:
     from pyiceberg.table.metadata import TableMetadataUtil
 
     with valid("The metadata cannot be read"):
-        document = json.loads(data)
-        if not isinstance(document, dict) or FORMAT_VERSION not in document:
+        document = decoded(data)
+        if FORMAT_VERSION not in document:
             raise ValueError("it is no JSON object with a format-version")
     kept_format(document[FORMAT_VERSION])
     with valid("The metadata cannot be read"):
@@ -71,6 +71,32 @@ def read(data: bytes) -> TableMetadata:
 
 def write(metadata: TableMetadata) -> bytes:
     return metadata.model_dump_json().encode()
+
+
+def decoded(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a file.
+
+    Raises ValueError for what other clients could not read: NaN, broken Unicode, a byte order mark, another encoding
+    than UTF-8.
+    """
+    document = msgspec.json.decode(data)
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")
+    return document
+
+
+def checked_file(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a file that others may have written, if clients may be given it.
+
+    Raises InvalidInputError for one that cannot be read, or has properties that would redirect clients.
+    """
+    with valid("The metadata cannot be read"):
+        document = decoded(data)
+        found = document.get("properties")
+        if not isinstance(found, dict | None):
+            raise ValueError("its properties are no JSON object")
+    table_properties.checked(found or {})
+    return document
 
 
 def checked_json(what: str, *values: object) -> None:

@@ -4,7 +4,7 @@ pyiceberg opens a table's files with all properties of the table, so that one wh
 requests of everyone who reads the table, with their credentials or their token, to an address of their choice, or
 have a class loaded by its name. Such keys belong into a client's own configuration, or into the `config` that the
 server answers beside the metadata, which overrides them. They are refused wherever metadata comes in: in a new table,
-in a commit, and in a file that is registered.
+in a commit, in a file that is registered, and in a file that is read, which who writes the table can write over.
 """
 
 from __future__ import annotations
@@ -70,13 +70,9 @@ def is_trusted(key: str) -> bool:
     return name not in _KEYS and not name.startswith(_PREFIXES)
 
 
-def checked(properties: Mapping[str, str], *, before: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return properties as they may be stored. Raises InvalidInputError for those that would redirect clients.
-
-    What a table had `before` is its own: a commit that leaves it alone is not refused.
-    """
-    known = before or {}
-    refused = sorted(key for key, value in properties.items() if not is_trusted(key) and known.get(key) != value)
+def checked(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties as they may be stored. Raises InvalidInputError for those that would redirect clients."""
+    refused = sorted(key for key in properties if not is_trusted(key))
     if refused:
         shown = ", ".join(repr(key[:80]) for key in refused[:_SHOWN])
         more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""

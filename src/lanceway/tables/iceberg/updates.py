@@ -84,7 +84,7 @@ def _apply(metadata: TableMetadata, updates: Sequence[TableUpdate], pointer: str
         changed = update_table_metadata(metadata, tuple(updates), metadata_location=pointer)
         if changed == metadata:
             return metadata
-    properties.checked(changed.properties, before=metadata.properties)
+    properties.checked(changed.properties)
     return tables.read(tables.write(_completed(changed, metadata)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables.iceberg import properties as view_properties
-from lanceway.tables.iceberg.metadata import FORMAT_VERSION, Json, checked_json, rows_of, valid
+from lanceway.tables.iceberg.metadata import FORMAT_VERSION, Json, checked_json, decoded, rows_of, valid
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -42,8 +41,8 @@ def read(data: bytes) -> ViewMetadata:
     from pyiceberg.view.metadata import ViewMetadata
 
     with valid("The metadata of the view cannot be read"):
-        document = json.loads(data)
-        if not isinstance(document, dict) or document.get(FORMAT_VERSION) != FORMAT:
+        document = decoded(data)
+        if document.get(FORMAT_VERSION) != FORMAT:
             raise ValueError("it is no JSON object with a format-version of 1, the one that there is for views")
         metadata = ViewMetadata.model_validate(document)
         uuid.UUID(metadata.view_uuid)
@@ -149,7 +148,7 @@ class _Draft:
         updates = update.get("updates")
         if not isinstance(updates, Mapping):
             raise InvalidInputError("An update of the commit cannot be carried out: set-properties has no updates.")
-        chosen = view_properties.checked(updates, before=self._before.properties)
+        chosen = view_properties.checked(updates)
         self._is_changed |= bool(chosen)
         self._properties |= chosen
 

@@ -7,14 +7,16 @@ what is older than a commit can take is an orphan; what is not sure to be one st
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from lanceway.catalogs.contract.iceberg import CommitStateUnknownError
 from lanceway.catalogs.lake.connection import LakeConnection, location_of
 from lanceway.catalogs.lake.iceberg import places
 from lanceway.catalogs.lake.removals import Removals
-from lanceway.errors import InvalidInputError
+from lanceway.errors import InvalidInputError, LanceNamespaceError
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import ICEBERG_TABLE
 from lanceway.lake.tree import locations
@@ -153,11 +155,19 @@ class LakeOrphans:
             if _only_file(store, location) is not None:
                 store.put(_DROPPED, b"")
 
-    def keep_replaced(self, row: TableRow) -> None:
-        """Write down which metadata a table had before another file is registered over it."""
-        pointer, location = row.metadata_pointer or "", location_of(row)
-        name = pointer.rpartition("/")[2].partition(".")[0]
-        self.lake.storage(location).put(f"{_REPLACED}{name}", pointer.encode())
+    @contextmanager
+    def keeping_replaced(self, row: TableRow) -> Iterator[None]:
+        """Write down which metadata a table has while another file is registered over it, for good if that is done."""
+        store, key = self.lake.storage(location_of(row)), f"{_REPLACED}{uuid.uuid4().hex}"
+        store.put(key, (row.metadata_pointer or "").encode())
+        try:
+            yield
+        except CommitStateUnknownError:
+            raise
+        except LanceNamespaceError:
+            with suppress(LanceNamespaceError):
+                store.delete(key)
+            raise
 
 
 def _only_file(store: Store, location: str) -> OrphanMetadata | None:

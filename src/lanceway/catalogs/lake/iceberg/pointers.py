@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
 
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.iceberg import CommitStateUnknownError
 from lanceway.catalogs.lake.connection import LakeConnection, location_of
+from lanceway.catalogs.lake.iceberg import places
 from lanceway.catalogs.lake.iceberg.places import IcebergPlace
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -21,6 +24,7 @@ from lanceway.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
     ServiceUnavailableError,
+    TableNotFoundError,
 )
 from lanceway.identifiers import Identifier
 from lanceway.lake.store.errors import BrokenCommitError
@@ -51,6 +55,35 @@ class MetadataChange:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedIceberg:
+    """What a catalog has of some kinds, by name."""
+
+    lake: LakeConnection
+    kinds: ClassVar[Sequence[str]]
+
+    @property
+    def _pointers(self) -> MetadataPointers:
+        return MetadataPointers(self.lake)
+
+    def names(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
+        """Return a page of names, in order."""
+        return self.lake.store.read(
+            lookups.children_among, self.lake.catalog.id, namespace, self.kinds, after=after, limit=limit
+        )
+
+    def row(self, name: Identifier) -> TableRow:
+        """Return what has a name. Raises TableNotFoundError, NamespaceNotFoundError."""
+        return self.lake.store.read(lookups.find_among, self.lake.catalog.id, name, self.kinds)
+
+    def exists(self, name: Identifier) -> bool:
+        try:
+            self.row(name)
+        except TableNotFoundError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataPointers:
     """The metadata files that the rows of a catalog point to."""
 
@@ -63,12 +96,12 @@ class MetadataPointers:
     def read(self, row: TableRow) -> bytes:
         """Return the metadata of a row.
 
-        Raises InvalidTableStateError if its file is missing, and StalePointerError if the row points to another one by
-        now: who commits may delete what is out of the log.
+        Raises InvalidTableStateError if its file is missing or was written over, StalePointerError if the row points
+        to another one by now: who commits may delete what is out of the log.
         """
         assert row.metadata_pointer is not None, "an Iceberg table or a view has metadata"
         try:
-            return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id))
+            return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id), partial(_check, row))
         except InvalidInputError as error:
             self._refuse_moved(row)
             raise InvalidTableStateError(
@@ -84,18 +117,19 @@ class MetadataPointers:
         tables.refuse_taken(connection, namespaces.find(connection, self.lake.catalog.id, path.parent), path)
 
     def place_of(self, row: TableRow, uri: str) -> IcebergPlace:
-        """Return where a row is, by the location that its metadata says.
+        """Return where a row is, in the spelling that its metadata has."""
+        return IcebergPlace(uri, location_of(row), is_chosen=True)
 
-        Raises InvalidTableStateError where it says another one than the row: the file is where all who may write the
-        table can write, and the lake writes and deletes with rights of its own at the place that it names.
+    def read_foreign(self, pointer: str, own: str | None) -> tuple[IcebergPlace, bytes]:
+        """Return a metadata file that is to be registered, by the table or the view at its `own` location if it is one.
+
+        Raises InvalidInputError for one that is another's, or that clients could not be given.
         """
-        location = location_of(row)
-        if not _is_same(unescaped(uri), location):
-            raise InvalidTableStateError(
-                f"{row.identifier} cannot be changed: its metadata says that it is at {uri[:200]!r}, which it is not. "
-                "Somebody has written over the metadata file. Restore the file, or register the table again."
-            )
-        return IcebergPlace(uri, location, is_chosen=True)
+        file = places.chosen(self.lake, pointer, own=own)
+        places.refuse_file_of_another(self.lake, file, own)
+        data = self.files.read_stored(file.uri)
+        metadata.checked_json("The metadata file cannot be registered", metadata.checked_file(data))
+        return file, data
 
     def carry_out(self, changes: Sequence[MetadataChange]) -> list[str]:
         """Make all of some changes or none, and return the pointers.
@@ -129,7 +163,7 @@ class MetadataPointers:
             return
         now = self.lake.store.read(lookups.find, self.lake.catalog.id, row.identifier, kind=row.kind)
         if now.metadata_pointer != row.metadata_pointer:
-            raise _stale(row.identifier)
+            raise stale(row.identifier)
 
     def refuse_overlap(self, change: MetadataChange) -> None:
         """Refuse a location that another table has, before a file is written there; the transaction asks again."""
@@ -162,7 +196,7 @@ class MetadataPointers:
                     is_chosen=place.is_chosen,
                 )
             elif tables.point(connection, change.row, pointer, by=self.lake.user, location=place.location) is None:
-                raise _stale(change.identifier)
+                raise stale(change.identifier)
 
     def _require_done(
         self, changes: Sequence[MetadataChange], pointers: Sequence[str], error: BrokenCommitError
@@ -210,6 +244,18 @@ class MetadataPointers:
                     remove_empty_folders(open_store(unescaped(change.place.uri), self.lake.options))
 
 
+def _check(row: TableRow, data: bytes) -> None:
+    """Refuse metadata that is not what a commit has written: the file is where all who may write the table can write.
+
+    The lake writes and deletes with rights of its own at the location that it names, and clients follow its properties.
+    """
+    uri = metadata.checked_file(data).get("location")
+    if not isinstance(uri, str) or not _is_same(unescaped(uri), location_of(row)):
+        raise InvalidInputError(
+            f"It says that {row.identifier} is at {str(uri)[:200]!r}, which it is not: the file was written over."
+        )
+
+
 def _is_same(uri: str, location: str) -> bool:
     try:
         return locations.is_same(uri, location)
@@ -217,7 +263,7 @@ def _is_same(uri: str, location: str) -> bool:
         return False
 
 
-def _stale(name: Identifier) -> StalePointerError:
+def stale(name: Identifier) -> StalePointerError:
     return StalePointerError(
         f"Requirement failed: {name} was changed by others at the same time. Load it again, and repeat."
     )

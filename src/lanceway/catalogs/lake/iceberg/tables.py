@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+
 from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
-from lanceway.catalogs.lake.connection import STORAGE, LakeConnection, location_of
+from lanceway.catalogs.lake.connection import STORAGE, location_of
 from lanceway.catalogs.lake.iceberg import places
 from lanceway.catalogs.lake.iceberg.orphans import LakeOrphans
 from lanceway.catalogs.lake.iceberg.places import IcebergPlace
-from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, MetadataPointers, StalePointerError
+from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, NamedIceberg, StalePointerError, stale
 from lanceway.catalogs.lake.removals import Removals
 from lanceway.catalogs.lake.tables import VERSIONING, LakeTables
 from lanceway.errors import (
@@ -43,25 +45,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.005, 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class LakeIcebergTables:
+class LakeIcebergTables(NamedIceberg):
     """Iceberg tables: rows that point to metadata files. Lance tables beside them are shown as companions."""
 
-    lake: LakeConnection
-
-    @property
-    def _pointers(self) -> MetadataPointers:
-        return MetadataPointers(self.lake)
+    kinds = KINDS
 
     # -- finding ---------------------------------------------------------------------------------
-
-    def names(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        return self.lake.store.read(
-            lookups.children_among, self.lake.catalog.id, namespace, KINDS, after=after, limit=limit
-        )
-
-    def row(self, table: Identifier) -> TableRow:
-        """Return the row of an Iceberg table or a Lance table. Raises TableNotFoundError, NamespaceNotFoundError."""
-        return self.lake.store.read(lookups.find_among, self.lake.catalog.id, table, KINDS)
 
     def load(self, table: Identifier) -> LoadedIceberg:
         try:
@@ -86,13 +75,6 @@ class LakeIcebergTables:
             updated_at=row.audit.changed_at,
         )
         return LoadedIceberg(document, None, location, is_companion=True)
-
-    def exists(self, table: Identifier) -> bool:
-        try:
-            self.row(table)
-        except TableNotFoundError:
-            return False
-        return True
 
     # -- making ----------------------------------------------------------------------------------
 
@@ -141,11 +123,8 @@ class LakeIcebergTables:
         if row is None:
             self._pointers.refuse_taken(table)
         own = None if row is None else row.location
-        file = places.chosen(self.lake, pointer, own=own)
-        places.refuse_file_of_another(self.lake, file, own)
-        data = self._pointers.files.read_stored(file.uri)
+        file, data = self._pointers.read_foreign(pointer, own)
         foreign = metadata.read(data)
-        properties.checked(foreign.properties)
         _refuse_lance(table, foreign.properties)
         place = places.chosen(self.lake, foreign.location, own=own)
         places.check_files(self.lake, place, foreign)
@@ -155,9 +134,8 @@ class LakeIcebergTables:
                 "and is not there itself. Register a metadata file below the location of its table."
             )
         change = MetadataChange(table, ICEBERG_TABLE, place, data, row, pointer=file.uri, event="registered")
-        if row is not None:
-            LakeOrphans(self.lake).keep_replaced(row)
-        self._pointers.carry_out([change])
+        with nullcontext() if row is None else LakeOrphans(self.lake).keeping_replaced(row):
+            self._pointers.carry_out([change])
         return self._opened(data, file.uri, place.uri)
 
     def _registered_over(self, table: Identifier) -> TableRow | None:
@@ -205,6 +183,7 @@ class LakeIcebergTables:
         except TableNotFoundError:
             if not commit.creates:
                 raise
+            metadata.require(requirements, None)
             return self._creation(table, commit)
         if commit.creates:
             raise TableAlreadyExistsError(f"The table {table} exists already. Use it, or choose another name.")
@@ -238,18 +217,26 @@ class LakeIcebergTables:
         kind = self.row(table).kind
         self.lake.store.transact(tables.rename, self.lake.catalog.id, table, target, by=self.lake.user, kind=kind)
 
-    def drop(self, table: Identifier, *, purge: bool) -> None:
-        row, catalog, user = self.row(table), self.lake.catalog.id, self.lake.user
+    def drop(self, table: Identifier, *, purge: bool, expected: str | None = None) -> None:
+        row = self.row(table)
         if row.kind == TABLE:
             lance = LakeTables(self.lake)
             (lance.drop if purge else lance.deregister)(table)
         elif purge:
             self._refuse_shared(row)
-            dropped = self.lake.store.transact(tables.drop, catalog, table, by=user, kind=ICEBERG_TABLE)
+            dropped = self.lake.store.transact(self._forget, tables.drop, table, expected)
             Removals(self.lake).remove(location_of(dropped))
         else:
             LakeOrphans(self.lake).keep(location_of(row))
-            self.lake.store.transact(tables.deregister, catalog, table, by=user, kind=ICEBERG_TABLE)
+            self.lake.store.transact(self._forget, tables.deregister, table, expected)
+
+    def _forget(
+        self, connection: Connection, forget: Callable[..., TableRow], table: Identifier, expected: str | None
+    ) -> TableRow:
+        row = lookups.lock(connection, self.lake.catalog.id, table, kind=ICEBERG_TABLE)
+        if expected not in (None, row.metadata_pointer):
+            raise stale(table)
+        return forget(connection, self.lake.catalog.id, table, by=self.lake.user, kind=ICEBERG_TABLE)
 
     def _refuse_shared(self, row: TableRow) -> None:
         """Refuse to delete files of a table that says that they may be others' too. What is lost says nothing."""

@@ -2,55 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergView
-from lanceway.catalogs.lake.connection import LakeConnection, location_of
+from lanceway.catalogs.lake.connection import location_of
 from lanceway.catalogs.lake.iceberg import places
-from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, MetadataPointers, StalePointerError
+from lanceway.catalogs.lake.iceberg.pointers import MetadataChange, NamedIceberg, StalePointerError
 from lanceway.catalogs.lake.removals import Removals
-from lanceway.errors import InvalidInputError, TableNotFoundError
+from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.lake.store.schema import VIEW
-from lanceway.lake.tree import locations, lookups, tables
+from lanceway.lake.tree import locations, tables
 from lanceway.lake.tree.lookups import TableRow
-from lanceway.tables.iceberg import properties, views
+from lanceway.tables.iceberg import views
 
 _ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class LakeIcebergViews:
+class LakeIcebergViews(NamedIceberg):
     """Views: rows that point to metadata files."""
 
-    lake: LakeConnection
-
-    @property
-    def _pointers(self) -> MetadataPointers:
-        return MetadataPointers(self.lake)
-
-    def names(self, namespace: Identifier, after: str | None, limit: int | None) -> Sequence[str]:
-        return self.lake.store.read(
-            lookups.children_among, self.lake.catalog.id, namespace, (VIEW,), after=after, limit=limit
-        )
-
-    def row(self, view: Identifier) -> TableRow:
-        """Return the row of a view. Raises TableNotFoundError, NamespaceNotFoundError."""
-        return self.lake.store.read(lookups.find_among, self.lake.catalog.id, view, (VIEW,))
+    kinds = (VIEW,)
 
     def load(self, view: Identifier) -> LoadedIceberg:
         row = self.row(view)
         return LoadedIceberg(self._pointers.read(row), row.metadata_pointer, places.uri_of(location_of(row)))
-
-    def exists(self, view: Identifier) -> bool:
-        try:
-            self.row(view)
-        except TableNotFoundError:
-            return False
-        return True
 
     # -- making ----------------------------------------------------------------------------------
 
@@ -63,11 +42,8 @@ class LakeIcebergViews:
 
     def register(self, view: Identifier, pointer: str) -> LoadedIceberg:
         self._pointers.refuse_taken(view)
-        file = places.chosen(self.lake, pointer)
-        places.refuse_file_of_another(self.lake, file, None)
-        data = self._pointers.files.read_stored(file.uri)
+        file, data = self._pointers.read_foreign(pointer, None)
         foreign = views.read(data)
-        properties.checked(foreign.properties)
         place = places.chosen(self.lake, foreign.location)
         if not file.location.startswith(f"{place.location}/"):
             raise InvalidInputError(
