@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from lanceway.access.records import feed
 from lanceway.access.rights import questions
 from lanceway.access.rights.actor import Actor
 from lanceway.access.rights.places import PlaceFinder, PlaceNotFoundError, WrittenPlace
-from lanceway.access.rules import Sufficient
 from lanceway.catalogs.contract.iceberg import IcebergCommit
 from lanceway.errors import (
     InvalidInputError,
@@ -45,7 +45,7 @@ from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import settings
 from tests.access.iceberg_helpers import create_table, create_view, creation, new_table, new_view, set_properties
 from tests.access.site_helpers import METALAKE, Site, make_site
-from tests.access.sufficient_helpers import GivenRights, Right, place, right
+from tests.access.sufficient_helpers import GivenRights, attempts, place
 from tests.new_lakes import new_lake
 
 ENTER = (USE_CATALOG, USE_SCHEMA)
@@ -130,21 +130,6 @@ def asked_of(id_: tuple[str, ...], demand: Demand) -> Securable:
     return {PARENT: place(*id_[:-1]), NEW_PARENT: place(*B)}[demand.of]
 
 
-def attempts(
-    operation: str, id_: tuple[str, ...], tested: Demand, needs: Sufficient
-) -> Iterator[tuple[frozenset[Right], str]]:
-    """Yield rights, and what is missing among them: each of those that are needed, and at last nothing."""
-    others = [demand for demand in ICEBERG[operation].demands if demand is not tested]
-    needed = [(need, asked_of(id_, tested)) for need in needs]
-    besides = [(need, asked_of(id_, other)) for other in others for need in other.rule.sufficient[-1]]
-    rights = frozenset(each for need, of in (*needed, *besides) if (each := right(need, of)) is not None)
-    for need, of in (*needed, *(besides if needs is tested.rule.sufficient[-1] else ())):
-        each = right(need, of)
-        assert each is not None
-        yield rights - {each}, f"{need} on {each.place}"
-    yield rights, ""
-
-
 def outcome(asked: Asked, guard: Any, id_: tuple[str, ...]) -> LanceNamespaceError | None:
     try:
         asked.call(guard, id_)
@@ -166,8 +151,9 @@ def test_every_sufficient_set_is_enough_and_no_less_is(given: Given, operation: 
             if asked.fresh:
                 id_ = (*A, f"{operation}{number}")
                 (create_view if operation.endswith("view") else create_table)(admin, *id_)
-            for rights, without in attempts(operation, id_, demand, needs):
-                given.rights.give(rights)
+            for attempt in attempts(ICEBERG[operation].demands, partial(asked_of, id_), demand, needs):
+                without = attempt.without
+                given.rights.give(attempt.rights)
                 error = outcome(asked, guard, id_)
                 if asked.fresh and not without:
                     given.rights.forget(place(*id_, kind=VIEW if operation.endswith("view") else TABLE))

@@ -302,7 +302,7 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
         for verb in ("create", "alter", "drop")
     },
     "take_lease": (Told(DENIED, body=LEASE),),
-    "renew_lease": (Told({"held": False}, body=LEASE),),
+    "renew_lease": (Told(DENIED, body=LEASE),),
     "release_lease": (Told({"held": False}, body=LEASE),),
     "record_run": (
         Told(

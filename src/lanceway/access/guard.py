@@ -35,6 +35,7 @@ from lanceway.access.operations import (
     OWN,
     PARENT,
     SOURCES,
+    SQL_SOURCES,
     TARGET,
     Demand,
 )
@@ -515,10 +516,7 @@ class Guard(IcebergForwarder, Forwarder):
             yield from self._sources(operation, request, names, rule)
 
     def _sources(self, operation: str, request: Any, names: list[str], rule: str) -> Iterator[Question]:
-        """Ask for what a clone shares or a view reads.
-
-        What SQL reads is known when it runs: the owner of the catalog may read it all.
-        """
+        """Ask for what a clone shares or a view reads."""
         if operation == "clone_table":
             yield self._question(rule, request.source)
             return
@@ -529,7 +527,7 @@ class Guard(IcebergForwarder, Forwarder):
         if view is None:
             return
         if view.sql is not None:
-            yield self._question("own schema", names[:1])
+            yield self._question(SQL_SOURCES.rule.name, names[:1])
         else:
             source = view.source if operation == "create_materialized_view" else (*names[:1], *view.source)
             yield self._question(rule, source)

@@ -107,19 +107,24 @@ _JOBS: tuple[Operation, ...] = (
     _operation("export", (TARGET, "read table")),
     *_each("crawl sync", (PARENT, "create table")),
     _operation("migrate", (PARENT, "create table"), (SOURCES, "read table")),
-    # Of jobs that are there. Who asked for one may always look at it and cancel it.
-    _operation("list_jobs", filtered=True),
-    _operation("describe_job", (TARGET, "load table")),
-    _operation("cancel_job", (TARGET, "own table")),
+    # Of jobs that are there. No right on the table opens them to others than who asked and administrators.
+    _operation("list_jobs", (METALAKE, "own job"), filtered=True),
+    *_each("describe_job cancel_job", (METALAKE, "own job")),
 )
 _RUNS: tuple[Operation, ...] = (
-    *_each("take_lease renew_lease release_lease record_run", (METALAKE, "run job")),
-    _operation("list_pipelines", filtered=True),
-    _operation("list_runs", filtered=True),
-    *_each("get_pipeline get_run", (METALAKE, "run job")),
-    # What it shows of a table is shown to those who see the table.
-    _operation("get_lineage", (TARGET, "load table"), filtered=True),
+    *_each("take_lease get_pipeline", (METALAKE, "run job"), (METALAKE, "own run")),
+    # The key of a lease says whose run it is.
+    *_each("renew_lease record_run", (METALAKE, "run job")),
+    # Giving one back stays open: who lost the right to run pipelines should not have to keep one held.
+    _operation("release_lease", (METALAKE, "own run")),
+    *(
+        _operation(name, (METALAKE, "own run"), filtered=True)
+        for name in ("list_pipelines", "list_runs", "get_lineage")
+    ),
+    *_each("get_run get_had get_last_steps get_files get_changed", (METALAKE, "own run")),
 )
+# What SQL reads is known when it runs: the owner of the catalog may read it all.
+SQL_SOURCES = Demand(CATALOG, BY_NAME["own catalog"])
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _OPERATIONS})
 ICEBERG: Mapping[str, Operation] = MappingProxyType({operation.name: operation for operation in _ICEBERG})

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from lanceway.access.records.audit import AuditTrail, RowSink, object_path
 from lanceway.access.rights import switch
 from lanceway.access.rights.actor import Actor
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.identifiers import Identifier
 from lanceway.lake import users
-from lanceway.lake.access import grants, owners, roles
+from lanceway.lake.access import audit, grants, owners, roles
+from lanceway.lake.access.audit import AuditEvent, AuditFilter
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.owners import Owner
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.runs import jobs
 from lanceway.lake.store.schema import TABLE
+from lanceway.lake.tree import settings
 from tests.jobs.worker.conftest import Bench, people, view_request
 
 SCHEMA = people(1).schema
@@ -109,3 +113,45 @@ def test_jobs_from_before_access_control_need_rights_with_it(site: Bench) -> Non
     assert row is not None
     assert row.requested_groups == []
     assert site.done(waiting).state == "failed"
+
+
+@pytest.mark.parametrize("enabled", [settings.ON, settings.OFF])
+def test_a_user_who_was_disabled_meanwhile_is_refused(site: Bench, enabled: str) -> None:
+    store = site.worker.places.store
+    grant(site, *USE, "MODIFY_TABLE")
+    store.transact(settings.store, {settings.ACCESS_CONTROL: enabled})
+    bob = site.lake.acting_as("bob", ())
+    waiting = bob.alter_table_backfill_columns({"id": ["people"], "column": "x"}).job_id
+    user = store.read(users.find, "bob")
+    assert user is not None
+    store.transact(users.disable, user, by="admin")
+    job = site.done(waiting)
+    assert job.state == "failed"
+    assert "the user 'bob' is disabled" in str(job.error)
+    store.transact(users.enable, user, by="admin")
+    assert backfill(site).state == "done"
+
+
+def test_a_denial_is_audited_with_its_reason(site: Bench) -> None:
+    places = site.worker.places
+    trail = AuditTrail([RowSink(places.store, retention_days=90)])
+    site.worker.places = replace(places, trail=trail)
+    grant(site, *USE)
+    denied = backfill(site)
+    grant(site, "MODIFY_TABLE")
+    assert backfill(site).state == "done"
+    broken = site.lake.acting_as("bob", ()).alter_table_backfill_columns({"id": ["people"], "column": "x"})
+    site.lake.alter_table_drop_columns({"id": ["people"], "columns": ["x"]})
+    assert site.done(broken.job_id).state == "failed"
+    trail.close()
+    (row,) = places.store.read(audit.page, AuditFilter())
+    assert row.event == AuditEvent(
+        request_id=denied.id,
+        user="bob",
+        via="worker",
+        operation="backfill",
+        object=object_path(["lake", "people"]),
+        outcome="denied",
+        code=15,
+        reason=denied.error,
+    )

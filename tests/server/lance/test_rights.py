@@ -7,12 +7,12 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import httpx
 import pyarrow as pa
 import pytest
-from sqlalchemy import Connection
 
 from lanceway.access import tokens
 from lanceway.access.operations import (
@@ -26,16 +26,13 @@ from lanceway.access.operations import (
     Demand,
 )
 from lanceway.access.privileges import BY_NAME as PRIVILEGES
-from lanceway.access.rules import MISSING, OWNER, PRIVILEGE, UNDENIED, Sufficient
-from lanceway.identifiers import Identifier
+from lanceway.access.rules import OWNER, PRIVILEGE, UNDENIED
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE
-from lanceway.lake.tree import catalogs, tables
-from lanceway.server.home import METALAKE
 from lanceway.wire.lance import ARROW_STREAM, BY_OPERATION, Body
 from lanceway.wire.lance import path as route_path
-from tests.access.sufficient_helpers import MISSING_PARENT, GivenRights, Right, level_of, place, right
+from tests.access.sufficient_helpers import MISSING_PARENT, GivenRights, Right, attempts, check_reason, declare, place
 from tests.server.server_helpers import stream, table
 from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
@@ -163,15 +160,6 @@ class Site:
             options["json"] = asked.body
         return (client or self.user).request(route.method, url, **options)
 
-    def declare(self, *names: str) -> None:
-        """Make a table that is nothing but a row."""
-
-        def work(connection: Connection) -> None:
-            catalog = catalogs.load(connection, METALAKE, names[0])
-            tables.create(connection, catalog.id, Identifier(names[1:]), by="admin")
-
-        self.store.transact(work)
-
 
 @pytest.fixture(scope="module")
 def site(whole_run: Run) -> Iterator[Site]:
@@ -189,36 +177,6 @@ def site(whole_run: Run) -> Iterator[Site]:
 # -- the tests -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """A request with some rights, and what is missing to be allowed it; nothing, if it is empty."""
-
-    asked: Asked
-    rights: frozenset[Right]
-    without: str = ""
-
-
-def attempts(operation: str, asked: Asked, tested: Demand, needs: Sufficient) -> Iterator[Attempt]:
-    """With all but one of the rights that are needed, for each of them; then with all."""
-    others = [demand for demand in OPERATIONS[operation].demands if demand is not tested]
-    # Of the sets for other demands the last: the first make one the owner of everything.
-    needed = [(need, asked_of(operation, asked, tested)) for need in needs]
-    besides = [(need, asked_of(operation, asked, other)) for other in others for need in other.rule.sufficient[-1]]
-    rights = frozenset(each for need, of in (*needed, *besides) if (each := right(need, of)) is not None)
-    # Who owns more than the object may lack what other demands need.
-    for need, of in (*needed, *(besides if needs is tested.rule.sufficient[-1] else ())):
-        given = right(need, of)
-        if given is not None:
-            yield Attempt(asked, rights - {given}, f"{need} on {given.place}")
-        elif need.kind == UNDENIED:
-            denial = Right(UNDENIED, need.name, level_of(of, PRIVILEGES[need.name].levels))
-            yield Attempt(asked, rights | {denial}, str(need))
-        elif need.kind == MISSING:
-            there = replace(asked, id=(*(asked.id or ())[:-2], "n"))
-            yield Attempt(there, rights, "a parent that is missing")
-    yield Attempt(asked, rights)
-
-
 def test_every_operation_with_a_route_is_asked_for() -> None:
     assert set(REQUESTS) == {name for name in OPERATIONS if name in BY_OPERATION and OPERATIONS[name].demands}
 
@@ -230,16 +188,19 @@ def test_every_sufficient_set_is_enough_and_no_less_is(site: Site, operation: st
             asked = REQUESTS[operation]
             if asked.fresh:
                 asked = replace(asked, id=(*A, f"{operation}{number}"))
-                site.declare(*asked.id or ())
-            for attempt in attempts(operation, asked, demand, needs):
+                declare(site.store, *asked.id or ())
+            asked_for = partial(asked_of, operation, asked)
+            for attempt in attempts(OPERATIONS[operation].demands, asked_for, demand, needs):
                 site.rights.give(attempt.rights)
-                answer = site.ask(operation, attempt.asked)
+                there = replace(asked, id=(*(asked.id or ())[:-2], "n")) if attempt.parent_exists else asked
+                answer = site.ask(operation, there)
                 if asked.fresh and not attempt.without:
                     site.rights.forget(place(*asked.id or (), kind=TABLE))
                 said = f"{demand.rule.name} by {[str(need) for need in needs]}: {answer.status_code} {answer.text}"
                 if attempt.without:
                     assert answer.status_code == 403, f"without {attempt.without}, {said}"
                     assert answer.json()["code"] == 15
+                    check_reason(answer.json()["error"], OPERATIONS[operation].demands, attempt.rights)
                 else:
                     assert answer.status_code not in (401, 403, 500), said
 
@@ -249,6 +210,7 @@ def test_who_has_nothing_is_refused_every_operation(site: Site) -> None:
     for operation, asked in REQUESTS.items():
         answer = site.ask(operation, asked)
         assert (answer.status_code, answer.json()["code"]) == (403, 15), operation
+        check_reason(answer.json()["error"], OPERATIONS[operation].demands, ())
 
 
 def test_a_denial_takes_away_what_is_granted_but_not_what_is_owned(site: Site) -> None:

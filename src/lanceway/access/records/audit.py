@@ -35,6 +35,7 @@ _PURGE_SECONDS = 600.0
 _PURGED_AT_ONCE = 10_000
 _DAY = 24 * 3600 * 1000  # milliseconds
 _GRACE = 10.0  # seconds
+_LONGEST = 1_000  # characters of a text that others choose
 
 
 class AuditSettings(Protocol):
@@ -184,6 +185,11 @@ def purge(store: LakeStore, older_than: timedelta) -> int:
     while count := store.transact(audit.purge, retention=retention, most=_PURGED_AT_ONCE):
         deleted += count
     return deleted
+
+
+def plain(text: str) -> str:
+    """Return a text of bounded length that no terminal takes for a command."""
+    return "".join(character if character.isprintable() else " " for character in text[:_LONGEST])
 
 
 def object_path(names: Iterable[str]) -> str:

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from lanceway.access import privileges
-from lanceway.access.operations import ICEBERG, JOBS, OPERATIONS, RUNS, TARGET, Demand, Operation
+from lanceway.access.operations import JOBS, OPERATIONS, OWN, RUNS, TARGET, Demand, Operation
 from lanceway.access.rules import BY_NAME, PRIVILEGE, Need, Rule
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access.near import nearest
 
 OPERATION, RULE = "operation", "rule"
 
-_OPERATIONS: Mapping[str, Operation] = MappingProxyType({**RUNS, **JOBS, **ICEBERG, **OPERATIONS})
+_OPERATIONS: Mapping[str, Operation] = MappingProxyType({**RUNS, **JOBS, **OWN, **OPERATIONS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from lanceway.lake.tree import settings
 # What the rules about schemas are, asked of a catalog.
 _OF_CATALOG = {"load schema": "use catalog", "own schema": "own catalog"}
 _UNKNOWN = {
-    operations.SOURCES: "every table that it reads",
+    operations.SOURCES: f"every table that it reads; where that is SQL, {operations.SQL_SOURCES.rule.name}",
     operations.NEW_PARENT: "the schema that it moves to",
     operations.EACH: "every table that it names",
 }

@@ -82,10 +82,11 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
         return
     if uri is not None or session.name is not None or session.type is not None:
         where = place(session, uri=uri)
-        from lanceway.jobs.worker.catalogs import Places, confined
+        from lanceway.jobs.worker.catalogs import Places, audited, confined
 
-        with where.opened() as store, confined(config.server(session.config, {}), store):
-            yield Places(store, where.metalake, where.storage_options)
+        settings = config.server(session.config, {})
+        with where.opened() as store, confined(settings, store), audited(settings, store) as trail:
+            yield Places(store, where.metalake, where.storage_options, trail=trail)
         return
     settings = config.server(session.config, {"home": home})
     refuse_without_home(settings)
@@ -103,7 +104,7 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
     from lanceway.catalogs.connect import attached_queue
     from lanceway.catalogs.contract.jobs import HOME
     from lanceway.config import CatalogSettings
-    from lanceway.jobs.worker.catalogs import Places, confined
+    from lanceway.jobs.worker.catalogs import Places, audited, confined
 
     with session.catalog as catalog:
         attached = attached_queue(catalog)
@@ -116,8 +117,9 @@ def _namespace(session: Session, name: str) -> Iterator[Places]:
         mount = {key: value for key, value in settings.items() if key not in ("at", "jobs")}
         mounted = {name: CatalogSettings(type_, mount, settings.get("at"))}
         # Jobs are recorded there by those who can write to the database, not through a server.
-        with confined(config.server(session.config, {}), queue.store):
-            yield Places(queue.store, queue.metalake, mounted=mounted, operator=config.login())
+        server = config.server(session.config, {})
+        with confined(server, queue.store), audited(server, queue.store) as trail:
+            yield Places(queue.store, queue.metalake, mounted=mounted, operator=config.login(), trail=trail)
 
 
 @contextmanager

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from lanceway.access.decisions import AccessDeniedError
 from lanceway.access.guard import require_all
-from lanceway.access.rules import BY_NAME
+from lanceway.access.operations import JOBS, SQL_SOURCES, TARGET, Demand
+from lanceway.access.records.audit import AuditTrail
+from lanceway.access.rules import Rule
 from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedBasePaths
 from lanceway.catalogs.federated.mounts import CatalogDisabledError, ServiceMount
@@ -46,6 +49,7 @@ class Places:
     storage: Mapping[str, str] = field(default_factory=dict, repr=False)  # may hold secrets
     mounted: Mapping[str, CatalogSettings] = field(default_factory=dict)
     operator: str | None = None  # whose jobs run like an administrator's: no server let others queue them
+    trail: AuditTrail | None = None  # where denials are recorded
 
     def require_enabled(self, job: JobRow) -> None:
         """Refuse a job in a catalog that is switched off. Raises CatalogDisabledError, NamespaceNotFoundError."""
@@ -78,12 +82,25 @@ class Places:
         """
         if job.requested_groups is None:
             return
-        questions = [(BY_NAME["modify table"], self._securable(job, job.path))]
-        if view is not None and view.sql is not None:
-            questions.append((BY_NAME["own catalog"], self._securable(job, ())))
-        elif view is not None:
-            questions.append((BY_NAME["read table"], self._securable(job, view.source)))
+        user = self.store.read(users.find, job.requested_by)
+        if user is not None and user.is_disabled:  # counts with access control off, too
+            raise AccessDeniedError(f"The {job.kind} was not run: the user {job.requested_by!r} is disabled.")
+        questions = [
+            (rule, self._securable(job, path))
+            for demand in JOBS[job.kind].demands
+            for rule, path in self._asked(job, demand, view)
+        ]
         self.store.read(require_all, Caller(job.requested_by, tuple(job.requested_groups)), questions)
+
+    @staticmethod
+    def _asked(job: JobRow, demand: Demand, view: View | None) -> Iterator[tuple[Rule, Sequence[str]]]:
+        """Yield what a demand comes to. The sources of a view are known when its definition has been read."""
+        if demand.of == TARGET:
+            yield demand.rule, job.path
+        elif view is not None and view.sql is not None:
+            yield SQL_SOURCES.rule, ()
+        elif view is not None:
+            yield demand.rule, view.source
 
     def _securable(self, job: JobRow, path: Sequence[str]) -> Securable:
         mount = self.mounted.get(job.catalog)
@@ -151,9 +168,9 @@ def server_places(settings: ServerSettings, database: str) -> Iterator[Places]:
     """
     store = open_store(database, upgrade=False)
     try:
-        with confined(settings, store):
+        with confined(settings, store), audited(settings, store) as trail:
             tree = FederatedCatalog.from_settings(settings, store, metalake=METALAKE)
-            yield Places(store, storage=settings.storage, mounted=MountedSections(tree))
+            yield Places(store, storage=settings.storage, mounted=MountedSections(tree), trail=trail)
     finally:
         store.close()
 
@@ -166,3 +183,14 @@ def confined(settings: ServerSettings, store: LakeStore) -> Iterator[None]:
         yield
     finally:
         release_bases()
+
+
+@contextmanager
+def audited(settings: ServerSettings, store: LakeStore) -> Iterator[AuditTrail | None]:
+    """Keep the audit trail that a server with these settings keeps, None where it keeps none."""
+    trail = AuditTrail.from_settings(store, settings)
+    try:
+        yield trail
+    finally:
+        if trail is not None:
+            trail.close()

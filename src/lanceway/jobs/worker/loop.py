@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lanceway.access.decisions import AccessDeniedError
+from lanceway.access.records.audit import object_path, plain
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions
 from lanceway.catalogs.contract.jobs import AUTO_REFRESH, BACKFILL, REFRESH
 from lanceway.config import login
@@ -24,6 +25,7 @@ from lanceway.errors import (
     InternalError,
     LanceNamespaceError,
     NamespaceNotFoundError,
+    PermissionDeniedError,
     ServiceUnavailableError,
     TableNotFoundError,
     ThrottlingError,
@@ -34,6 +36,7 @@ from lanceway.jobs.table.functions import BatchFunction, Expression, Picked, req
 from lanceway.jobs.worker import views
 from lanceway.jobs.worker.catalogs import Places, UntrustedRequesterError
 from lanceway.jobs.worker.lease import LIFETIME, JobLease
+from lanceway.lake.access.audit import DENIED, AuditEvent
 from lanceway.lake.runs import jobs
 from lanceway.lake.runs.job_states import CANCELLED, DONE, FAILED
 from lanceway.lake.runs.jobs import MOST_ATTEMPTS, JobRow
@@ -98,6 +101,8 @@ _FINAL = (TableNotFoundError, NamespaceNotFoundError, UntrustedRequesterError, A
 _FIRST_PAUSE = 5_000  # milliseconds
 _REMEMBERED = 90 * 24 * 3600 * 1000  # milliseconds for which jobs are remembered
 _POLL = 1.0  # seconds
+# The door of the audit: a job is denied long after the request that asked for it.
+VIA = "worker"
 
 Listener = Callable[[JobRow], None]
 
@@ -174,15 +179,15 @@ class Worker:
             self.listen(ended)
 
     def _work(self, job: JobRow, lease: JobLease) -> JobSummary | None:
+        if job.kind not in (BACKFILL, REFRESH, AUTO_REFRESH):
+            raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")
         self.places.require_enabled(job)
         self.places.require_trusted(job)
         self.places.require_rights(job)
         if job.kind == BACKFILL:
             target, spark = self.places.table(job), self._spark()
             return run_backfill(target, job.request, lease, functions=self.functions, state=self.state, spark=spark)
-        if job.kind in (REFRESH, AUTO_REFRESH):
-            return views.run(self.places, job, lease, functions=self.functions, sql=self._sql, spark=self._spark())
-        raise InternalError(f"This worker does not know the kind {job.kind!r}. Start a newer one.")
+        return views.run(self.places, job, lease, functions=self.functions, sql=self._sql, spark=self._spark())
 
     def _spark(self) -> SparkSession | None:
         """Return a Spark session where one was asked for. Without one, jobs run in threads of this process."""
@@ -224,6 +229,15 @@ class Worker:
         else:
             _log.warning("%s %s failed: %s", job.kind, job.key, reason)
             self._write(jobs.end, job, FAILED, error=reason)
+            if isinstance(error, PermissionDeniedError):
+                self._audit(job, error)
+
+    def _audit(self, job: JobRow, error: PermissionDeniedError) -> None:
+        """Record that a job was denied, under its own id: of the request that asked for it, nothing is known here."""
+        if self.places.trail is not None:
+            path, reason = object_path([job.catalog, *job.path]), plain(str(error))
+            event = AuditEvent(job.key, job.requested_by, VIA, job.kind, path, DENIED, int(error.code), reason)
+            self.places.trail.record(event)  # not waited for: the trail logs what it cannot write
 
     def _write(self, change: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         try:

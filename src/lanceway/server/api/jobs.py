@@ -91,7 +91,8 @@ async def take_lease(call: Call, body: NewLease) -> Lease:
 
 @endpoint("POST", "/leases/renew", Lease, audited=False)
 async def renew_lease(call: Call, body: HeldLease) -> Lease:
-    """Hold a pipeline for longer, if it is still held."""
+    """Hold a pipeline for longer, if it is still held, and the caller may still run it."""
+    await call.run(call.guard.require, "run job")
 
     def renew(connection: Connection) -> bool:
         pipeline = leases.find(connection, body.pipeline)

@@ -8,13 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from lanceway.access.records.audit import AuditTrail, object_path
+from lanceway.access.records.audit import AuditTrail, object_path, plain
 from lanceway.errors import LanceNamespaceError, PermissionDeniedError
 from lanceway.lake.access.audit import ATTEMPTED, DENIED, DONE, FAILED, AuditEvent
 from lanceway.server.http import log
 from lanceway.server.http.middleware import principal_of
 
-_LONGEST = 1_000  # characters of a text that others choose
 _MOST_OBJECTS = 1_000
 
 
@@ -55,7 +54,7 @@ class Auditor:
 
     def _end(self, events: Iterable[AuditEvent], outcome: str, code: int | None = None, reason: str = "") -> None:
         assert self._trail is not None
-        text = _plain(reason) or None
+        text = plain(reason) or None
         for event in events:
             # Not waited for: the trail logs what it cannot write.
             self._trail.record(replace(event, outcome=outcome, code=code, reason=text), urgent=False)
@@ -100,9 +99,4 @@ def _path(value: object) -> list[str] | None:
 
 
 def _agent(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    return next((_plain(value.decode("latin-1")) for name, value in headers if name == b"user-agent"), None)
-
-
-def _plain(text: str) -> str:
-    """Return a text of bounded length that no terminal takes for a command."""
-    return "".join(character if character.isprintable() else " " for character in text[:_LONGEST])
+    return next((plain(value.decode("latin-1")) for name, value in headers if name == b"user-agent"), None)
