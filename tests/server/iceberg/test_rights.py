@@ -1,24 +1,33 @@
-"""Rights on Iceberg tables and views over HTTP, and where users who are no administrators may have files."""
+"""Rights on Iceberg tables and views over HTTP, and where users who are no administrators may have files.
+
+Every set of rights that a rule calls sufficient is enough for each operation, and no less is.
+"""
 
 from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
+from lanceway.access.operations import CATALOG, NEW_PARENT, OPERATIONS, OWN, PARENT, TARGET, Demand
+from lanceway.access.rules import BY_NAME
 from lanceway.identifiers import Identifier
 from lanceway.lake.access import grants, roles
 from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
-from lanceway.lake.store.schema import NAMESPACE, TABLE
+from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.server.home import METALAKE
+from lanceway.server.iceberg.dialect import HANDLERS
+from lanceway.wire.iceberg import ROUTES
 from tests.access.iceberg_helpers import SCHEMA, VERSION, creation, snapshot
+from tests.access.sufficient_helpers import MISSING_PARENT, GivenRights, attempts, check_reason, place
 from tests.server.iceberg.iceberg_rest_helpers import IcebergAsker, asking, lake_of, new_catalog, new_token, refused
 from tests.servers.lanceway import Lanceway
 
@@ -267,3 +276,145 @@ def test_a_repeated_request_needs_the_rights_of_the_first(desk: Desk) -> None:
         desk.grant(privilege, revoke=True)
     for each in sent:
         assert refused(each.send()) == FORBIDDEN, each.path
+
+
+# -- every sufficient set ------------------------------------------------------------------------
+
+A, B = "a", "b"
+FRESH = frozenset({"drop_table", "unregister_table", "drop_view"})  # they remove what they name
+_NAME = {"namespace": [A], "name": "ice"}
+_RENAME = {"source": _NAME, "destination": {"namespace": [B], "name": "ice"}}  # which is there
+_NONE = {"name": "ice", "metadata-location": ""}  # filled in below: that of the table itself
+# Bodies by operation. Each need not succeed: names of what is made are taken already.
+BODIES: Mapping[str, Any] = {
+    "create_namespace": {"namespace": [A, MISSING_PARENT, "n"]},
+    "update_properties": {"updates": {"a": "b"}},
+    "create_table": {"name": "ice", "schema": SCHEMA},
+    "commit_table": SET,
+    "sign_request": {"region": "r", "uri": "https://h/k", "method": "GET", "headers": {}},
+    "report_metrics": {
+        "report-type": "commit-report",
+        "table-name": "ice",
+        "snapshot-id": 1,
+        "sequence-number": 1,
+        "operation": "append",
+        "metrics": {},
+    },
+    "register_table": _NONE,
+    "register_view": _NONE,
+    "rename_table": _RENAME,
+    "commit_transaction": {"table-changes": [{"identifier": _NAME, **SET}]},
+    "create_view": {"name": "totals", "schema": SCHEMA, "view-version": VERSION, "properties": {}},
+    "replace_view": SET,
+    "rename_view": {
+        "source": {"namespace": [A], "name": "totals"},
+        "destination": {"namespace": [B], "name": "totals"},
+    },
+}
+# The operation of the data that a route is, where their names differ; a rule where there is none.
+_ALIKE: Mapping[str, str] = {
+    "load_namespace": "describe_namespace",
+    "update_properties": "drop_namespace",
+    "commit_transaction": "commit_iceberg_table",
+    "table_exists": "iceberg_table_exists",
+    "view_exists": "iceberg_view_exists",
+    "report_metrics": "iceberg_table_exists",
+    "load_credentials": "load_iceberg_table",
+    "unregister_table": "drop_iceberg_table",
+    "list_tables": "list_iceberg_tables",
+    "list_views": "list_iceberg_views",
+}
+SERVED = {route.operation: route for route in ROUTES if route.operation in HANDLERS}
+
+
+def demands_of(operation: str) -> tuple[Demand, ...]:
+    if operation == "sign_request":  # of a table that is there; what is written there is asked besides
+        return (Demand(TARGET, BY_NAME["read table"]),)
+    verb, _, noun = operation.partition("_")
+    name = _ALIKE.get(operation) or (operation if "namespace" in operation else f"{verb}_iceberg_{noun}")
+    return {**OPERATIONS, **OWN}[name].demands
+
+
+@dataclass(frozen=True)
+class Office:
+    """A catalog whose namespaces `a` and `b` have an Iceberg table and a view each, and the user `me`."""
+
+    admin: IcebergAsker
+    me: IcebergAsker
+    rights: GivenRights
+    pointers: Mapping[str, str]  # of the table and of the view, in storage
+
+    def ask(self, operation: str, name: str, *, parent_exists: bool = False) -> httpx.Response:
+        route, body = SERVED[operation], BODIES.get(operation)
+        path = route.path.format(prefix=self.me.catalog, namespace=A, table=name, view=name)
+        if body is _NONE:
+            kind = operation.partition("_")[2]
+            body = {"name": {"table": "ice", "view": "totals"}[kind], "metadata-location": self.pointers[kind]}
+        if parent_exists:
+            body = {"namespace": [A, "n"]}
+        params = {"parent": A} if operation == "list_namespaces" else None
+        return self.me.client.request(route.method, f"/iceberg{path}", json=body, params=params)
+
+    def asked_of(self, name: str, demand: Demand) -> Securable:
+        catalog, rule = self.me.catalog, demand.rule.name
+        if demand.of == TARGET:
+            kind = {"table": TABLE, "view": VIEW}.get(rule.split()[-1])
+            return place(catalog, A, name, kind=kind) if kind else place(catalog, A)
+        above = {CATALOG: (), PARENT: (A, MISSING_PARENT) if rule == "create schema" else (A,), NEW_PARENT: (B,)}
+        return place(catalog, *above[demand.of])
+
+
+@pytest.fixture(scope="module")
+def office(server: Lanceway) -> Iterator[Office]:
+    store = lake_of(server)
+    catalog, token = new_catalog(store, server), new_token(store, "me")
+    rights = GivenRights(store)
+    with asking(server, server.token, catalog) as admin, asking(server, token, catalog) as me:
+        found = {}
+        for space in (A, B):
+            admin.make(space)
+            made = {kind: fresh(admin, space, kind, name) for kind, name in (("table", "ice"), ("view", "totals"))}
+            found[space] = {kind: answer.json()["metadata-location"] for kind, answer in made.items()}
+        yield Office(admin, me, rights, found[A])
+    rights.give(())
+    store.close()
+
+
+def fresh(admin: IcebergAsker, space: str, kind: str, name: str) -> httpx.Response:
+    body = BODIES[f"create_{kind}"]
+    return admin.ask("POST", admin.at(space, then=f"/{kind}s"), {**body, "name": name}).raise_for_status()
+
+
+def test_every_route_says_what_it_needs() -> None:
+    assert all(demands_of(operation) for operation in SERVED)
+
+
+@pytest.mark.parametrize("operation", sorted(SERVED))
+def test_every_sufficient_set_is_enough_and_no_less_is(office: Office, operation: str) -> None:
+    demands, kind = demands_of(operation), VIEW if "view" in operation else TABLE
+    for demand in demands:
+        for number, needs in enumerate(demand.rule.sufficient):
+            name = "totals" if kind == VIEW else "ice"
+            if operation in FRESH:
+                name = f"{operation}{number}"
+                fresh(office.admin, A, kind, name)
+            for attempt in attempts(demands, partial(office.asked_of, name), demand, needs):
+                office.rights.give(attempt.rights)
+                answer = office.ask(operation, name, parent_exists=attempt.parent_exists)
+                if operation in FRESH and not attempt.without:
+                    office.rights.forget(place(office.me.catalog, A, name, kind=kind))
+                said = f"{demand.rule.name} by {[str(need) for need in needs]}: {answer.status_code} {answer.text}"
+                if not attempt.without:
+                    assert answer.status_code not in (401, 403, 500), said
+                    if operation == "create_namespace":
+                        _remove_made(office.admin)
+                    continue
+                assert answer.status_code == 403, f"without {attempt.without}, {said}"
+                if SERVED[operation].method != "HEAD":
+                    assert refused(answer) == FORBIDDEN
+                    check_reason(answer.json()["error"]["message"], demands, attempt.rights)
+
+
+def _remove_made(admin: IcebergAsker) -> None:
+    for names in ((A, MISSING_PARENT, "n"), (A, MISSING_PARENT)):
+        admin.ask("DELETE", admin.at(*names)).raise_for_status()

@@ -197,6 +197,7 @@ def unregister_table(call: IcebergRestCall) -> EncodedAnswer:
     A commit that comes in between is in it: the table is loaded again. Where commits come all the time, the request is
     refused, and to be repeated.
     """
+    call.guard.require_table(call.table, None)  # so that a refusal says what the change needs
     for _ in range(_ATTEMPTS):
         loaded = call.guard.load_iceberg_table(call.table)
         with suppress(ConcurrentModificationError):
