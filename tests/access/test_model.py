@@ -255,6 +255,37 @@ def test_rights_follow_a_rename(store: LakeStore, rounds: int, seed: str) -> Non
     explored(seed, 6 * rounds, hold)
 
 
+def test_rights_follow_a_table_that_is_moved(store: LakeStore, rounds: int, seed: str) -> None:
+    """Its own grants, denials and owner go with it; what it had from the old namespace it has from the new one."""
+
+    def hold(world: Worlds) -> None:
+        real = Real(store, world)
+        catalog = store.read(catalogs.load, real.metalake, "c").id
+        for number, first in enumerate(world.tables):
+            old = first
+            for space in ((), *world.spaces):
+                new = (*space, f"moved{number}")
+                store.transact(tables.rename, catalog, Identifier(old), Identifier(new), by="admin")
+                real.world = _moved(real.world, old, new)
+                assert real.rights() == modelled(real.world)
+                old = new
+
+    explored(seed, 6 * rounds, hold)
+
+
+def _moved(world: Worlds, old: Path, new: Path) -> Worlds:
+    def shift(target: Path) -> Path:
+        return (*CATALOG, *new) if target == (*CATALOG, *old) else target
+
+    return Worlds(
+        world.spaces,
+        tuple(new if path == old else path for path in world.tables),
+        {shift(target): owner for target, owner in world.owners.items()},
+        tuple(Entry(each.role, each.privilege, shift(each.target), each.deny) for each in world.entries),
+        world.admin,
+    )
+
+
 def _shift(target: Path, old: Path, new: str, renamed: Callable[[Path, Path, str], Path]) -> Path:
     return target if target in (METALAKE, CATALOG) else (*CATALOG, *renamed(target[2:], old, new))
 
