@@ -19,7 +19,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +55,7 @@ from server_load import require_wrk
 
 SIZES, ROLES, GRANTS = (100_000, 1_000_000), 10_000, 1_000_000
 DEPTH, PAGE, VISIBLE = 8, 100, 1000  # one table in so many is visible
+MIDDLE = 50  # of a page in the middle: with the fewest tables there are no more after it
 HELD = 5  # roles that the caller has
 ME = Caller("me", ("claimed",))
 SPACE = Identifier([f"space_{number}" for number in range(DEPTH)])
@@ -174,10 +175,12 @@ def measure_lake(catalog: LakeCatalog, store: LakeStore, tables: int, seconds: f
         decide()
         ask(catalog, "describe_table", id=list(table()))
 
-    def visible(after: str | None) -> Callable[[], object]:
-        return lambda: store.read(lists.child_leaves, ME, Securable(metalake, row.name, SPACE), after=after, limit=PAGE)
+    def visible(after: str | None, limit: int = PAGE) -> Callable[[], Sequence[str]]:
+        place = Securable(metalake, row.name, SPACE)
+        return lambda: store.read(lists.child_leaves, ME, place, after=after, limit=limit)
 
-    half = _name(tables // 2)
+    half = _name(tables // 2 - 1)
+    first, middle = visible(None), visible(half, MIDDLE)
     found = {
         "describe": measure(lambda: ask(catalog, "describe_table", id=list(table())), seconds),
         "decision": measure(decide, seconds),
@@ -185,15 +188,16 @@ def measure_lake(catalog: LakeCatalog, store: LakeStore, tables: int, seconds: f
         f"page of {PAGE}, all": measure(
             lambda: store.read(lookups.children, row.id, SPACE, after=half, limit=PAGE), seconds
         ),
-        f"page of {PAGE}, filtered, first": measure(visible(None), seconds),
-        f"page of {PAGE}, filtered, middle": measure(visible(half), seconds),
+        f"page of {PAGE}, filtered, first": measure(first, seconds),
+        f"page of {MIDDLE}, filtered, middle": measure(middle, seconds),
         "page of namespaces, filtered": measure(
             lambda: store.read(lists.child_namespaces, ME, Securable(metalake, row.name, SPACE.parent), limit=PAGE),
             seconds,
         ),
         "page of namespaces, all": measure(lambda: store.read(namespaces.children, row.id, SPACE.parent), seconds),
     }
-    assert len(visible(None)()) == min(PAGE, tables // VISIBLE), "the page is full"  # type: ignore[arg-type]
+    assert len(first()) == min(PAGE, tables // VISIBLE), "the page is full"
+    assert len(middle()) == min(MIDDLE, tables // VISIBLE // 2), "and so is the other, at every size"
     return found
 
 
