@@ -202,3 +202,31 @@ def test_it_does_not_listen_to_everybody_by_mistake(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "allow_public_anonymous" in done.stderr
     assert not (tmp_path / "home").exists()
+
+
+def test_the_rights_of_a_group_that_an_issuer_names(trusting: Lanceway, issuer: Issuer) -> None:
+    """A role of the group opens a table to a user whom the issuer says to be in it, as long as it says so."""
+    with trusting.client() as admin:
+        for path, body in (
+            ("/lance/v1/namespace/lake$shelf/create", {}),
+            ("/lance/v1/table/lake$shelf$books/declare", {}),
+            ("/lanceway/v1/groups", {"name": "readers@127.0.0.1"}),
+            ("/lanceway/v1/roles", {"name": "reader"}),
+            ("/lanceway/v1/roles/reader/give", {"group": "readers@127.0.0.1"}),
+        ):
+            admin.post(path, json=body).raise_for_status()
+        grants = (("lake", "USE_CATALOG"), ("lake$shelf", "USE_SCHEMA"), ("lake$shelf$books", "SELECT_TABLE"))
+        changes = [{"role": "reader", "object": place, "privilege": privilege} for place, privilege in grants]
+        admin.post("/lanceway/v1/grants", json={"changes": changes}).raise_for_status()
+
+    def read(*groups: str) -> httpx.Response:
+        signed = {"Authorization": f"Bearer {issuer.sign(groups=list(groups))}"}
+        with trusting.client(headers=signed) as client:
+            return client.post("/lance/v1/table/lake$shelf$books/describe", json={})
+
+    for _ in range(2):  # what was decided for one token is not what holds for the next
+        assert read("others", "readers").status_code == 200
+        for groups in ((), ("others",), ("readers@127.0.0.1",), ("Readers",)):
+            answer = read(*groups)
+            assert (answer.status_code, answer.json()["code"]) == (403, 15), groups
+            assert "alice@127.0.0.1 may not see a table" in answer.json()["error"]
