@@ -238,7 +238,7 @@ class Attack:
         if off:
             switch.disable(self.store, self.actor)
         else:
-            switch.enable(self.store, self.actor, confirm=True)
+            switch.enable(self.store, self.actor, self.places, confirm=True)
 
     def _create_namespace(self, object_: str, mode: str) -> None:
         self.guard().create_namespace({"id": object_.split("$"), "mode": mode})

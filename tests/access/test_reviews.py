@@ -7,13 +7,15 @@ import pytest
 from lanceway.access import privileges
 from lanceway.access.privileges import MANAGE_GRANTS, SELECT_TABLE, USE_CATALOG, USE_SCHEMA
 from lanceway.access.rights import reviews
-from lanceway.access.rights.reviews import Effect
+from lanceway.access.rights.reviews import WhatIf
 from lanceway.errors import InvalidInputError, PermissionDeniedError
+from lanceway.identifiers import Identifier
 from lanceway.lake import users
 from lanceway.lake.access import grants, groups, roles
 from lanceway.lake.access.facts import Caller
 from lanceway.lake.access.grants import GrantChange
 from lanceway.lake.access.owners import Owner
+from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import TABLE
 from tests.access.rights_helpers import ME, World, make_world
@@ -86,8 +88,9 @@ def test_who_can_do_what_here_and_what_a_user_can_do(world: World) -> None:
 
 
 def effects(world: World, change: GrantChange) -> list[tuple[str, int, int]]:
-    found: list[Effect] = world.store.read(reviews.what_if, change)
-    return [(effect.holder.name, effect.gained, effect.lost) for effect in found]
+    found: WhatIf = world.store.read(reviews.what_if, change)
+    assert found.count == len(found.effects)
+    return [(effect.holder.name, effect.gained or 0, effect.lost or 0) for effect in found.effects]
 
 
 def test_what_a_change_would_do(world: World) -> None:
@@ -105,6 +108,39 @@ def test_what_a_change_would_do(world: World) -> None:
     assert effects(world, GrantChange("r", world.place(None), SELECT_TABLE)) == [("me", 2, 0), ("team", 2, 0)]
     assert effects(world, GrantChange("r", world.place(""), SELECT_TABLE, deny=True)) == [("me", 0, 5), ("team", 0, 5)]
     assert world.store.read(grants.on_place, world.place("")) == [], "nothing was written"
+
+
+def test_of_many_who_have_a_role_the_first_are_looked_at(world: World) -> None:
+    for number in range(4):
+        world.store.transact(roles.give, "m", "r", f"user{number}", by="admin")
+    found: WhatIf = world.store.read(reviews.what_if, GrantChange("r", world.place("A"), SELECT_TABLE), limit=2)
+    assert ([effect.holder.name for effect in found.effects], found.count) == (["me", "user0"], 5)
+
+
+def test_what_a_change_in_a_mounted_catalog_would_do_is_not_counted(world: World) -> None:
+    place = Securable("m", "archive", Identifier(["A", "t"]), TABLE, mounted=True)
+    for _ in range(2):  # a place without a row, and with one
+        found: WhatIf = world.store.read(reviews.what_if, GrantChange("r", place, SELECT_TABLE))
+        assert [(each.holder.name, each.gained, each.lost) for each in found.effects] == [("me", None, None)]
+        assert found.count == 1
+        world.store.transact(grants.apply, "m", [GrantChange("r", place, SELECT_TABLE)], by="admin")
+
+
+def test_reviews_say_where_they_are_cut_off(world: World) -> None:
+    world.store.transact(roles.create, "m", "s", by="admin")
+    world.store.transact(roles.give, "m", "s", "team@acme", "group", by="admin")
+    for role in ("r", "s"):
+        world.grant(role, "A", SELECT_TABLE)
+        world.grant(role, "", USE_CATALOG)
+    for limit, truncated in ((1, True), (2, False)):
+        place = world.store.read(reviews.review_place, world.place("A"), limit=limit)
+        assert (len(place.grants), place.truncated) == (2 * limit, truncated)
+        mine = world.store.read(reviews.review_user, ME, "m", limit=limit)
+        assert (len(mine.grants), mine.truncated) == (limit, truncated)
+    assert [(holder.role, holder.kind, holder.name) for holder in place.holders] == [
+        ("r", "user", "me"),
+        ("s", "group", "team@acme"),
+    ]
 
 
 def test_a_user_without_a_row_gets_one_with_its_first_role(world: World) -> None:

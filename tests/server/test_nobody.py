@@ -256,7 +256,17 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
     ),
     "get_access": (Told({"enabled": True}),),
     "get_own_rights": (
-        Told({"user": "nobody", "is_admin": False, "enabled": True, "groups": [], "roles": [], "grants": []}),
+        Told(
+            {
+                "user": "nobody",
+                "is_admin": False,
+                "enabled": True,
+                "groups": [],
+                "roles": [],
+                "grants": [],
+                "truncated": False,
+            }
+        ),
     ),
     "explain_access": (
         Told((200,), query={**OBJECT, "action": "load schema"}),

@@ -81,12 +81,18 @@ def child_leaves(
 
 
 def visible_catalogs(
-    connection: Connection, caller: Caller, metalake: str, names: Sequence[str], mounted_names: Collection[str]
+    connection: Connection,
+    caller: Caller,
+    metalake: str,
+    names: Sequence[str],
+    mounted_names: Collection[str],
+    *,
+    as_enabled: bool = False,
 ) -> list[str]:
-    """Return those of some catalogs that the caller may use, in order."""
+    """Return those of some catalogs that the caller may use, in order; `as_enabled`, with access control on."""
     lake = [name for name in names if name not in mounted_names]
     mine = [name for name in names if name in mounted_names]
-    held = holdings.load_catalogs(connection, caller, metalake, lake, mine)
+    held = holdings.load_catalogs(connection, caller, metalake, lake, mine, as_enabled=as_enabled)
     return [name for name in names if BY_NAME["use catalog"].allows(held[name])]
 
 

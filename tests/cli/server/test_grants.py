@@ -88,7 +88,8 @@ def test_grants_denials_and_why(run: Run, reader: str) -> None:
         "SELECT_TABLE is granted on the schema team to the role reader of the group analysts" in done(run(*asked)).out
     )
     tried = done(run("grants", "what-if", reader, "lake.team", "SELECT_TABLE", "--deny", "--json")).json
-    assert tried == [{"kind": "group", "name": "analysts", "gained": 0, "lost": 2}]
+    effect = {"kind": "group", "name": "analysts", "gained": 0, "lost": 2}
+    assert tried == {"effects": [effect], "effects_count": 1}
     assert done(run(*asked, "--json")).json["allowed"] is True, "nothing was changed"
     done(run("grants", "deny", reader, "lake.team.sales", "SELECT_TABLE"))
     assert done(run(*asked, "--json")).json["reason"] == "denied"
@@ -148,12 +149,17 @@ def test_mounted_catalogs_are_those_of_the_configuration(run: Run, reader: str, 
     assert "Say it: kind" in run("grants", "add", reader, "other.t", "SELECT_TABLE").err
     done(run("grants", "add", reader, "other.t", "SELECT_TABLE", "--kind", "table"))
     assert done(run("grants", "why", "ada", "SELECT_TABLE", "other.t", "--json")).json["allowed"] is True
+    tried = done(run("grants", "what-if", reader, "other.t", "SELECT_TABLE", "--kind", "table"))
+    assert "analysts" in tried.out
+    assert "is not counted" in tried.out
 
 
 def test_access_control_of_an_upgraded_lake(run: Run, store: LakeStore, reader: str) -> None:
     store.transact(settings.store, {settings.ACCESS_CONTROL: settings.OFF})
     shown = done(run("access", "status", "--json")).json
-    assert (shown["enabled"], [loss["user"] for loss in shown["losses"]]) == (False, ["grace"])
+    assert (shown["enabled"], shown["catalogs_count"]) == (False, 1)
+    # Who is granted nothing comes first.
+    assert [(loss["user"], loss["catalogs"]) for loss in shown["losses"]] == [("grace", 0), ("ada", 1)]
     ended = run("access", "enable")
     assert (ended.code, "--yes" in ended.err, "grace" in ended.out) == (2, True, True)
     assert done(run("access", "status", "--json")).json["enabled"] is False

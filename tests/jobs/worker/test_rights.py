@@ -10,6 +10,7 @@ import pytest
 from lanceway.access.records.audit import AuditTrail, RowSink, object_path
 from lanceway.access.rights import switch
 from lanceway.access.rights.actor import Actor
+from lanceway.access.rights.places import PlaceFinder
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.identifiers import Identifier
 from lanceway.lake import users
@@ -108,7 +109,7 @@ def test_jobs_from_before_access_control_need_rights_with_it(site: Bench) -> Non
     store.transact(users.create, "admin", by="admin", admin=True)
     bob = site.lake.acting_as("bob")
     waiting = bob.alter_table_backfill_columns({"id": ["people"], "column": "x"}).job_id
-    switch.enable(store, Actor(Caller("admin"), METALAKE), confirm=True)
+    switch.enable(store, Actor(Caller("admin"), METALAKE), PlaceFinder(METALAKE), confirm=True)
     row = store.read(jobs.find, waiting)
     assert row is not None
     assert row.requested_groups == []

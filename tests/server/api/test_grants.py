@@ -200,8 +200,8 @@ def test_what_one_may_hand_on_and_what_it_would_do(admin: Caller, user: Caller, 
     found = {each["name"]: each for each in get(user, f"{GRANTS}/grantable", object=schema)["privileges"]}
     assert found["SELECT_TABLE"]["category"] == "read"
     assert found["SELECT_TABLE"]["allows"] == "read tables in this schema and in all schemas inside"
-    effects = ok(user.ask("POST", f"{GRANTS}/what-if", json=wanted))["effects"]
-    assert effects == [{"kind": "user", "name": name(user), "gained": 1, "lost": 0}]
+    told = ok(user.ask("POST", f"{GRANTS}/what-if", json=wanted))
+    assert told == {"effects": [{"kind": "user", "name": name(user), "gained": 1, "lost": 0}], "effects_count": 1}
     assert ok(grant(user, role, schema, "SELECT_TABLE"))["changed"] == [True]
     assert refused(grant(user, role, "lake", "SELECT_TABLE")) == (403, 15)
     assert name(user) in [holder["name"] for holder in get(user, f"{ACCESS}/who", object=schema)["holders"]]
@@ -227,6 +227,11 @@ def test_mounted_catalogs(admin: Caller, role: str) -> None:
     assert ok(grant(admin, role, "other$t", "SELECT_TABLE", kind="table"))["changed"] == [True]
     listed = get(admin, GRANTS, role=role)["grants"]
     assert [(each["object"], each["kind"]) for each in listed] == [("other", "catalog"), ("other$t", "table")]
+    (holder,) = get(admin, f"{ROLES}/{role}")["holders"]
+    for object_, kind in (("other", "catalog"), ("other$t", "table"), ("other$new", "table")):
+        body = {"role": role, "object": object_, "privilege": "SELECT_TABLE", "kind": kind}
+        told = ok(admin.ask("POST", f"{GRANTS}/what-if", json=body))
+        assert told["effects"] == [{"kind": "user", "name": holder["name"], "gained": None, "lost": None}]
 
 
 def test_why(admin: Caller, user: Caller, role: str, schema: str) -> None:
@@ -278,6 +283,43 @@ def test_who_may_manage_users_makes_no_one_an_admin(admin: Caller, user: Caller,
     assert refused(user.ask("POST", ROLES, json={"name": "x"})) == (403, 15)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def several(request: pytest.FixtureRequest, whole_run: Run, server: Lanceway) -> Iterator[list[Lanceway]]:
+    """Servers on one database, each a process of its own."""
+    if request.param == "postgresql":
+        yield request.getfixturevalue("cluster").servers
+        return
+    beside = lanceway_server.start(whole_run, name="beside", home=server.home)
+    yield [server, beside]
+    beside.stop()
+
+
+def test_a_revoke_counts_at_once_in_every_server(several: list[Lanceway], rounds: int) -> None:
+    """Every server has answered before, in the way that remembers most, and answers so again after each change."""
+    first, user = several[0], f"user-{uuid.uuid4().hex[:8]}"
+    table = f"lake$n{uuid.uuid4().hex[:8]}$t"
+    admins = [Caller(each, first.token) for each in several]
+    for path in (f"namespace/{table[:-2]}/create", f"table/{table}/declare"):
+        ok(admins[0].ask("POST", f"/lance/v1/{path}", json={}))
+    token = first.token_for(user, "USE_CATALOG", "USE_SCHEMA")
+    users = [Caller(each, token) for each in several]
+    for number in range(5 * rounds):
+        changing = admins[number % len(admins)]
+        for revoke in (False, True):
+            ok(grant(changing, f"role-of-{user}", table, "SELECT_TABLE", revoke=revoke))
+            for each in users:
+                answer = each.ask("POST", f"/lance/v1/table/{table}/describe", json={})
+                assert answer.status_code == (403 if revoke else 200), answer.text
+
+
+def loss(admin: Caller, who: str) -> tuple[int, int, str]:
+    """What is told of a user who is no admin: the catalogs that it reaches, the objects that it owns, the effect."""
+    told = ok(admin.ask("POST", f"{ACCESS}/enable"))
+    assert told["catalogs_count"] == 2
+    assert told["losses_count"] == len(told["losses"])
+    return next((row["catalogs"], row["objects"], row["effect"]) for row in told["losses"] if row["user"] == who)
+
+
 def test_the_switch_tells_who_would_lose_what(admin: Caller, user: Caller, role: str, schema: str) -> None:
     who = name(user)
     assert get(user, ACCESS)["enabled"] is True
@@ -285,15 +327,18 @@ def test_the_switch_tells_who_would_lose_what(admin: Caller, user: Caller, role:
         assert refused(user.ask("POST", f"{ACCESS}/{verb}", json={})) == (403, 15)
     assert ok(admin.ask("POST", f"{ACCESS}/disable")) == {"enabled": False, "was_enabled": True}
     try:
-        effect = {loss["user"]: loss["effect"] for loss in ok(admin.ask("POST", f"{ACCESS}/enable"))["losses"]}
-        assert effect[who] == "would see nothing"
+        assert loss(admin, who) == (0, 0, "would see nothing")
         assert get(user, ACCESS)["enabled"] is False, "it was not confirmed"
         assert refused(grant(user, role, "lake", "USE_CATALOG")) == (403, 15)
         ok(admin.ask("PUT", OWNERS, json={"object": schema, "user": who}))
-        effect = {loss["user"]: loss["effect"] for loss in ok(admin.ask("POST", f"{ACCESS}/enable"))["losses"]}
-        assert "needs USE_CATALOG" in effect[who]
+        assert loss(admin, who) == (0, 1, "owns objects, and needs USE_CATALOG to reach them")
+        kept = "keeps what it is granted and owns there"
         grant(admin, role, "lake", "USE_CATALOG")
-        assert who not in [loss["user"] for loss in ok(admin.ask("POST", f"{ACCESS}/enable"))["losses"]]
+        assert loss(admin, who) == (1, 1, kept)
+        grant(admin, role, "other", "USE_CATALOG")
+        assert loss(admin, who) == (2, 1, kept), "one is mounted"
+        grant(admin, role, "lake", "USE_CATALOG", deny=True)
+        assert loss(admin, who) == (1, 1, kept)
     finally:
         assert ok(admin.ask("POST", f"{ACCESS}/enable", json={"confirm": True}))["enabled"] is True
     assert get(user, ACCESS)["enabled"] is True

@@ -114,16 +114,22 @@ def purge_dangling(store: LakeStore, actor: Actor) -> int:
     return store.transact(work)
 
 
-def what_if(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: WantedChange) -> list[dict[str, Any]]:
-    """Return for whom a change would add and take a privilege, and on how many objects, without making it."""
+def what_if(store: LakeStore, actor: Actor, places: PlaceFinder, wanted: WantedChange) -> dict[str, Any]:
+    """Return for whom a change would add and take a privilege, and on how many objects, without making it.
 
-    def work(connection: Connection) -> list[dict[str, Any]]:
+    Of all users and groups that have the role, whose number is told, the first are looked at. In a mounted catalog
+    nothing is counted.
+    """
+
+    def work(connection: Connection) -> dict[str, Any]:
         change = _change(connection, actor, places, wanted)
         actor.require(connection, grant_rule(change.place), change.place)
-        return [
+        found = reviews.what_if(connection, change)
+        effects = [
             {"kind": effect.holder.kind, "name": effect.holder.name, "gained": effect.gained, "lost": effect.lost}
-            for effect in reviews.what_if(connection, change)
+            for effect in found.effects
         ]
+        return {"effects": effects, "effects_count": found.count}
 
     return store.read(work)
 

@@ -181,6 +181,7 @@ def review_of(connection: Connection, places: PlaceFinder, place: Securable, del
         ],
         "grants": [grants.described(grant, places, delimiter) for grant in review.grants],
         "holders": [asdict(holder) for holder in review.holders],
+        "truncated": review.truncated,
     }
 
 
@@ -202,6 +203,7 @@ def user(
             "groups": list(review.groups),
             "roles": [asdict(holder) for holder in review.roles],
             "grants": [grants.described(grant, places, delimiter) for grant in review.grants],
+            "truncated": review.truncated,
         }
 
     return store.read(work)

@@ -21,6 +21,7 @@ from lanceway.lake.access.securables import METALAKE, Securable
 from lanceway.lake.store.schema import USER
 
 MOST_HOLDERS = 100
+MOST_GRANTS = 1000  # that are shown of a place, or of a role
 
 
 def grant_rule(place: Securable) -> str:
@@ -85,17 +86,21 @@ class PlaceReview:
     owners: tuple[tuple[Securable, Owner], ...]
     grants: tuple[Grant, ...]
     holders: tuple[RoleHolder, ...]
+    truncated: bool
 
 
-def review_place(connection: Connection, place: Securable, *, limit: int = 1000) -> PlaceReview:
-    """Return who can do what at a place, at most `limit` grants on each place on the way, with who has the roles."""
+def review_place(connection: Connection, place: Securable, *, limit: int = MOST_GRANTS) -> PlaceReview:
+    """Return who can do what at a place, with who has the roles: the first `limit` grants on each place on the way.
+
+    It is `truncated` where there are more.
+    """
     way = _way(place)
-    found = [grant for each in way for grant in grants_on(connection, each, limit=limit)]
-    names = sorted({grant.role for grant in found})
-    found_roles = [roles.load(connection, place.metalake, name) for name in names]
-    holders = [holder for role in found_roles for holder in roles.holders(connection, role)]
+    pages = [grants_on(connection, each, limit=limit + 1) for each in way]
+    found = [grant for page in pages for grant in page[:limit]]
+    holders = roles.holders_of(connection, place.metalake, sorted({grant.role for grant in found}))
     owned = tuple((each, owners.find(connection, each)) for each in way if is_recorded(connection, each))
-    return PlaceReview(place, owned, tuple(found), tuple(holders))
+    truncated = any(len(page) > limit for page in pages)
+    return PlaceReview(place, owned, tuple(found), tuple(holders), truncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +112,23 @@ class UserReview:
     groups: tuple[str, ...]
     roles: tuple[RoleHolder, ...]
     grants: tuple[Grant, ...]
+    truncated: bool
 
 
-def review_user(connection: Connection, caller: Caller, metalake: str, *, limit: int = 1000) -> UserReview:
-    """Return what a user can do in a metalake: at most `limit` grants of each role.
+def review_user(connection: Connection, caller: Caller, metalake: str, *, limit: int = MOST_GRANTS) -> UserReview:
+    """Return what a user can do in a metalake: the first `limit` grants of each role.
 
-    The groups that an issuer names are those of the caller: of users who do not ask themselves they are not known.
+    It is `truncated` where there are more. The groups that an issuer names are those of the caller: of users who do
+    not ask themselves they are not known.
     """
     user = users.find(connection, caller.user)
     named = tuple(sorted({*caller.groups, *groups.of_user(connection, caller.user)}))
     given = roles.of_holders(connection, metalake, caller.user, named)
     names = dict.fromkeys(holder.role for holder in given)
-    found = [grant for name in names for grant in grants.of_role(connection, metalake, name, limit=limit)]
-    return UserReview(caller.user, user is not None and user.admin, named, tuple(given), tuple(found))
+    pages = [grants.of_role(connection, metalake, name, limit=limit + 1) for name in names]
+    found = tuple(grant for page in pages for grant in page[:limit])
+    truncated = any(len(page) > limit for page in pages)
+    return UserReview(caller.user, user is not None and user.admin, named, tuple(given), found, truncated)
 
 
 # -- what if -------------------------------------------------------------------------------------
@@ -128,29 +137,39 @@ def review_user(connection: Connection, caller: Caller, metalake: str, *, limit:
 @dataclass(frozen=True, slots=True)
 class Effect:
     """What a change would do for one user or group that has the role: on how many objects the privilege is gained or
-    lost, of all those at and below the place."""
+    lost, of all those at and below the place; None where the place is another service's, which is not asked."""
 
     holder: RoleHolder
-    gained: int
-    lost: int
+    gained: int | None
+    lost: int | None
 
 
-def what_if(connection: Connection, change: GrantChange) -> list[Effect]:
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What a change would do for those who have the role: the first of them, and how many there are."""
+
+    effects: tuple[Effect, ...]
+    count: int
+
+
+def what_if(connection: Connection, change: GrantChange, *, limit: int = MOST_HOLDERS) -> WhatIf:
     """Return whom a grant, a denial or a revocation would concern, and on how many objects, without making it.
 
-    A group stands for those who are in it, by its own roles alone. At most the first hundred are looked at. Nothing is
-    written: the change is counted as if it were there.
+    A group stands for those who are in it, by its own roles alone. At most `limit` are looked at, the first by name.
+    Nothing is written: the change is counted as if it were there. What is in mounted catalogs is not counted.
     """
     change = _checked(change)
-    role = roles.load(connection, change.place.metalake, change.role)
+    found = roles.holders(connection, roles.load(connection, change.place.metalake, change.role))
+    if change.place.mounted:
+        return WhatIf(tuple(Effect(holder, None, None) for holder in found[:limit]), len(found))
     row = securables.find(connection, change.place)
     effects = []
-    for holder in roles.holders(connection, role)[:MOST_HOLDERS]:
+    for holder in found[:limit]:
         caller = Caller(holder.name) if holder.kind == USER else Caller("", (holder.name,))
         before = subtrees.count(connection, caller, row, change.privilege)
         after = subtrees.count(connection, caller, row, change.privilege, change)
         effects.append(Effect(holder, max(0, after - before), max(0, before - after)))
-    return effects
+    return WhatIf(tuple(effects), len(found))
 
 
 def _way(place: Securable) -> list[Securable]:

@@ -6,32 +6,33 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, func, or_, select, update
 
+from lanceway.access.lists import visible_catalogs
 from lanceway.access.rights.actor import Actor
+from lanceway.access.rights.places import PlaceFinder
 from lanceway.access.rights.questions import is_enabled
 from lanceway.errors import InvalidInputError
 from lanceway.lake import users
+from lanceway.lake.access.facts import Caller
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.schema import (
     ALLOW,
     USER,
-    catalogs,
     foreign_objects,
     grants,
     group_roles,
     groups,
     jobs,
     members,
-    metalakes,
     objects,
     user_roles,
 )
 from lanceway.lake.store.schema import users as user_rows
-from lanceway.lake.tree import settings
+from lanceway.lake.tree import catalogs, settings
 from lanceway.lake.tree.settings import ACCESS_CONTROL, OFF, ON
 
 MOST_SHOWN = 100
 SEES_NOTHING = "would see nothing"
-KEEPS_CATALOGS = "keeps the catalogs that it owns"
+KEEPS_RIGHTS = "keeps what it is granted and owns there"
 NEEDS_CATALOG = "owns objects, and needs USE_CATALOG to reach them"
 
 
@@ -46,7 +47,7 @@ def status(store: LakeStore) -> dict[str, Any]:
     return {"enabled": store.read(is_enabled)}
 
 
-def enable(store: LakeStore, actor: Actor, *, confirm: bool) -> dict[str, Any]:
+def enable(store: LakeStore, actor: Actor, places: PlaceFinder, *, confirm: bool) -> dict[str, Any]:
     """Switch access control on, as an admin; without `confirm`, only tell who would lose what. Raises NoAdminError."""
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def enable(store: LakeStore, actor: Actor, *, confirm: bool) -> dict[str, Any]:
                 "Access control cannot be switched on: no admin is enabled, and no one could grant anything. Make one: "
                 "lanceway users create NAME --admin, or lanceway users promote NAME"
             )
-        answer = {"was_enabled": is_enabled(connection), **losses(connection)}
+        answer = {"was_enabled": is_enabled(connection), **losses(connection, places)}
         if confirm:
             settings.store(connection, {ACCESS_CONTROL: ON})
             # Jobs from before were asked for by users, too, whose rights count from now on.
@@ -90,7 +91,7 @@ def _owned(table: Any) -> Any:
     by_group = (table.c.owner_kind != USER) & table.c.owner.in_(mine)
     counted = select(func.count()).select_from(table).where(or_(by_user, by_group))
     if table is objects:
-        counted = counted.where(objects.c.parent_id.is_not(None))  # a root is counted as its catalog
+        counted = counted.where(objects.c.parent_id.is_not(None))  # a root is a catalog
     return counted.correlate(user_rows).scalar_subquery()
 
 
@@ -110,33 +111,28 @@ _GRANTED = or_(
 _CLAIM_JOBS = (
     update(jobs).where(jobs.c.requested_groups.is_(None), jobs.c.ended_at.is_(None)).values(requested_groups=[])
 )
-_CONCERNED = (user_rows.c.admin.is_(False), user_rows.c.disabled_at.is_(None), ~_GRANTED)
+_CONCERNED = (user_rows.c.admin.is_(False), user_rows.c.disabled_at.is_(None))
 _LOSERS = (
-    select(
-        user_rows.c.name,
-        (_owned(metalakes) + _owned(catalogs)).label("catalogs"),
-        (_owned(objects) + _owned(foreign_objects)).label("objects"),
-    )
+    select(user_rows.c.name, (_owned(objects) + _owned(foreign_objects)).label("objects"))
     .where(*_CONCERNED)
-    .order_by(user_rows.c.name)
+    .order_by(_GRANTED, user_rows.c.name)  # false comes first
     .limit(MOST_SHOWN)
 )
 
 
-def losses(connection: Connection) -> dict[str, Any]:
-    """Return the users that are granted nothing, at most the first hundred, with what each owns, and their number.
+def losses(connection: Connection, places: PlaceFinder) -> dict[str, Any]:
+    """Return what each user who is no admin keeps with access control on: how many of all catalogs it reaches, and how
+    many objects it owns.
 
-    Users of an issuer who have no row here are not known, and not among them.
+    At most the first hundred users are shown, those who are granted nothing before the others. Users of an issuer who
+    have no row here are not known, and not among them, nor are groups that an issuer names.
     """
-    found = [
-        {"user": row.name, "catalogs": row.catalogs, "objects": row.objects, "effect": _effect(row)}
-        for row in connection.execute(_LOSERS)
-    ]
+    mounted = places.mounts(connection)
+    names = sorted({*catalogs.names(connection, places.metalake), *mounted})
+    found = []
+    for row in connection.execute(_LOSERS).all():
+        reached = visible_catalogs(connection, Caller(row.name), places.metalake, names, mounted, as_enabled=True)
+        effect = KEEPS_RIGHTS if reached else NEEDS_CATALOG if row.objects else SEES_NOTHING
+        found.append({"user": row.name, "catalogs": len(reached), "objects": row.objects, "effect": effect})
     count = connection.execute(select(func.count()).select_from(user_rows).where(*_CONCERNED)).scalar_one()
-    return {"losses": found, "losses_count": count}
-
-
-def _effect(row: Any) -> str:
-    if row.catalogs:
-        return KEEPS_CATALOGS
-    return NEEDS_CATALOG if row.objects else SEES_NOTHING
+    return {"losses": found, "losses_count": count, "catalogs_count": len(names)}

@@ -12,16 +12,16 @@ from lanceway.cli.session import Session, Yes, agreed
 
 app = group("Access control: on in new databases, off in those that were made by a version without it.")
 
-_COLUMNS = {"user": "user", "catalogs": "catalogs", "objects": "objects", "effect": "effect"}
+_COLUMNS = {"user": "user", "catalogs": "catalogs", "objects": "owns", "effect": "effect"}
 
 
 @command(app, "status")
 def status(session: Session, home: Home = None, uri: Uri = None) -> None:
-    """Show whether access control is on, and which users are granted nothing."""
+    """Show whether access control is on, and how many catalogs each user who is no admin reaches with it."""
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import switch
 
-        found = {**switch.status(desk.store), **desk.store.read(switch.losses)}
+        found = {**switch.status(desk.store), **desk.store.read(switch.losses, desk.places)}
     if session.json:
         session.output.record(found)
         return
@@ -31,19 +31,19 @@ def status(session: Session, home: Home = None, uri: Uri = None) -> None:
 
 @command(app, "enable")
 def enable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = None) -> None:
-    """Switch access control on. It shows first who is granted nothing, and asks.
+    """Switch access control on. It shows first how many catalogs each user who is no admin keeps, and asks.
 
     Servers that are running go by it from their next request on. It is refused if no admin is enabled.
     """
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import switch
 
-        found = switch.enable(desk.store, desk.actor, confirm=False)
+        found = switch.enable(desk.store, desk.actor, desk.places, confirm=False)
         if not found["was_enabled"]:
             if not session.json:
                 _show(session, found, "will be")
             agreed("Switch access control on?", yes)
-            found = switch.enable(desk.store, desk.actor, confirm=True)
+            found = switch.enable(desk.store, desk.actor, desk.places, confirm=True)
     before = ", as before" if found["was_enabled"] else ""
     session.output.done(f"Access control is on{before}.", found)
 
@@ -62,11 +62,14 @@ def disable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = No
 
 def _show(session: Session, found: dict[str, Any], will_be: str) -> None:
     """Show people who is concerned."""
-    count = found["losses_count"]
+    count, catalogs = found["losses_count"], found["catalogs_count"]
     if not count:
-        session.output.text("text", "Every user who is no admin is granted something.")
+        session.output.text("text", "Every user is an admin.")
         return
-    text = f"Users who are no admins and are granted nothing: {count:,}. What they do not own {will_be} closed to them."
+    text = (
+        f"Users who are no admins: {count:,}. Of {catalogs:,} {'catalog' if catalogs == 1 else 'catalogs'}, each "
+        f"reaches as many as shown; what it neither owns nor is granted {will_be} closed to it."
+    )
     session.output.text("text", text)
     session.output.records(_COLUMNS, found["losses"])
     if count > len(found["losses"]):

@@ -148,14 +148,24 @@ def what_if(
 ) -> None:
     """Show for whom a change would add or take a privilege, and on how many objects. Nothing is changed.
 
+    What is in mounted catalogs is not counted: of those it shows who has the role. At most a hundred are shown.
+
     Example: lanceway grants what-if reader lake.team SELECT_TABLE --deny
     """
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import grants
 
         wanted = grants.WantedChange(role, written(session, object_, kind), privilege, deny, revoke)
-        effects = grants.what_if(desk.store, desk.actor, desk.places, wanted)
-    session.output.records({"kind": "kind", "name": "name", "gained": "gained", "lost": "lost"}, effects)
+        found = grants.what_if(desk.store, desk.actor, desk.places, wanted)
+    if session.json:
+        session.output.record(found)
+        return
+    session.output.records({"kind": "kind", "name": "name", "gained": "gained", "lost": "lost"}, found["effects"])
+    if any(effect["gained"] is None for effect in found["effects"]):
+        session.output.text("text", "What is in a mounted catalog is its service's, and is not counted.")
+    if found["effects_count"] > len(found["effects"]):
+        text = f"These are the first {len(found['effects'])} of {found['effects_count']:,} that have the role."
+        session.output.text("text", text)
 
 
 @command(app, "why")
@@ -208,6 +218,7 @@ def who(session: Session, object_: Object, kind: Kind = None, home: Home = None,
         return
     columns = {"who": "who", "effect": "effect", "privilege": "privilege", "object": "on", "role": "role"}
     session.output.records(columns, _who_rows(found))
+    _tell_truncated(session, found, "an object here")
 
 
 @command(app, "user")
@@ -230,6 +241,7 @@ def user(session: Session, name: User, home: Home = None, uri: Uri = None) -> No
     head = {"user": found["user"], "admin": found["is_admin"], "groups": found["groups"], "roles": roles}
     session.output.record(head)
     session.output.records(_COLUMNS, found["grants"])
+    _tell_truncated(session, found, "a role")
 
 
 @command(app, "privileges")
@@ -254,6 +266,12 @@ def privileges(
 
 def _needs(action: dict[str, Any]) -> str:
     return ", ".join(f"{demand['rule']} ({demand['of']})" for demand in action["demands"]) or "nothing; it is filtered"
+
+
+def _tell_truncated(session: Session, found: dict[str, Any], of: str) -> None:
+    if found["truncated"]:
+        text = f"There are more: of {of} that has very many grants, the first are shown. All: lanceway grants list"
+        session.output.text("text", text)
 
 
 def _who_rows(found: dict[str, Any]) -> list[dict[str, Any]]:

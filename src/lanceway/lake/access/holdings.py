@@ -108,11 +108,22 @@ _COMPILED: dict[str, CompiledStatement] = {}
 
 
 def load_catalogs(
-    connection: Connection, caller: Caller, metalake: str, lake: Sequence[str], mounted: Sequence[str]
+    connection: Connection,
+    caller: Caller,
+    metalake: str,
+    lake: Sequence[str],
+    mounted: Sequence[str],
+    *,
+    as_enabled: bool = False,
 ) -> dict[str, Holdings]:
-    """Return what a caller has on each of some catalogs of the lake and some mounted ones, from two statements."""
+    """Return what a caller has on each of some catalogs of the lake and some mounted ones, from two statements.
+
+    With `as_enabled`, as it would be with access control on.
+    """
     above = facts.load(connection, caller, Securable(metalake))
     top = Holdings.of(above)
+    if as_enabled:
+        top = top._replace(is_enabled=True)
     held = {name: top._replace(found=name in mounted) for name in (*lake, *mounted)}
     if top.passes or not held:
         return held

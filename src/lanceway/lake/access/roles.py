@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, literal, select, union_all
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, literal, select, union_all
 
 from lanceway.errors import InvalidInputError
 from lanceway.lake.access import groups
@@ -146,19 +146,31 @@ def take(
 
 def holders(connection: Connection, role: Role) -> Sequence[RoleHolder]:
     """Return who has a role: users, then groups, by name."""
+    return _holders(connection, roles.c.id == role.id)
+
+
+def holders_of(connection: Connection, metalake: str, names: Sequence[str]) -> Sequence[RoleHolder]:
+    """Return who has some roles of a metalake: by role, of each users, then groups, by name."""
+    if not names:
+        return ()
+    parent = metalake_tree.load(connection, metalake).id
+    return _holders(connection, (roles.c.metalake_id == parent) & roles.c.name.in_(names))
+
+
+def _holders(connection: Connection, wanted: ColumnElement[bool]) -> Sequence[RoleHolder]:
+    common = (roles.c.name.label("role"),)
     statement = union_all(
-        select(literal(USER).label("kind"), user_rows.c.name, user_roles.c.granted_by, user_roles.c.granted_at)
+        select(literal(USER).label("kind"), user_rows.c.name, *common, user_roles.c.granted_by, user_roles.c.granted_at)
         .join_from(user_roles, user_rows, user_rows.c.id == user_roles.c.user_id)
-        .where(user_roles.c.role_id == role.id),
-        select(literal(GROUP), group_rows.c.name, group_roles.c.granted_by, group_roles.c.granted_at)
+        .join(roles, roles.c.id == user_roles.c.role_id)
+        .where(wanted),
+        select(literal(GROUP), group_rows.c.name, *common, group_roles.c.granted_by, group_roles.c.granted_at)
         .join_from(group_roles, group_rows, group_rows.c.id == group_roles.c.group_id)
-        .where(group_roles.c.role_id == role.id),
+        .join(roles, roles.c.id == group_roles.c.role_id)
+        .where(wanted),
     )
-    found = [
-        RoleHolder(row.kind, row.name, role.name, row.granted_by, row.granted_at)
-        for row in connection.execute(statement)
-    ]
-    return sorted(found, key=lambda holder: (holder.kind == GROUP, holder.name))
+    found = [RoleHolder(*row) for row in connection.execute(statement)]
+    return sorted(found, key=lambda holder: (holder.role, holder.kind == GROUP, holder.name))
 
 
 def of_holders(connection: Connection, metalake: str, user: str, group_names: Sequence[str]) -> Sequence[RoleHolder]:

@@ -80,7 +80,10 @@ class AccessVerdict(AccessSummary, kw_only=True):
 
 
 class PlaceRights(Struct):
-    """Who can do what to an object: owners and grants on it and above, and who has the roles."""
+    """Who can do what to an object: owners and grants on it and above, and who has the roles.
+
+    It is truncated where one of these objects has more grants than are shown: see GET /lanceway/v1/grants.
+    """
 
     object: str
     kind: str
@@ -88,10 +91,14 @@ class PlaceRights(Struct):
     owners: list[OwnerAnswer]
     grants: list[GrantAnswer]
     holders: list[HolderAnswer]  # type: ignore[valid-type]
+    truncated: bool
 
 
 class UserRights(Struct):
-    """What a user has. Groups that its issuer names are known of oneself alone."""
+    """What a user has. Groups that its issuer names are known of oneself alone.
+
+    It is truncated where one of the roles has more grants than are shown: see GET /lanceway/v1/grants.
+    """
 
     user: str
     is_admin: bool
@@ -99,6 +106,7 @@ class UserRights(Struct):
     groups: list[str]
     roles: list[HolderAnswer]  # type: ignore[valid-type]
     grants: list[GrantAnswer]
+    truncated: bool
 
 
 class PrivilegeAnswer(Struct):
@@ -147,7 +155,7 @@ class EnableRequest(Struct):
 
 
 class AccessLoss(Struct):
-    """A user who is granted nothing, with how many catalogs and other objects it owns."""
+    """A user, with how many catalogs it still reaches, and how many objects it owns."""
 
     user: str
     catalogs: int
@@ -156,12 +164,17 @@ class AccessLoss(Struct):
 
 
 class AccessEnabled(Struct):
-    """Whether access control is on now, and was before, and who is granted nothing: at most the first hundred."""
+    """Whether access control is on now, and was before, and what each user who is no admin keeps.
+
+    Of these users the first hundred, those who are granted nothing before the others; their number, and that of all
+    catalogs, of which each user reaches some.
+    """
 
     enabled: bool
     was_enabled: bool
     losses: list[AccessLoss]
     losses_count: int
+    catalogs_count: int
 
 
 class AccessDisabled(Struct):
@@ -219,7 +232,7 @@ async def list_actions(call: Call) -> object:
 async def enable_access(call: Call, body: EnableRequest | None) -> object:
     """Switch access control on, or tell who would lose what."""
     confirm = body is not None and body.confirm
-    return await call.run(partial(switch.enable, call.store, actor_of(call), confirm=confirm))
+    return await call.run(partial(switch.enable, call.store, actor_of(call), places_of(call), confirm=confirm))
 
 
 @endpoint("POST", "/access/disable", AccessDisabled, anonymous=False)

@@ -139,18 +139,19 @@ class Grantable(Struct):
 
 
 class GrantEffect(Struct):
-    """On how many objects a user or a group would gain or lose the privilege."""
+    """On how many objects a user or a group would gain or lose the privilege; null in a mounted catalog."""
 
     kind: str
     name: str
-    gained: int
-    lost: int
+    gained: int | None
+    lost: int | None
 
 
 class GrantEffects(Struct):
-    """Whom a change would concern: at most the first hundred users and groups that have the role."""
+    """Whom a change would concern: the first hundred users and groups that have the role, and how many there are."""
 
     effects: list[GrantEffect]
+    effects_count: int
 
 
 @endpoint("GET", "/grants", page_type("Grants", "grants", GrantAnswer), anonymous=False)
@@ -184,7 +185,7 @@ async def list_grantable(call: Call, query: ObjectQuery) -> object:
 @endpoint("POST", "/grants/what-if", GrantEffects, anonymous=False, audited=False)
 async def try_grant(call: Call, body: GrantRequest) -> object:
     """Return what a change would do, without making it."""
-    return {"effects": await call.run(grants.what_if, call.store, actor_of(call), places_of(call), body.wanted)}
+    return await call.run(grants.what_if, call.store, actor_of(call), places_of(call), body.wanted)
 
 
 ENDPOINTS = (list_grants, change_grants, purge_dangling_grants, list_grantable, try_grant)
