@@ -97,6 +97,16 @@ def open_at(
     return opened
 
 
+def clone(source: StoredTable, version: int, target: StoredTable) -> None:
+    """Write a table whose one version has the files of a version of another one, and none of its own.
+
+    It gets the number of that version. The source is read as storage has it, and its base paths must be allowed.
+    """
+    opened = open_at(source, version=version)
+    with translated(source, f"Cloning version {version}"):
+        opened.shallow_clone(target.path, version, storage_options=target.options)
+
+
 def _open_reference(
     table: StoredTable, version: int | None, tag: str | None, branch: str | None, remembering: tuple[int, int] | None
 ) -> lance.LanceDataset:

@@ -27,7 +27,7 @@ from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import refs, versions
 from lanceway.lake.versions.refs import REMOVED
 from lanceway.lake.versions.versions import MAIN, VersionClaim
-from lanceway.tables import dataset, shallow
+from lanceway.tables import dataset
 from lanceway.tables.dataset import StoredTable
 from lanceway.tables.versions import manager as managers
 from lanceway.tables.versions import ref_files
@@ -66,7 +66,7 @@ class LakeClones:
             self._keep(row, new)
             undo.callback(Removals(lake).remove_abandoned, location)
             stored = StoredTable(str(target), location, lake.options)
-            shallow.clone(lake.stored(row), number, stored)
+            dataset.clone(lake.stored(row), number, stored)
             if catalog.managed:
                 managers.take(stored.store(), Manager(lake.store.identity, from_first=True))
             found = stored_versions(stored.store())

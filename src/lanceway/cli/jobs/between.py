@@ -1,4 +1,9 @@
-"""`lanceway jobs …`: long work over many tables."""
+"""`lanceway jobs …`: long work over many tables, between two catalogs.
+
+A catalog is named `NAME`, a root namespace of the configuration file, or `NAME:team.sales`, the namespace in it that
+becomes the root; what looks like a path or a URI is a folder of tables. Settings, and so secrets, stay in the file and
+the environment.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanceway.cli.command import command, group
-from lanceway.cli.jobs import catalogs, progress
 from lanceway.cli.jobs import options as job_options
-from lanceway.cli.jobs.catalogs import Source, Target
+from lanceway.cli.jobs import progress
 from lanceway.cli.jobs.options import DryRun
 from lanceway.cli.session import Session, pairs
+from lanceway.identifiers import Identifier
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
 app = group("Jobs: find tables in storage, make them known elsewhere, move them; compact, index and fill one.")
 
+Source = Annotated[
+    str,
+    typer.Argument(metavar="SOURCE", help="Where tables come from: NAME or NAME:NAMESPACE of the file, or a folder."),
+]
+Target = Annotated[
+    str,
+    typer.Argument(metavar="TARGET", help="Where they go: NAME or NAME:NAMESPACE of the file, or a folder."),
+]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="How many tables are worked on at a time.")]
 _Flatten = Annotated[
     str | None,
@@ -54,8 +67,8 @@ def crawl(
     threads: Threads = 8,
 ) -> None:
     """Find the Lance tables in a bucket or folder and register those that are not known."""
-    target = session.catalog if into is None else catalogs.opened(session, into)
-    where, configured = catalogs.storage(session, root)
+    target = session.catalog if into is None else _opened(session, into)
+    where, configured = _storage(session, root)
     storage_options = {**configured, **pairs(options, "--storage")}
     from lanceway import jobs
 
@@ -92,7 +105,7 @@ def sync(
     threads: Threads = 8,
 ) -> None:
     """Register one catalog's tables in another, without their data: new, changed, gone."""
-    from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
+    from_, to = _opened(session, source), _opened(session, target)
     from lanceway import jobs
 
     progress.run_between(
@@ -139,7 +152,7 @@ def migrate(
     threads: Threads = 4,
 ) -> None:
     """Copy tables into another catalog, verified by count and checksum; run it again to go on after a kill."""
-    from_, to = catalogs.opened(session, source), catalogs.opened(session, target)
+    from_, to = _opened(session, source), _opened(session, target)
     from lanceway import jobs
 
     spark = job_options.spark_session(master, dry_run)
@@ -174,3 +187,39 @@ def _count(source: LanceNamespace, only: list[str] | None) -> Callable[[], int]:
         return sum(1 for _ in register.tables(source, only=only or ()))
 
     return count
+
+
+def _is_folder(text: str) -> bool:
+    return "/" in text or text.startswith(".")
+
+
+def _opened(session: Session, text: str) -> LanceNamespace:
+    """Open the catalog that a SOURCE or TARGET names."""
+    from lanceway import config
+
+    config.quiet_lance()
+    from lanceway.catalogs.connect import connect
+
+    if _is_folder(text):
+        return connect("dir", settings={"path": text})
+    name, _, inside = text.partition(":")
+    at = {"at": list(Identifier.parse(inside, session.delimiter))} if inside else {}
+    return connect(None, name=name, config=session.config, settings=at)
+
+
+def _storage(session: Session, text: str) -> tuple[str, dict[str, str]]:
+    """Return the folder or URI to crawl and its storage options: as given, or of a `dir` of the configuration file."""
+    from lanceway import config
+
+    if _is_folder(text):
+        return text, {}
+    named = config.namespace(text, session.config)
+    if named.type != "dir":
+        raise typer.BadParameter(
+            f"{text!r} is of type {named.type}, and only a folder can be crawled; sync brings its tables over.",
+            param_hint="'ROOT'",
+        )
+    options = {
+        key.removeprefix("storage."): value for key, value in named.settings.items() if key.startswith("storage.")
+    }
+    return named.settings.get("path") or named.settings["root"], options

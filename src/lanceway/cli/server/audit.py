@@ -76,11 +76,9 @@ def purge(
     uri: Uri = None,
 ) -> None:
     """Delete old rows of the trail. A server does it by itself, as audit_retention says."""
-    age = tokens.read_duration(older, "--older-than")
-    where = tokens.server_place(session, home, uri)
-    from lanceway.access.records import audit
+    with tokens.opened_to_purge(session, older, home, uri) as (store, age):
+        from lanceway.access.records import audit
 
-    with where.opened() as store:
         count = audit.purge(store, age)
     session.output.done(f"Deleted {count:,} {'row' if count == 1 else 'rows'} of the audit trail.", {"deleted": count})
 

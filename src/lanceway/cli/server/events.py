@@ -70,11 +70,9 @@ def purge(
     uri: Uri = None,
 ) -> None:
     """Delete old events. A server does it by itself, as event_retention says."""
-    age = tokens.read_duration(older, "--older-than")
-    where = tokens.server_place(session, home, uri)
-    from lanceway.access.records import feed
+    with tokens.opened_to_purge(session, older, home, uri) as (store, age):
+        from lanceway.access.records import feed
 
-    with where.opened() as store:
         count = feed.purge(store, age)
     session.output.done(f"Deleted {count:,} {'event' if count == 1 else 'events'}.", {"deleted": count})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from lanceway.cli.session import Limit, PageToken, Session
 
 if TYPE_CHECKING:
     from lanceway.config import ServerSettings
+    from lanceway.lake.store.database import LakeStore
 
 app = group("Tokens: the secrets by which a server knows who asks. Each is shown once, and kept as a hash.")
 
@@ -171,6 +173,16 @@ def read_duration(text: str, option: str) -> timedelta:
         f"{text!r} is not a time to live; write a number and one of s, m, h, d, w, such as 30d.",
         param_hint=f"'{option}'",
     )
+
+
+@contextmanager
+def opened_to_purge(
+    session: Session, older: str, home: Path | None, uri: str | None
+) -> Iterator[tuple[LakeStore, timedelta]]:
+    """Open the server's database, and read the age from which on something is deleted."""
+    age = read_duration(older, "--older-than")
+    with server_place(session, home, uri).opened() as store:
+        yield store, age
 
 
 def all_pages(ask: Callable[..., tuple[list[dict[str, Any]], str | None]]) -> Iterator[dict[str, Any]]:

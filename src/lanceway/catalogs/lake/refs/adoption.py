@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from lanceway.catalogs.lake.connection import LakeConnection
+from lanceway.catalogs.lake.refs.settling import new_branch
 from lanceway.errors import InvalidTableStateError, TableBranchNotFoundError, TableVersionNotFoundError
 from lanceway.lake.tree import definitions, lookups, tables
 from lanceway.lake.tree.definitions import NewDefinition
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions import refs, versions
-from lanceway.lake.versions.refs import NewBranch, NewTag
+from lanceway.lake.versions.refs import NewTag
 from lanceway.lake.versions.versions import MAIN
 from lanceway.tables.dataset import open_at
 from lanceway.tables.errors import translated
@@ -45,11 +46,7 @@ class StoredRefs:
     def adopt(self, connection: Connection, row: TableRow, *, by: str) -> None:
         """Make rows of those whose versions the lake has. The table must be locked."""
         known, lines = refs.versions_of(connection, row.id), set(versions.branches(connection, row.id))
-        branches = [
-            NewBranch(file.name, file.parent, file.parent_version, file.size, file.lineage, file.metadata)
-            for file in self.branches.values()
-            if file.name in lines
-        ]
+        branches = [new_branch(file) for file in self.branches.values() if file.name in lines]
         tags = [
             NewTag(file.name, file.branch, file.version, file.size, file.metadata)
             for file in self.tags.values()

@@ -96,7 +96,7 @@ class RefSettling:
         return self.branch(table.row, name)
 
     def _record_branch(self, connection: Connection, table: Manifests, file: BranchFile) -> None:
-        refs.complete_branch(connection, table.row.id, _new_branch(file))
+        refs.complete_branch(connection, table.row.id, new_branch(file))
         definitions.copy(connection, table.row.id, file.parent, file.name)
 
     def delete_files(self, table: Manifests, name: str) -> None:
@@ -109,7 +109,8 @@ class RefSettling:
             dataset.branches.delete(name)
 
 
-def _new_branch(file: BranchFile) -> NewBranch:
+def new_branch(file: BranchFile) -> NewBranch:
+    """Return the row of a branch's file. `lake` and `tables` do not know each other, so each has a class of its own."""
     return NewBranch(file.name, file.parent, file.parent_version, file.size, file.lineage, file.metadata)
 
 
