@@ -291,6 +291,15 @@ def test_an_administrator_has_a_storage_checked(site: Site) -> None:
     assert (found["storage"], found["passed"], wrong["passed"]) == ("archive", True, False)
 
 
+def test_a_catalog_that_is_not_there_has_no_storage(site: Site) -> None:
+    with site.server.client() as client:
+        missing = client.post("/lanceway/v1/storage/check", json={"catalog": "archiv"})
+        own = client.post("/lanceway/v1/storage/check", json={}).raise_for_status().json()
+    assert missing.status_code == 404
+    assert "There is no catalog 'archiv'. Did you mean 'archive'?" in missing.json()["error"]
+    assert own["storage"] == "the lake's warehouse"
+
+
 # -- clones --------------------------------------------------------------------------------------
 
 

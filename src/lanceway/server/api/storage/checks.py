@@ -7,6 +7,7 @@ The checks write to a new folder below the location, and remove it again.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -14,6 +15,8 @@ from msgspec import Meta, Struct
 from lanceway.access.credentials import checks
 from lanceway.access.credentials.checks import CheckResult
 from lanceway.catalogs.federated.catalog import canonical
+from lanceway.config.settings import nearest
+from lanceway.errors import namespace_not_found
 from lanceway.server.api.endpoints import Call, derive, endpoint
 
 Check = derive("StorageCheck", CheckResult, "What one check found: passed, failed or skipped, with the reason.")
@@ -22,7 +25,9 @@ Check = derive("StorageCheck", CheckResult, "What one check found: passed, faile
 class CheckBody(Struct):
     """The catalog whose storage is to be checked."""
 
-    catalog: Annotated[str, Meta(description="A catalog that is mounted; any other name means the lake's.")] = "lake"
+    catalog: Annotated[str, Meta(description="A catalog. Those of the lake itself share the lake's warehouse.")] = (
+        "lake"
+    )
 
     @property
     def audited(self) -> list[dict[str, object]]:
@@ -42,7 +47,11 @@ class CheckedStorage(Struct):
 async def check_storage(call: Call, body: CheckBody) -> CheckedStorage:
     """Check the storage of a catalog: with the server's own keys, and with credentials made of them."""
     call.guard.require("administer")
-    catalog = canonical(body.catalog)
+    catalog, known = canonical(body.catalog), await call.run(partial(call.catalogs.names, call.principal))
+    if catalog not in known:
+        raise namespace_not_found(
+            f"There is no catalog {catalog!r}.{nearest(catalog, known)} Those there are: {', '.join(known) or 'none'}."
+        )
     site = call.guards.vending.site(catalog)
     results = await call.threads.run(catalog, checks.run, site)
     return CheckedStorage(site.name, site.location, not any(result.is_wrong for result in results), results)
