@@ -11,6 +11,7 @@ from lanceway.lake.store.database import open_store
 from lanceway.lake.tree import metalakes
 from tests.cli.conftest import Ended, Run
 from tests.processes import lanceway as program
+from tests.servers import moto
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(bare: Run, home: Path) -> Run:
-    return lambda *arguments: bare("catalogs", *arguments, "--home", str(home))
+    return lambda *arguments, **more: bare("catalogs", *arguments, "--home", str(home), **more)
 
 
 def done(ended: Ended) -> Ended:
@@ -87,6 +88,49 @@ def test_a_catalog_that_does_not_answer(run: Run) -> None:
     assert "'list' failed" in ended.err
     done(run("create", "there", *settings, "--no-test"))
     assert run("test", "there").code == 1
+
+
+def test_what_is_found_of_a_storage_is_told(run: Run) -> None:
+    """moto makes credentials and does not hold them to their policy."""
+    with moto.serve() as server:
+        server.client("s3").create_bucket(Bucket="told")
+        settings = {
+            "path": "s3://told/tables",
+            "storage.aws_region": moto.REGION,
+            "storage.aws_endpoint": server.endpoint,
+            "storage.allow_http": "true",
+            "credentials.role_arn": f"arn:aws:iam::{moto.ACCOUNT}:role/tables",
+        }
+        given = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+        secrets = ("--secret", "storage.aws_access_key_id", "--secret", "storage.aws_secret_access_key")
+        keys = f"{moto.KEY}\n{moto.SECRET}\n"
+        made = done(run("create", "open", "--type", "dir", *given, *secrets, stdin=keys))
+        altered = done(run("alter", "open", "--set", "credentials.duration=60"))
+    for ended, sentence in ((made, "The catalog open is made."), (altered, "The catalog open is changed.")):
+        *checks, last = ended.out.splitlines()
+        assert last == sentence
+        assert checks[:2] == ["connect: passed", "list: passed"]
+        assert "storage: reads: passed" in checks
+        assert [line for line in checks if line.startswith("storage: refused outside the table: failed: The storage ")]
+        assert "1 check failed, and the catalog is there all the same" in ended.err
+        assert moto.SECRET not in ended.out + ended.err
+
+
+def test_a_catalog_of_the_configuration_is_shown_and_kept(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lanceway.toml").write_text(f'[catalogs.filed]\ntype = "dir"\npath = "{tmp_path}"\n')
+    described = done(run("describe", "filed", "--json")).json
+    assert (described["source"], described["settings"]) == ("configuration", {"path": str(tmp_path)})
+    for arguments in (
+        ("create", "filed"),
+        ("alter", "filed", "--comment", "mine"),
+        ("alter", "filed", "--rename", "other"),
+        ("disable", "filed"),
+        ("drop", "filed", "--yes"),
+    ):
+        refused = run(*arguments)
+        assert refused.code == 1
+        assert "comes from the configuration and is read-only here" in refused.err
+    assert done(run("describe", "filed", "--json")).json == described
 
 
 def test_a_flat_catalog_becomes_nested(run: Run, home: Path) -> None:

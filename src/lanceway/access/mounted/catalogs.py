@@ -40,20 +40,29 @@ from lanceway.lake.tree.catalogs import LAKE, CatalogRow
 from lanceway.lake.tree.nesting import Scan
 
 CONFIGURATION, DATABASE = "configuration", "database"
+STORAGE = "storage: "  # before the names of checks of a storage
 # What others than administrators may set, by type; of a folder, only below the allowed locations.
 _OPEN_SETTINGS: Mapping[str, frozenset[str]] = {"dir": frozenset({"path", "root", "layout"})}
 
+_MAKE, _CHANGE = "make", "change"
+_DONE = {_MAKE: "made", _CHANGE: "changed"}
+
 
 class CatalogTrialError(ServiceUnavailableError):
-    """A catalog was not made or changed, because it does not answer as it should. `checks` say where it failed."""
+    """A catalog does not answer as it should. `checks` say where it failed.
+
+    `verb` says what was not done for that reason, `make` or `change`; None where the trial was all that was asked for.
+    """
 
     status = 502
 
-    def __init__(self, name: str, checks: Sequence[CatalogCheck]) -> None:
+    def __init__(self, name: str, checks: Sequence[CatalogCheck], verb: str | None = None) -> None:
         failed = next(check for check in checks if not check.passed)
+        outcome = "did not pass its test" if verb is None else f"was not {_DONE[verb]}"
+        remedy = "" if verb is None else f", or {verb} it without a test"
         super().__init__(
-            f"The catalog {name!r} was not made: the check {failed.name!r} failed. {failed.message} Correct its "
-            "settings, or make it without a test."
+            f"The catalog {name!r} {outcome}: the check {failed.name!r} failed. {failed.message} Correct its "
+            f"settings{remedy}."
         )
         self.checks = checks
 
@@ -157,7 +166,7 @@ class CatalogAdministration:
             return self._create_own(principal, name, new), ()
         self._require_open(principal, new.type, new.settings)
         section = self._tree.made.section(name, new.type, new.settings)
-        checks = self._tried(name, section) if test else ()
+        checks = _tried(name, section, _MAKE) if test else ()
         texts: dict[str, Any] = {"comment": new.comment, "properties": new.properties}
         self._tree.made.create(name, new.type, new.settings, by=principal.name, **texts)
         return self._info(name), checks
@@ -196,7 +205,7 @@ class CatalogAdministration:
                 entries = merged(mount.row.opened(self._tree.made.keys), change.settings)
                 self._require_open(principal, mount.type, entries)
                 section = self._tree.made.section(name, mount.type, entries)
-                checks = self._tried(name, section) if test else ()
+                checks = _tried(name, section, _CHANGE) if test else ()
             self._tree.made.alter(name, by=principal.name, changes=change.settings, **texts)
         if change.name is not None and canonical(change.name) != name:
             name = self._rename(principal, name, canonical(change.name), mount)
@@ -375,11 +384,12 @@ class CatalogAdministration:
                 f"The location {location!r} has tables of the lake in it or around it. Choose another one."
             )
 
-    def _tried(self, name: str, section: CatalogSettings) -> Sequence[CatalogCheck]:
-        checks = trials.try_out(section)
-        if not all(check.passed for check in checks):
-            raise CatalogTrialError(name, checks)
-        return [*checks, *_storage_checks(name, section)]
+
+def _tried(name: str, section: CatalogSettings, verb: str) -> Sequence[CatalogCheck]:
+    checks = trials.try_out(section)
+    if not all(check.passed for check in checks):
+        raise CatalogTrialError(name, checks, verb)
+    return [*checks, *_storage_checks(name, section)]
 
 
 def _try_out(name: str, section: CatalogSettings) -> Sequence[CatalogCheck]:
@@ -394,7 +404,7 @@ def _storage_checks(name: str, section: CatalogSettings) -> Sequence[CatalogChec
     if site is None:
         return ()
     results = (result for result in storage_checks.run(site) if result.outcome != storage_checks.SKIPPED)
-    return [CatalogCheck(f"storage: {each.name}", not each.is_wrong, each.reason) for each in results]
+    return [CatalogCheck(f"{STORAGE}{each.name}", not each.is_wrong, each.reason) for each in results]
 
 
 def _times(audit: Audit) -> dict[str, Any]:

@@ -37,6 +37,9 @@ class CatalogCheck:
     passed: bool
     message: str | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name}: {'passed' if self.passed else 'failed'}" + (f": {self.message}" if self.message else "")
+
 
 def _list(catalog: LanceNamespace) -> None:
     """Ask for a namespace of the root: who may not even list, has the wrong address or credentials."""

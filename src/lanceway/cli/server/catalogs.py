@@ -14,6 +14,7 @@ import typer
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.lake import report_scan
 from lanceway.cli.lake.options import Uri
+from lanceway.cli.output.renderers import printable
 from lanceway.cli.server.tokens import Home, server_place
 from lanceway.cli.session import Properties, Session, Yes, agreed, pairs
 
@@ -126,7 +127,7 @@ def create(
 
         new = NewCatalog(name, type_, given, comment, pairs(properties, "--property"), not flat)
         info, checks = office.catalogs.create(office.principal, new, test=test)
-    session.output.done(f"The catalog {info.name} is made.", {**_info(info), "checks": _checks(checks)})
+    _report(session, f"The catalog {info.name} is made.", info, checks)
 
 
 @command(app, "alter")
@@ -162,7 +163,7 @@ def alter(
             rename,
         )
         info, checks = office.catalogs.alter(office.principal, name, change, test=test)
-    session.output.done(f"The catalog {info.name} is changed.", {**_info(info), "checks": _checks(checks)})
+    _report(session, f"The catalog {info.name} is changed.", info, checks)
 
 
 @command(app, "enable")
@@ -228,11 +229,11 @@ def _settings(type_: str, settings: Sequence[str] | None, secrets: Sequence[str]
     """Return the settings of the options. A secret is never an argument: others on this machine can read those."""
     from lanceway.catalogs.contract.hooks import CatalogHooks
     from lanceway.catalogs.registry import catalog_class
-    from lanceway.config import is_secret
+    from lanceway.config import CREDENTIALS, is_secret
 
     given = pairs(settings, "--set")
     cls = catalog_class(type_)
-    rows = cls.SETTINGS if issubclass(cls, CatalogHooks) else ()
+    rows = (*(cls.SETTINGS if issubclass(cls, CatalogHooks) else ()), *CREDENTIALS)
     for key in given:
         if is_secret(rows, key):
             raise typer.BadParameter(
@@ -259,6 +260,19 @@ def _asked(key: str) -> str:
 
 def _info(info: CatalogInfo) -> dict[str, Any]:
     return {key: value for key, value in asdict(info).items() if value is not None}
+
+
+def _report(session: Session, sentence: str, info: CatalogInfo, checks: Sequence[CatalogCheck]) -> None:
+    """Show a catalog that was made or changed, and what each check found. What is wrong with a storage is told alone:
+    the catalog is made all the same."""
+    if not session.json:
+        for check in checks:
+            typer.secho(printable(str(check)), fg=None if check.passed else "red")
+    session.output.done(sentence, {**_info(info), "checks": _checks(checks)})
+    wrong = sum(not check.passed for check in checks)
+    if wrong:
+        noun = "check" if wrong == 1 else "checks"
+        typer.secho(f"lanceway: {wrong} {noun} failed, and the catalog is there all the same.", err=True, fg="red")
 
 
 def _checks(checks: Sequence[CatalogCheck]) -> list[dict[str, Any]]:

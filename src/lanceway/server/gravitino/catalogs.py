@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lanceway.access.mounted.catalogs import CatalogChange, CatalogInfo, CatalogTrialError, NewCatalog
+from lanceway.access.mounted.catalogs import STORAGE, CatalogChange, CatalogInfo, CatalogTrialError, NewCatalog
 from lanceway.catalogs.federated.trials import CatalogCheck
 from lanceway.catalogs.registry import CATALOGS
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
@@ -21,11 +21,16 @@ from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL, CatalogCreateReq
 
 _COMMENT, _IN_USE, _LOCATION, _NESTED, _RENAME = "comment", "in-use", "location", "nested", "rename"
 _TRUE, _FALSE = "true", "false"
+# In answers alone: what was found of the storage when a catalog was made or its settings were changed.
+_CHECKS = "lanceway.storage-checks"
 
 
-def _described(info: CatalogInfo) -> dict[str, Any]:
-    """Describe a catalog; of its settings those that are no secrets."""
+def _described(info: CatalogInfo, checks: Sequence[CatalogCheck] = ()) -> dict[str, Any]:
+    """Describe a catalog; of its settings those that are no secrets, and of checks those of its storage."""
     properties = {**info.settings, **info.properties, _IN_USE: _TRUE if info.enabled else _FALSE}
+    storage = [str(check).removeprefix(STORAGE) for check in checks if check.name.startswith(STORAGE)]
+    if storage:
+        properties[_CHECKS] = "\n".join(storage)
     if info.nested is not None:
         properties[_NESTED] = _TRUE if info.nested else _FALSE
     catalog = {
@@ -53,8 +58,8 @@ def load_catalog(call: GravitinoCall) -> dict[str, Any]:
 
 def create_catalog(call: GravitinoCall) -> dict[str, Any]:
     """Make a catalog, which is tried out first if it is another service's."""
-    info, _ = call.catalogs.create(call.principal, _new_catalog(call.body))
-    return {"catalog": _described(info)}
+    info, checks = call.catalogs.create(call.principal, _new_catalog(call.body))
+    return {"catalog": _described(info, checks)}
 
 
 def test_connection(call: GravitinoCall) -> dict[str, Any]:
@@ -101,8 +106,8 @@ def alter_catalog(call: GravitinoCall) -> dict[str, Any]:
         _enable_nested(call)
         return load_catalog(call)
     change = _change(call.body.updates, is_mounted=call.is_mounted)
-    info, _ = call.catalogs.alter(call.principal, call.catalog, change)
-    return {"catalog": _described(info)}
+    info, checks = call.catalogs.alter(call.principal, call.catalog, change)
+    return {"catalog": _described(info, checks)}
 
 
 def _enable_nested(call: GravitinoCall) -> None:
