@@ -92,6 +92,52 @@ def test_what_waits_is_committed_at_once_and_answered_after_that(file: GroupedFi
     assert file.events[-2:] == ["commit", "answer"]
 
 
+def test_what_comes_while_the_first_works_is_committed_with_it(file: GroupedFile) -> None:
+    """The first began alone, so without a savepoint; what comes after it has one."""
+
+    def first(connection: Connection) -> str:
+        insert("a", connection)
+        began.set()
+        file.wait_for(3)
+        return "a"
+
+    def fail(connection: Connection) -> None:
+        insert("half", connection)
+        raise NamespaceAlreadyExistsError("no")
+
+    began = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        leading = pool.submit(file.run, first)
+        assert began.wait(30)
+        others = [pool.submit(file.run, work) for work in (partial(insert, "b"), fail, partial(insert, "a"))]
+        assert leading.result() == "a"
+        ended = [future.exception() or future.result() for future in others]
+    assert "b" in ended
+    assert sorted(type(end).__name__ for end in ended) == ["IntegrityError", "NamespaceAlreadyExistsError", "str"]
+    assert file.names() == ["a", "b"]
+    assert file.events.count("commit") == 1
+    assert file.events[0] == "commit"
+
+
+def test_one_that_comes_later_and_ends_the_whole_transaction_fails_alone(file: GroupedFile) -> None:
+    def first(connection: Connection) -> str:
+        insert("a", connection)
+        if not began.is_set():  # not when it is carried out again
+            began.set()
+            file.wait_for(1)
+        return "a"
+
+    file.run(partial(insert, "taken"))
+    began = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        leading = pool.submit(file.run, first)
+        assert began.wait(30)
+        failed = pool.submit(file.run, partial(insert, "taken", otherwise="OR ROLLBACK"))
+        assert leading.result() == "a"
+        assert isinstance(failed.exception(), IntegrityError)
+    assert file.names() == ["a", "taken"]
+
+
 def test_one_that_fails_takes_nothing_of_the_others_with_it(file: GroupedFile) -> None:
     def fail(connection: Connection) -> None:
         insert("half", connection)

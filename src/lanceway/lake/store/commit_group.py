@@ -2,15 +2,16 @@
 
 A commit waits for the disk, and SQLite has one writer at a time: so threads that write queue, and each would wait for
 the disk by itself. Here the first of the queue carries out what all of them want, one after the other, in one
-transaction, and commits it. Each is told when that is on the disk, and not before: nothing that was acknowledged can
-be lost. Each is a savepoint, so that one that fails takes nothing of the others with it.
+transaction, also for those that come meanwhile, and commits it. Each is told when that is on the disk, and not before:
+nothing that was acknowledged can be lost. Each is a savepoint, so that one that fails takes nothing of the others with
+it.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
@@ -111,11 +112,7 @@ class CommitGroup:
         members: list[_Member] = []
         try:
             with self._writing() as connection:
-                members = self._take()
-                if len(members) == 1:
-                    self._carry_out_one(connection, own)
-                else:
-                    self._carry_out_all(connection, members)
+                self._carry_out(connection, members)
         finally:
             if not members:  # it did not get that far; the others may
                 with self._lock:
@@ -124,22 +121,28 @@ class CommitGroup:
             for member in members:
                 member.woken.set()
 
-    def _take(self) -> list[_Member]:
+    def _take_into(self, members: list[_Member]) -> list[_Member]:
+        """Add to a group those that wait by now, and return them."""
         with self._lock:
-            return [self._queue.popleft() for _ in range(min(len(self._queue), _MOST))]
+            waiting = [self._queue.popleft() for _ in range(min(len(self._queue), _MOST - len(members)))]
+        members += waiting
+        return waiting
 
-    def _carry_out_one(self, connection: Connection, member: _Member) -> None:
-        """Carry out one alone, as any transaction: there is nothing else to keep if it fails."""
-        member.answer = member.work(connection)
-        self._commit(connection)
-        member.is_committed = True
-
-    def _carry_out_all(self, connection: Connection, members: Sequence[_Member]) -> None:
+    def _carry_out(self, connection: Connection, members: list[_Member]) -> None:
+        """Carry out what waits and what comes meanwhile, commit it, and add each to `members`."""
+        waiting = self._take_into(members)
+        if len(waiting) == 1:  # as any transaction: there is nothing else to keep if it fails
+            waiting[0].answer = waiting[0].work(connection)
+            waiting = self._take_into(members)
         try:
-            for member in members:
-                member.run(connection)
+            while waiting:
+                for member in waiting:
+                    member.run(connection)
+                waiting = self._take_into(members)
             self._commit(connection)
         except DBAPIError:  # such as a full disk, which ends the whole transaction
+            if len(members) == 1:
+                raise
             for member in members:
                 member.is_undone = True
         else:

@@ -148,6 +148,28 @@ class CompiledStatement:
         return bound if self._order is None else tuple(bound[name] for name in self._order)
 
 
+class FastInsert:
+    """An `Insert` of some columns that takes half the time, for rows that many make at once.
+
+    It goes past SQLAlchemy's handling of results: what it returns is the driver's own, so ask for numbers and texts.
+    """
+
+    def __init__(self, table: Table, columns: Sequence[str], returning: Sequence[str], **fixed: object) -> None:
+        given = {name: bindparam(f"new_{name}", type_=table.c[name].type) for name in columns}
+        self._statements = {
+            name: insert(table)
+            .values(**given, **fixed)
+            .on_conflict_do_nothing()
+            .returning(*(table.c[column] for column in returning))
+            for name, insert in _DIALECTS.items()
+        }
+
+    def __call__(self, connection: Connection, values: Mapping[str, object]) -> Row[Any] | None:
+        """Return what is asked of the new row, None where there was one."""
+        parameters = {f"new_{name}": value for name, value in values.items()}
+        return execute_compiled(connection, self._statements[connection.dialect.name], parameters).one_or_none()
+
+
 # By dialect and statement. Two threads may both compile one; one result is kept.
 _COMPILED: dict[tuple[str, ClauseElement], CompiledStatement] = {}
 

@@ -24,13 +24,21 @@ from lanceway.errors import (
 from lanceway.identifiers import HierarchicalName, Identifier
 from lanceway.lake.feed import outbox
 from lanceway.lake.store import errors
+from lanceway.lake.store.clock import now
 from lanceway.lake.store.errors import RetryError
-from lanceway.lake.store.rows import KEEP, Audit, Keep, altered, change, described, execute_compiled, insert_audited
+from lanceway.lake.store.rows import KEEP, Audit, FastInsert, Keep, altered, change, described, execute_compiled
 from lanceway.lake.store.schema import NAMESPACE, Name, catalogs, objects
 from lanceway.lake.tree import names, settings
 from lanceway.lake.tree.pages import page, page_of
 
-_INSERT = insert_audited(objects)
+_GIVEN = ("catalog_id", "parent_id", "kind", "managed", "name", "physical", "comment", "properties", "owner")
+_INSERT = FastInsert(
+    objects,
+    (*_GIVEN, "created_by", "changed_by"),
+    ("id", "created_at", "revision"),
+    created_at=now(),
+    changed_at=now(),
+)
 _BY_PATH = select(objects).where(objects.c.catalog_id == bindparam("catalog"), objects.c.physical == bindparam("path"))
 _ID = _BY_PATH.with_only_columns(objects.c.id)
 _NAMES = page(objects.c.name).where(objects.c.kind == NAMESPACE)
@@ -78,10 +86,10 @@ def create(
     path = _checked(connection, catalog, namespace, parents=parents)
     values = described(comment, properties, owner, by)
     parent = _chain(connection, catalog, path, values) if parents else find(connection, catalog, path.parent)
-    row = _insert(connection, catalog, path, parent, values)
-    if row is None:
+    new = _insert(connection, catalog, path, parent, values)
+    if new is None:
         raise _taken(connection, parent, path)
-    return Namespace.of(row)
+    return new
 
 
 def load(connection: Connection, catalog: int, namespace: Identifier) -> Namespace:
@@ -194,10 +202,9 @@ def _ids_statement(length: int) -> Select[Any]:
 def _ensure(
     connection: Connection, catalog: int, path: HierarchicalName, parent: int, values: Mapping[str, object]
 ) -> int:
-    row = _insert(connection, catalog, path, parent, values)
-    if row is not None:
-        new: int = row.id
-        return new
+    new = _insert(connection, catalog, path, parent, values)
+    if new is not None:
+        return new.id
     existing: int | None = connection.execute(_ID, {"catalog": catalog, "path": path.physical}).scalar()
     if existing is None:
         raise _taken(connection, parent, path)
@@ -205,8 +212,8 @@ def _ensure(
 
 
 def _insert(
-    connection: Connection, catalog: int, path: HierarchicalName, parent: int, values: Mapping[str, object]
-) -> Row[Any] | None:
+    connection: Connection, catalog: int, path: HierarchicalName, parent: int, values: Mapping[str, Any]
+) -> Namespace | None:
     place = {"catalog_id": catalog, "parent_id": parent, "kind": NAMESPACE, "managed": False}
     try:
         row = _INSERT(connection, {**place, "name": path.name, "physical": path.physical, **values})
@@ -215,9 +222,12 @@ def _insert(
             raise
         # It was there a moment ago. Started again, a chain makes it again, and a single namespace misses it.
         raise RetryError(f"The parent of the namespace {path} was dropped at the same time. Try again.") from error
-    if row is not None:
-        outbox.record_object(connection, "namespace.created", row.id, by=row.created_by)
-    return row
+    if row is None:
+        return None
+    by = str(values["created_by"])
+    outbox.record_object(connection, "namespace.created", row.id, by=by)
+    audit = Audit(by, row.created_at, by, row.created_at, row.revision)
+    return Namespace(row.id, path, values["comment"], values["properties"], values["owner"], audit)
 
 
 def _taken(connection: Connection, parent: int, path: Identifier) -> NamespaceAlreadyExistsError | RetryError:
