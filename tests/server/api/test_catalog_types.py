@@ -165,6 +165,9 @@ def test_a_catalog_of_every_type(
     schema = quote(":".join(service.table[:-1]), safe="")
     assert ask("GET", f"{GRAVITINO}/{name}/schemas/{schema}/tables/t") == {200}
     assert answers[-1].json()["table"]["name"] == "t"
+    inside = "%1F".join(service.table[:-1])
+    assert ask("GET", f"/iceberg/v1/{name}/namespaces/{inside}/tables") == {200}
+    assert [[each["name"] for each in answer.json()["identifiers"]] for answer in answers[-2:]] == [["t"], ["t"]]
 
     answers.append(catalogs.alter(name))
     assert answers[-1].is_success, answers[-1].text
