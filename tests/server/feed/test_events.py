@@ -22,6 +22,7 @@ from tests.server.api.test_tokens import user as user
 from tests.server.conftest import Cluster
 from tests.server.server_helpers import serving
 from tests.servers import lanceway as lanceway_server
+from tests.servers.postgres import Postgres
 from tests.servers.run import Run
 
 EVENTS = "/lanceway/v1/events"
@@ -198,6 +199,39 @@ def test_nothing_is_lost_or_repeated_over_a_restart_and_late_readers_are_told(wh
     assert refused(answer) == (410, 13)
     assert "after=latest" in answer.json()["error"]
     assert server.stop() == 0
+
+
+def test_a_feed_in_postgresql_goes_on_over_a_restart(whole_run: Run, postgres: Postgres, tmp_path: Path) -> None:
+    """A reader keeps its position while the server is killed, stopped, and started again on the same database."""
+    schema = postgres.schema()
+    told = {"LANCEWAY_DATABASE": postgres.uri(schema), "LANCEWAY_WAREHOUSE": str(tmp_path / "warehouse")}
+    names: list[str] = []
+    seen: list[str] = []
+    after: str | None = None
+    try:
+        for turn in range(3):
+            server = lanceway_server.start(
+                whole_run, name="feed", home=tmp_path / "home", environment=told, arguments=("--no-worker",)
+            )
+            caller = Caller(server, server.token)
+            after = after or latest(caller)
+            names += [make(caller) for _ in range(3)]
+            first = page(caller, after=after, types="namespace", limit=2)
+            if turn == 1:
+                os.kill(serving(server), signal.SIGKILL)  # another process takes its place
+            names += [make(caller) for _ in range(2)]
+            rest = page(caller, after=first["cursor"], types="namespace", limit=2)
+            seen += [event["data"]["object"][1] for found in (first, rest) for event in found["events"]]
+            after = rest["cursor"]
+            assert server.stop() == 0
+        assert seen == names[: len(seen)]
+        server = lanceway_server.start(whole_run, name="feed", home=tmp_path / "home", environment=told)
+        found = page(Caller(server, server.token), after=after, types="namespace")
+        seen += [event["data"]["object"][1] for event in found["events"]]
+        assert seen == names
+        assert server.stop() == 0
+    finally:
+        postgres.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 @pytest.mark.slow

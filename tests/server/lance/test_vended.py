@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -180,6 +181,26 @@ def test_who_owns_a_table_deletes_too(site: Site) -> None:
     opened.put_object(**own, Body=b"x")
     opened.delete_object(**own)
     assert refused(opened.delete_object, Bucket=site.s3.bucket, Key="ready")
+
+
+def test_a_writers_clean_up_removes_nothing_and_does_not_say_so(site: Site) -> None:
+    """As the guide warns: pylance takes no notice of files that it may not delete."""
+    id_ = site.create()
+    for number in (4, 5):
+        lance.write_dataset(table(number), namespace_client=site.client("owner"), table_id=id_, mode="overwrite")
+    location = site.describe("owner", id_)["location"]
+
+    def files() -> set[str]:
+        return {entry["path"] for page in obstore.list(site.s3.store(location)) for entry in page}
+
+    before = files()
+    versions = [version["version"] for version in site.open("writer", id_).versions()]
+    site.open("writer", id_).cleanup_old_versions(older_than=timedelta(0), delete_unverified=True)
+    assert files() >= before, "nothing was removed, and nothing was raised"
+    assert [version["version"] for version in site.open("reader", id_).versions()] == versions
+    site.open("owner", id_).cleanup_old_versions(older_than=timedelta(0), delete_unverified=True)
+    assert not files() >= before, "an owner's removes"
+    assert site.open("reader", id_).to_table()["id"].to_pylist() == [5]
 
 
 def test_who_may_only_change_gets_none_and_is_told_how(site: Site) -> None:
