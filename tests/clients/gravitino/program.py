@@ -1,12 +1,14 @@
 """The stock Gravitino client at work, as it comes from PyPI: run in its own environment, without the suite.
 
-It reads {"uri", "tokens": {user: token}, "guide": the example of the guide, "folder"}, and writes the traceback of each
+It reads {"uri", "tokens": {user: token}, "guide": the example of the guide, "folder", "simple": the address of a server
+that believes names}, and writes the traceback of each
 scenario that failed, null for one that did not.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from gravitino.api.schema_change import SchemaChange
 from gravitino.auth.auth_data_provider import AuthDataProvider
 from gravitino.auth.basic_auth_provider import BasicAuthProvider
 from gravitino.auth.default_oauth2_token_provider import DefaultOAuth2TokenProvider
+from gravitino.auth.simple_auth_provider import SimpleAuthProvider
 from gravitino.exceptions.base import (
     CatalogAlreadyExistsException,
     CatalogNotInUseException,
@@ -73,8 +76,8 @@ class BearerProvider(AuthDataProvider):  # type: ignore[misc]
 class Site:
     """A server, and a client for each of its users."""
 
-    def __init__(self, uri: str, tokens: dict[str, str], guide: str, folder: str) -> None:
-        self.uri, self.tokens, self.guide, self.folder = uri, tokens, guide, folder
+    def __init__(self, uri: str, tokens: dict[str, str], guide: str, folder: str, simple: str) -> None:
+        self.uri, self.tokens, self.guide, self.folder, self.simple = uri, tokens, guide, folder, simple
 
     def client(self, user: str) -> Any:
         return GravitinoClient(self.uri, METALAKE, auth_data_provider=BearerProvider(self.tokens[user]))
@@ -108,6 +111,21 @@ def signing_in(site: Site) -> None:
     # A token counts for the user it belongs to alone.
     other = BasicAuthProvider("admin", site.tokens["bob"])
     assert "bob" not in refused(RESTException, lambda: GravitinoClient(site.uri, METALAKE, auth_data_provider=other))
+
+
+def simple_authentication(site: Site) -> None:
+    """A name without proof, where it is switched on and nowhere else."""
+    new = ("mine", Catalog.Type.RELATIONAL, "lakehouse-generic", "", {})
+    os.environ["GRAVITINO_USER"] = "bob"
+    client = GravitinoClient(site.simple, METALAKE, auth_data_provider=SimpleAuthProvider())
+    assert client.get_metalake().name() == METALAKE
+    refused(ForbiddenException, client.create_catalog, *new)
+    client.close()
+    os.environ["GRAVITINO_USER"] = "admin"
+    client = GravitinoClient(site.simple, METALAKE, auth_data_provider=SimpleAuthProvider())
+    assert client.create_catalog(*new).audit_info().creator() == "admin"
+    client.close()
+    refused(RESTException, lambda: GravitinoClient(site.uri, METALAKE, auth_data_provider=SimpleAuthProvider()))
 
 
 def guide(site: Site) -> None:
@@ -447,6 +465,7 @@ def owners(site: Site) -> None:
 
 SCENARIOS = (
     signing_in,
+    simple_authentication,
     guide,
     metalakes,
     catalogs,
@@ -461,7 +480,7 @@ SCENARIOS = (
 
 def main() -> None:
     told = json.load(sys.stdin)
-    site, results = Site(told["uri"], told["tokens"], told["guide"], told["folder"]), {}
+    site, results = Site(told["uri"], told["tokens"], told["guide"], told["folder"], told["simple"]), {}
     for scenario in SCENARIOS:
         try:
             scenario(site)

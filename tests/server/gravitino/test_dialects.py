@@ -1,4 +1,7 @@
-"""One table through every dialect: made by Gravitino REST, filled by LanceDB, read by pylance, renamed in each."""
+"""One table through every dialect: made by Gravitino REST, filled by LanceDB, read by pylance, renamed in each.
+
+What stock clients send to make a table is in tests/clients/gravitino; Spark SQL reads one in tests/spark/catalog.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,12 @@ def listed(client: httpx.Client, *names: str) -> list[str]:
     return list(client.get(f"/lance/v1/namespace/{'$'.join(names)}/table/list").json()["tables"])
 
 
+def companions(admin: Asker, *names: str) -> list[str]:
+    """What an Iceberg client sees of a namespace."""
+    path = f"/iceberg/v1/{admin.catalog}/namespaces/{'%1F'.join(names)}/tables"
+    return [each["name"] for each in admin.client.get(path).raise_for_status().json()["identifiers"]]
+
+
 def test_one_table_in_all_dialects(server: Lanceway, admin: Asker) -> None:
     admin.make("team:fruit")
     made = admin.ask("POST", admin.schemas("team:fruit", "tables"), {"name": "t", "columns": [*COLUMNS, VECTOR]})
@@ -79,16 +88,20 @@ def test_one_table_in_all_dialects(server: Lanceway, admin: Asker) -> None:
     # Renamed in one, it is seen in the others at once.
     rename = {"updates": [{"@type": "rename", "newName": "u"}]}
     assert admin.ask("PUT", admin.schemas("team:fruit", "tables", "t"), rename).status_code == 200
-    assert listed(admin.client, *place) == tables(admin, "team:fruit") == ["u"]
+    assert listed(admin.client, *place) == tables(admin, "team:fruit") == companions(admin, "team", "fruit") == ["u"]
     assert database.list_tables(namespace_path=place).tables == ["u"]
     namespace.rename_table(lance_namespace.RenameTableRequest(id=[*place, "u"], new_table_name="v"))
-    assert tables(admin, "team:fruit") == ["v"]
+    assert tables(admin, "team:fruit") == companions(admin, "team", "fruit") == ["v"]
+    names = ({"namespace": ["team", "fruit"], "name": name} for name in ("v", "w"))
+    rename = dict(zip(("source", "destination"), names, strict=True))
+    admin.client.post(f"/iceberg/v1/{admin.catalog}/tables/rename", json=rename).raise_for_status()
+    assert listed(admin.client, *place) == tables(admin, "team:fruit") == companions(admin, "team", "fruit") == ["w"]
     admin.client.post(
         "/lanceway/v1/schemas/alter", json={"name": f"{admin.catalog}.team:fruit", "set": {"a": "b"}}
     ).raise_for_status()
     assert admin.ask("GET", admin.schemas("team:fruit")).json()["schema"]["properties"] == {"a": "b"}
-    database.drop_table("v", namespace_path=place)
-    assert tables(admin, "team:fruit") == []
+    database.drop_table("w", namespace_path=place)
+    assert tables(admin, "team:fruit") == companions(admin, "team", "fruit") == []
 
 
 def test_a_schema_of_another_dialect_is_listed(admin: Asker) -> None:
