@@ -51,7 +51,8 @@ from lanceway.catalogs.federated.mounts import (
     in_use,
 )
 from lanceway.catalogs.wrappers import subtree
-from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.catalogs.wrappers.forward import Forwarder
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import (

@@ -23,7 +23,7 @@ from lanceway.catalogs.contract.hooks import (
     stream_twin,
 )
 from lanceway.catalogs.contract.jobs import JobQueue
-from lanceway.catalogs.wrappers.forward import carry_out
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InternalError, UnsupportedOperationError
 from lanceway.identifiers import Identifier
 from lanceway.tables.dataset import StoredTable

@@ -15,11 +15,10 @@ from pydantic import BaseModel
 
 from lanceway.catalogs.contract import capabilities, jobs
 from lanceway.catalogs.contract.capabilities import KeepsJobs, ObjectIdentity
-from lanceway.catalogs.contract.hooks import stream_twin
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import UnsupportedOperationError
-from lanceway.tables.read import ipc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +29,7 @@ class Forwarder(ln.LanceNamespace):
 
     @abstractmethod
     def _forward(self, operation: str, request: BaseModel, *data: Any) -> Any:
-        """Run one operation, or a twin that streams; `carry_out` does so on a catalog."""
+        """Run one operation, or a twin that streams; `operations.carry_out` does so on a catalog."""
 
     # -- namespaces -------------------------------------------------------------------------------
 
@@ -312,14 +311,3 @@ class Wrapper(Forwarder):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inner!r})"
-
-
-def carry_out(catalog: ln.LanceNamespace, operation: str, request: BaseModel, *data: Any) -> Any:
-    """Run one operation, or a twin that streams, on any catalog: one without the twin takes and returns bytes."""
-    method = getattr(catalog, operation, None)
-    if method is not None:
-        return method(request, *data)
-    plain = getattr(catalog, operation.removesuffix(stream_twin("")))
-    if data:
-        return plain(request, b"".join(ipc.stream_chunks(data[0], file_format=False)))
-    return ipc.read(plain(request).data)

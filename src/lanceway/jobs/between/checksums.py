@@ -11,7 +11,7 @@ import numpy as np
 from lance_namespace import DescribeTableRequest, LanceNamespace, QueryTableRequest
 
 from lanceway.catalogs.contract import limits
-from lanceway.catalogs.wrappers.forward import carry_out
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InternalError, InvalidInputError, InvalidTableStateError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.register import location_of

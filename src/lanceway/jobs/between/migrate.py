@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lance_namespace import CountTableRowsRequest, CreateTableRequest, DropTableRequest, LanceNamespace
 
 from lanceway.catalogs.contract import limits
-from lanceway.catalogs.wrappers.forward import carry_out
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import (
     InternalError,
     InvalidInputError,

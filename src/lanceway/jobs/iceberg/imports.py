@@ -14,7 +14,7 @@ from lance_namespace import (
     RestoreTableRequest,
 )
 
-from lanceway.catalogs.wrappers.forward import carry_out
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InternalError, InvalidInputError, LanceNamespaceError, TableAlreadyExistsError
 from lanceway.identifiers import Identifier
 from lanceway.jobs.between.checksums import Checksum, VersionRows, passing, pin

@@ -19,7 +19,8 @@ from lanceway.access.credentials.options import safe_options
 from lanceway.access.credentials.vending import NOT_NOW, refusal
 from lanceway.access.guard import Guard
 from lanceway.catalogs.federated.catalog import ListingStep
-from lanceway.catalogs.wrappers.forward import Forwarder, carry_out
+from lanceway.catalogs.wrappers.forward import Forwarder
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InternalError, InvalidInputError, ServiceUnavailableError
 from lanceway.server.http.page_tokens import PageTokenSeal
 from lanceway.server.lance import fields

@@ -16,7 +16,7 @@ from lance_namespace import (
     UpdateTableSchemaMetadataRequest,
 )
 
-from lanceway.catalogs.wrappers.forward import carry_out
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.spark.types import arrow_schema, check_name, parse_schema
 from lanceway.tables import dataset
