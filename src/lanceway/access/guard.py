@@ -55,8 +55,8 @@ from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.mounts import Mount
 from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder
-from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,

@@ -23,11 +23,12 @@ from lanceway.catalogs.contract.hooks import (
 )
 from lanceway.catalogs.contract.metadata import MetadataOperations
 from lanceway.catalogs.contract.tables import TableOperations
+from lanceway.catalogs.handles.contents import CatalogContents
 
 __all__ = ["OPERATIONS", "Catalog", "TableEntry"]
 
 
-class Catalog(MetadataOperations, TableCreation, TableOperations, BackgroundOperations):
+class Catalog(CatalogContents, MetadataOperations, TableCreation, TableOperations, BackgroundOperations):
     """One metadata service under the Lance Namespace contract."""
 
     @classmethod

@@ -50,10 +50,11 @@ from lanceway.catalogs.federated.mounts import (
     check_name,
     in_use,
 )
+from lanceway.catalogs.handles.contents import CatalogContents
 from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder
-from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.catalogs.wrappers.iceberg import IcebergForwarder
+from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.config import CatalogSettings, ServerSettings
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -128,7 +129,7 @@ class ListingStep(NamedTuple):
     call: Callable[[], Any]
 
 
-class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
+class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder):
     """Catalogs under one root.
 
     A call waits for the catalog that it is for, as long as that takes: deadlines and threads of mounts are enforced
@@ -291,6 +292,9 @@ class FederatedCatalog(JobMethods, IcebergForwarder, Forwarder):
         view = type(self).__new__(type(self))
         view.__dict__ |= self.__dict__
         return view
+
+    def _creates_in_root(self) -> bool:
+        return False
 
     # -- requests for a branch -------------------------------------------------------------------
 

@@ -97,6 +97,9 @@ class RestCatalog(Forwarder, Catalog):
 
     # -- operations that differ from one request -------------------------------------------------
 
+    def _creates_in_root(self) -> bool:
+        return False  # of most servers it holds catalogs
+
     def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
         return create_empty_table(self, request)
 

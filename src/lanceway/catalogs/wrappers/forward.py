@@ -17,6 +17,7 @@ from lanceway.catalogs.contract import capabilities, jobs
 from lanceway.catalogs.contract.capabilities import KeepsJobs, ObjectIdentity
 from lanceway.catalogs.contract.jobs import Job
 from lanceway.catalogs.contract.requests import accept
+from lanceway.catalogs.handles.contents import CatalogContents
 from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import UnsupportedOperationError
 
@@ -241,7 +242,7 @@ class Forwarder(ln.LanceNamespace):
         return self._forward("alter_transaction", accept(ln.AlterTransactionRequest, request))
 
 
-class Wrapper(Forwarder):
+class Wrapper(CatalogContents, Forwarder):
     """Forwards every operation to one catalog. A subclass overrides `_forward`, or single operations."""
 
     def __init__(self, inner: ln.LanceNamespace) -> None:
@@ -277,6 +278,9 @@ class Wrapper(Forwarder):
 
     def _job(self, job: Job) -> Job:
         return replace(job, table=self._outside(job.table)) if self._holds(job.table) else job
+
+    def _creates_in_root(self) -> bool:
+        return not isinstance(self._inner, CatalogContents) or self._inner._creates_in_root()
 
     # -- identifiers -----------------------------------------------------------------------------
 

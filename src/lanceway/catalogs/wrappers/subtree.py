@@ -144,6 +144,9 @@ class Subtree(Wrapper):
         response = super()._forward(operation, rewrite_request(request, self._inside), *data)
         return rewrite_response(operation, response, self._outside)
 
+    def _creates_in_root(self) -> bool:
+        return True  # what is a catalog lies above
+
     def _holds(self, names: list[str]) -> bool:
         return names[: self._at.depth] == list(self._at)
 
