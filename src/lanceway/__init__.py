@@ -2,7 +2,8 @@
 
     import lanceway
 
-    ns = lanceway.connect("dir", path="./warehouse")
+    lake = lanceway.connect("./warehouse")
+    lake.create("fruit", [{"id": 1, "name": "apple"}])
 
 Importing it is cheap: what is heavy is loaded when it is first used.
 """
@@ -10,43 +11,117 @@ Importing it is cheap: what is heavy is loaded when it is first used.
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lanceway.identifiers import Identifier, parse
 
 if TYPE_CHECKING:
-    from lance_namespace import LanceNamespace
+    import os
+    from pathlib import Path
 
-    from lanceway.errors import LanceNamespaceError
+    from lanceway.catalogs.contract.base import Catalog
+    from lanceway.catalogs.handles.table import Table
+    from lanceway.errors import (
+        ConcurrentModificationError,
+        ErrorCode,
+        InternalError,
+        InvalidInputError,
+        InvalidTableStateError,
+        LanceNamespaceError,
+        NamespaceAlreadyExistsError,
+        NamespaceNotEmptyError,
+        NamespaceNotFoundError,
+        PermissionDeniedError,
+        ServiceUnavailableError,
+        TableAlreadyExistsError,
+        TableBranchAlreadyExistsError,
+        TableBranchNotFoundError,
+        TableColumnNotFoundError,
+        TableIndexAlreadyExistsError,
+        TableIndexNotFoundError,
+        TableNotFoundError,
+        TableSchemaValidationError,
+        TableTagAlreadyExistsError,
+        TableTagNotFoundError,
+        TableVersionNotFoundError,
+        ThrottlingError,
+        TransactionNotFoundError,
+        UnauthenticatedError,
+        UnsupportedOperationError,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["Identifier", "LanceNamespaceError", "__version__", "connect", "parse"]
+__all__ = [
+    "Catalog",
+    "ConcurrentModificationError",
+    "ErrorCode",
+    "Identifier",
+    "InternalError",
+    "InvalidInputError",
+    "InvalidTableStateError",
+    "LanceNamespaceError",
+    "NamespaceAlreadyExistsError",
+    "NamespaceNotEmptyError",
+    "NamespaceNotFoundError",
+    "PermissionDeniedError",
+    "ServiceUnavailableError",
+    "Table",
+    "TableAlreadyExistsError",
+    "TableBranchAlreadyExistsError",
+    "TableBranchNotFoundError",
+    "TableColumnNotFoundError",
+    "TableIndexAlreadyExistsError",
+    "TableIndexNotFoundError",
+    "TableNotFoundError",
+    "TableSchemaValidationError",
+    "TableTagAlreadyExistsError",
+    "TableTagNotFoundError",
+    "TableVersionNotFoundError",
+    "ThrottlingError",
+    "TransactionNotFoundError",
+    "UnauthenticatedError",
+    "UnsupportedOperationError",
+    "__version__",
+    "connect",
+    "parse",
+]
+
+_HANDLES = {"Catalog": "lanceway.catalogs.contract.base", "Table": "lanceway.catalogs.handles.table"}
 
 
 def connect(
-    type: str | None = None,  # noqa: A002 - the specification's own word
+    address: str | os.PathLike[str] | None = None,
+    /,
     *,
+    type: str | None = None,  # noqa: A002 - the specification's own word
     name: str | None = None,
     config: str | Path | None = None,
     **settings: object,
-) -> LanceNamespace:
-    """Connect to a root namespace, by its type and settings or by its name in `lanceway.toml`.
+) -> Catalog:
+    """Connect to a catalog: by its location, by its type and settings, or by its name in `lanceway.toml`.
 
-    `connect("dir", path="./warehouse")` takes the type and what it needs. `connect(name="lake")`
-    reads the section `[namespaces.lake]`; settings given here override the file's. Settings with a
-    dot are given as `**{"storage.region": "…"}` or, for storage, as `storage_options={"region": "…"}`.
+    A location is a folder (`./warehouse`, `s3://bucket/warehouse`), a server (`https://host`) or the database of a lake
+    (`sqlite:///lake.db`, `postgresql://host/lake`). `connect("dir", path="./warehouse")` takes the type and what it
+    needs. `connect("prod")` reads the section `[namespaces.prod]`; settings given here override the file's, as in
+    `connect(name="prod", token="…")`. Settings with a dot are given as `**{"storage.region": "…"}` or, for storage, as
+    `storage_options={"region": "…"}`.
     """
-    from lanceway.catalogs.connect import connect as open_connection
+    from lanceway.catalogs.connect import open_address
 
-    return open_connection(type, name=name, config=config, settings=settings)
+    return open_address(address, type_=type, name=name, config=config, settings=settings)
 
 
 def __getattr__(attribute: str) -> object:
+    if attribute in _HANDLES:
+        return getattr(importlib.import_module(_HANDLES[attribute]), attribute)
     # Looked at before it is loaded: `from lanceway import config` asks here too, and needs no error tree.
     if attribute.endswith("Error") or attribute == "ErrorCode":
         errors = importlib.import_module("lanceway.errors")
         if attribute in errors.__all__:
             return getattr(errors, attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,15 +1,17 @@
-"""Connecting to a catalog by a type and settings, or by a name in `lanceway.toml`."""
+"""Connecting to a catalog by its location, by a type and settings, or by a name in `lanceway.toml`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from lanceway import config as configuration
-from lanceway.catalogs.registry import catalog_class
+from lanceway.catalogs import addresses
+from lanceway.catalogs.registry import catalog_class, known_types
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 
@@ -21,6 +23,30 @@ if TYPE_CHECKING:
 
 # The settings that identify a catalog; others say how to reach it, and may differ where a worker runs.
 _IDENTITY = ("catalog", "catalog_id", "endpoint", "path", "region", "uri", "warehouse")
+
+
+def open_address(
+    address: str | os.PathLike[str] | None,
+    *,
+    type_: str | None,
+    name: str | None,
+    config: str | Path | None,
+    settings: Mapping[str, object],
+) -> Catalog:
+    """Return the catalog at a location, or by its type or name, with the methods for users in any case."""
+    from lanceway.catalogs.handles.contents import CatalogContents
+    from lanceway.catalogs.wrappers.forward import Wrapper
+
+    if address is not None:
+        if type_ is not None or name is not None:
+            raise InvalidInputError(
+                f"connect takes an address ({os.fspath(address)!r}), a type or a name, not two of them."
+            )
+        type_, name, implied = addresses.read(address, settings, config, known_types())
+        settings = {**implied, **settings}
+    catalog = connect(type_, name=name, config=config, settings=settings)
+    # A wrapper has every method of a catalog that users call.
+    return cast("Catalog", catalog if isinstance(catalog, CatalogContents) else Wrapper(catalog))
 
 
 def connect(
@@ -41,8 +67,9 @@ def connect(
         options = {**named.settings, **options}
     if type_ is None:
         raise InvalidInputError(
-            'connect needs a type and its settings, such as connect("dir", path="./warehouse"), '
-            f'or a name from {configuration.FILE_NAME}, such as connect(name="lake").'
+            'connect needs a location, such as connect("./warehouse"), or a type and its settings, such as '
+            f'connect("dir", path="./warehouse"), or a name from {configuration.FILE_NAME}, such as '
+            'connect(name="lake").'
         )
     catalog = catalog_class(type_)(**options)
     root = Identifier.of(at) if at else None  # type: ignore[arg-type]

@@ -47,11 +47,16 @@ def catalog_class(type_: str) -> type[LanceNamespace]:
         return _load(type_, CatalogType(installed[type_], None))
     if "." in type_ or ":" in type_:
         return _load(type_, CatalogType(type_ if ":" in type_ else ":".join(type_.rsplit(".", 1)), None))
-    types = sorted({*CATALOGS, *installed})
+    types = sorted(known_types())
     raise InvalidInputError(
         f"There is no catalog of type {type_!r}.{nearest(type_, types)} Known types: {', '.join(types)}; or give a "
         "class by its import path."
     )
+
+
+def known_types() -> frozenset[str]:
+    """Return the types that have a name: Lanceway's, and those of installed packages."""
+    return frozenset({*CATALOGS, *_installed()})
 
 
 def _installed() -> dict[str, str]:

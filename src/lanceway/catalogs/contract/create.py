@@ -22,6 +22,7 @@ from lanceway.tables.dataset import StoredTable
 from lanceway.tables.read import ipc
 from lanceway.tables.schema import reserved
 from lanceway.tables.write import create, rows
+from lanceway.tables.write.data import for_new_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ class TableCreation(CatalogHooks):
     def create_table_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
         """Create a table from a reader, batch by batch: `create_table` for data of any size."""
         request = accept(ln.CreateTableRequest, request)
-        data = reserved.without(data)
+        data = reserved.without(for_new_table(data))
         return self._create_stream(request, data)
 
     def _create_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:

@@ -20,6 +20,7 @@ from lanceway.tables.read import ipc, query
 from lanceway.tables.schema import columns, reserved
 from lanceway.tables.versions import branches, tags, transactions, versions
 from lanceway.tables.write import rows
+from lanceway.tables.write.data import reader_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +44,7 @@ class TableOperations(CatalogHooks):
     ) -> ln.InsertIntoTableResponse:
         """Insert rows from a reader, batch by batch: `insert_into_table` for data of any size."""
         request = accept(ln.InsertIntoTableRequest, request)
-        data = reserved.without(data)
+        data = reserved.without(reader_of(data))
         chosen = mode("The mode of insert_into_table", request.mode, "append", "overwrite")
         return rows.insert(self._table(request.id, "insert_into_table"), request, data, overwrite=chosen == "overwrite")
 
@@ -57,7 +58,7 @@ class TableOperations(CatalogHooks):
     ) -> ln.MergeInsertIntoTableResponse:
         """Merge rows from a reader, batch by batch: `merge_insert_into_table` for data of any size."""
         request = accept(ln.MergeInsertIntoTableRequest, request)
-        data = reserved.without(data)
+        data = reserved.without(reader_of(data))
         return rows.merge_insert(self._table(request.id, "merge_insert_into_table"), request, data)
 
     def update_table(self, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:

@@ -67,9 +67,10 @@ class DirectoryCatalog(Catalog):
         ),
         Setting(
             "layout",
-            "How new tables are written: plain (name/), lance (name.lance/), manifest (with namespaces). "
-            "As found there if it is not set.",
-            choices=("plain", "lance", "manifest"),
+            "How new tables are written: plain (name/), lance (name.lance/), manifest (with namespaces), auto (as "
+            "found there, manifest in a folder without tables). As found if it is not set, plain in a folder without "
+            "tables.",
+            choices=("plain", "lance", "manifest", "auto"),
         ),
         Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),
     )

@@ -47,7 +47,8 @@ class DirectoryTables:
     def __init__(self, root: str, options: Mapping[str, str] | None, layout: str | None) -> None:
         self.folder = open_folder(root, options)
         self._options = options
-        self._set_layout = layout
+        self._is_auto = layout == "auto"
+        self._set_layout = None if self._is_auto else layout
         self._found_layout: str | None = None
         self._manifest_here = Manifest(self.folder, options)
 
@@ -61,10 +62,14 @@ class DirectoryTables:
 
     def has_manifest(self) -> bool:
         """Return whether there is a manifest, or the first change that needs it creates one."""
-        return self._set_layout == "manifest" or self.manifest.exists()
+        has = self._set_layout == "manifest" or self.manifest.exists()
+        return has or (self._is_auto and self._layout() == "manifest")
 
     def _layout(self) -> str:
-        """Return how a new table is written: as set, else as found, else plain as the specification has it."""
+        """Return how a new table is written: as set, else as found.
+
+        In a folder without tables it is plain, as the specification has it, or with a manifest for `auto`.
+        """
         if self._set_layout:
             return self._set_layout
         if self.manifest.exists():
@@ -72,7 +77,7 @@ class DirectoryTables:
         if self._found_layout is None:
             folders = [folder for folder in self.folder.names() if table_of(folder, manifest=False)]
             if not folders:
-                return "plain"
+                return "manifest" if self._is_auto else "plain"
             self._found_layout = "lance" if any(folder.endswith(SUFFIX) for folder in folders) else "plain"
         return self._found_layout
 

@@ -84,11 +84,10 @@ class CatalogContents(ln.LanceNamespace):
         """
         identifier = table_name(name)
         reader = for_new_table(data, schema, vectors)
-        options = {} if properties is None else {"properties": dict(properties)}
+        kept = None if properties is None else dict(properties)
+        request = ln.CreateTableRequest(id=list(identifier), mode=mode, properties=kept)
         with self._made_for(identifier):
-            carry_out(
-                self, "create_table_stream", ln.CreateTableRequest(id=list(identifier), mode=mode, **options), reader
-            )
+            carry_out(self, "create_table_stream", request, reader)
         return Table(self, identifier)
 
     def drop(self, name: Name) -> None:

@@ -32,6 +32,7 @@ from lanceway.tables.write import data as rows_of
 if TYPE_CHECKING:
     import lance
     import pyarrow as pa
+    from lance_namespace_urllib3_client.models.index_content import IndexContent
 
 Request = TypeVar("Request", bound=BaseModel)
 
@@ -97,7 +98,8 @@ class Table:
         if self._version is not None:
             return self._version
         request = self._request(ln.ListTableVersionsRequest, descending=True, limit=1, branch=self._branch)
-        return int(self._catalog.list_table_versions(request).versions[0].version)
+        latest: int = self._catalog.list_table_versions(request).versions[0].version
+        return latest
 
     @property
     def schema(self) -> pa.Schema:
@@ -110,7 +112,7 @@ class Table:
     def count(self, where: str | None = None) -> int:
         """Return how many rows there are, or for how many an SQL condition holds."""
         request = self._request(ln.CountTableRowsRequest, predicate=where, **self._place)
-        return int(self._catalog.count_table_rows(request).count)
+        return self._catalog.count_table_rows(request).count or 0
 
     def head(self, n: int = 5) -> Rows:
         """Return the first rows."""
@@ -234,10 +236,10 @@ class Table:
         found = fields.require(self._messages, self.schema, column, "index")
         return _OTHERS if size(found.type) is None else _VECTORS
 
-    def indices(self) -> list[ln.IndexContent]:
+    def indices(self) -> list[IndexContent]:
         """Return the indices."""
         request = self._request(ln.ListTableIndicesRequest, **self._place)
-        found: list[ln.IndexContent] = []
+        found: list[IndexContent] = []
         while True:
             response = self._catalog.list_table_indices(request)
             found += response.indexes
@@ -263,7 +265,7 @@ class Table:
             request = request.model_copy(update={"page_token": response.page_token})
 
     def _past(self, version: ln.TableVersion, tags: Mapping[str, int], details: bool) -> PastVersion:
-        number = int(version.version)
+        number = version.version
         operation = self._operation(number) if details else None
         rows = self.at(number).count() if details else None
         return PastVersion.of(number, version.timestamp_millis, tags, operation, rows)
@@ -287,7 +289,7 @@ class Table:
         while True:
             response = self._catalog.list_table_tags(request)
             for tag, contents in response.tags.items():
-                found[tag] = (int(contents.version), None if is_main(contents.branch) else contents.branch)
+                found[tag] = (contents.version, None if is_main(contents.branch) else contents.branch)
             if not response.page_token:
                 return found
             request = request.model_copy(update={"page_token": response.page_token})
@@ -311,7 +313,7 @@ class Table:
         if isinstance(version, int):
             return Table(self._catalog, self._id, branch=self._branch, version=version)
         named = self._catalog.get_table_tag_version(self._request(ln.GetTableTagVersionRequest, tag=version))
-        return Table(self._catalog, self._id, branch=named.branch, version=int(named.version))
+        return Table(self._catalog, self._id, branch=named.branch, version=named.version)
 
     def branch(self, name: str, *, create: bool = False) -> Table:
         """Return the table on a branch, which `create` makes of this version."""

@@ -20,6 +20,7 @@ from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.handles.contents import CatalogContents
 from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import UnsupportedOperationError
+from lanceway.tables.write.data import for_new_table, reader_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +83,7 @@ class Forwarder(ln.LanceNamespace):
         return self._forward("create_table", accept(ln.CreateTableRequest, request), request_data)
 
     def create_table_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
-        return self._forward("create_table_stream", accept(ln.CreateTableRequest, request), data)
+        return self._forward("create_table_stream", accept(ln.CreateTableRequest, request), for_new_table(data))
 
     def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
         return self._forward("create_empty_table", accept(ln.CreateTableRequest, request))
@@ -95,7 +96,7 @@ class Forwarder(ln.LanceNamespace):
     def insert_into_table_stream(
         self, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader
     ) -> ln.InsertIntoTableResponse:
-        return self._forward("insert_into_table_stream", accept(ln.InsertIntoTableRequest, request), data)
+        return self._forward("insert_into_table_stream", accept(ln.InsertIntoTableRequest, request), reader_of(data))
 
     def merge_insert_into_table(
         self, request: ln.MergeInsertIntoTableRequest, request_data: bytes
@@ -105,7 +106,8 @@ class Forwarder(ln.LanceNamespace):
     def merge_insert_into_table_stream(
         self, request: ln.MergeInsertIntoTableRequest, data: pa.RecordBatchReader
     ) -> ln.MergeInsertIntoTableResponse:
-        return self._forward("merge_insert_into_table_stream", accept(ln.MergeInsertIntoTableRequest, request), data)
+        request = accept(ln.MergeInsertIntoTableRequest, request)
+        return self._forward("merge_insert_into_table_stream", request, reader_of(data))
 
     def update_table(self, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:
         return self._forward("update_table", accept(ln.UpdateTableRequest, request))

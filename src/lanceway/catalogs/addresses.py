@@ -1,0 +1,79 @@
+"""What a text given to `connect` means: a location, a type, or a name in the configuration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+from lanceway import config as configuration
+from lanceway.config.settings import nearest
+from lanceway.errors import InvalidInputError
+
+_DATABASES = ("sqlite", "postgresql", "postgres")
+# Where a Lanceway server answers Lance REST.
+_REST_PATH = "/lance"
+
+
+class CatalogAddress(NamedTuple):
+    """How a catalog is reached: by its type with the settings that a location implies, or by its name."""
+
+    type: str | None = None
+    name: str | None = None
+    settings: Mapping[str, object] = {}
+
+
+def read(
+    text: str | os.PathLike[str], settings: Mapping[str, object], config: str | Path | None, known: frozenset[str]
+) -> CatalogAddress:
+    """Return what `text` means: a location if it looks like one, a type if it has settings, else a name or a type.
+
+    `known` are the types there are. Raises InvalidInputError where it is none of them.
+    """
+    if _is_location(text):
+        return _located(os.fspath(text), settings)
+    word = str(text)
+    if settings:
+        return CatalogAddress(type=word)
+    names = configuration.namespaces(config)
+    if word in names:
+        return CatalogAddress(name=word)
+    if word in known or "." in word or ":" in word:
+        return CatalogAddress(type=word)
+    raise InvalidInputError(
+        f"{word!r} is not a name in {configuration.FILE_NAME}, nor a type of catalog.{nearest(word, {*names, *known})} "
+        f"For a folder write './{word}'. Names: {', '.join(sorted(names)) or 'none'}. "
+        f"Types: {', '.join(sorted(known))}."
+    )
+
+
+def _is_location(text: str | os.PathLike[str]) -> bool:
+    if not isinstance(text, str):
+        return True
+    return "/" in text or text in (".", "..", "~") or (os.sep != "/" and os.sep in text)
+
+
+def _located(location: str, settings: Mapping[str, object]) -> CatalogAddress:
+    scheme = location.partition("://")[0].lower() if "://" in location else ""
+    if scheme in ("http", "https"):
+        return CatalogAddress("rest", settings={"uri": _rest_uri(location)})
+    if scheme.partition("+")[0] in _DATABASES:
+        return CatalogAddress("lake", settings={"uri": location, **_default_root(location, settings)})
+    path = location if scheme else os.path.expanduser(location)
+    # An empty folder becomes one with namespaces; one with tables stays as it is.
+    return CatalogAddress("dir", settings={"path": path, **({} if "layout" in settings else {"layout": "auto"})})
+
+
+def _rest_uri(location: str) -> str:
+    parts = urlsplit(location)
+    return urlunsplit(parts._replace(path=_REST_PATH)) if parts.path in ("", "/") else location
+
+
+def _default_root(location: str, settings: Mapping[str, object]) -> dict[str, str]:
+    """Return where the tables of a new lake in a file are: in a folder beside the file."""
+    prefix, _, path = location.partition(":///")
+    if not prefix.startswith("sqlite") or "root" in settings or Path(path).exists():
+        return {}
+    return {"root": str(Path(path).absolute().parent / "warehouse")}
