@@ -130,7 +130,7 @@ class CatalogContents(ln.LanceNamespace):
     # -- namespaces above a new table ------------------------------------------------------------
 
     def _creates_in_root(self) -> bool:
-        """Whether a namespace made in the root is only that, and not a catalog of a server."""
+        """Return whether a namespace made in the root is only that, and not a catalog of a server."""
         return True
 
     @contextmanager
