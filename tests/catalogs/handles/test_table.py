@@ -94,6 +94,8 @@ def test_mistakes_in_a_search(fruit: Table) -> None:
         fruit.search("a", text="b")
     with pytest.raises(InvalidInputError, match="leaves no row"):
         fruit.search().limit(0)
+    with pytest.raises(InvalidInputError, match="QueryTableRequest is not valid: vector"):
+        fruit.search([1, "x"]).to_list()
     with pytest.raises(InvalidInputError, match="name of a column"):
         fruit.search().select()
     with pytest.raises(TypeError, match="unexpected keyword"):
@@ -112,6 +114,11 @@ def test_rows_are_appended_with_the_types_of_the_table(fruit: Table) -> None:
     with pytest.raises((InvalidInputError, TableSchemaValidationError), match="colour"):
         fruit.append([{"id": 6, "colour": "red"}])
     assert fruit.count() == 5
+
+
+def test_no_rows_are_appended_too(fruit: Table) -> None:
+    fruit.append([])
+    assert fruit.count() == 3
 
 
 def test_rows_are_merged(fruit: Table) -> None:

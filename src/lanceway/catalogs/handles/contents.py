@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import lance_namespace as ln
@@ -136,17 +136,16 @@ class CatalogContents(ln.LanceNamespace):
     @contextmanager
     def _made_for(self, table: Identifier) -> Iterator[None]:
         """Make what is missing above a table; take it away again where the table is not made after all."""
-        made: list[Identifier] = []
-        try:
+        with ExitStack() as undo:
             for namespace in self._missing_above(table):
                 self.create_namespace(ln.CreateNamespaceRequest(id=list(namespace), mode="exist_ok"))
-                made.append(namespace)
+                undo.callback(self._take_away, namespace)
             yield
-        except LanceNamespaceError:
-            for namespace in reversed(made):
-                with suppress(LanceNamespaceError):  # another client has put something into it
-                    self.drop_namespace(ln.DropNamespaceRequest(id=list(namespace)))
-            raise
+            undo.pop_all()
+
+    def _take_away(self, namespace: Identifier) -> None:
+        with suppress(LanceNamespaceError):  # another client has put something into it
+            self.drop_namespace(ln.DropNamespaceRequest(id=list(namespace)))
 
     def _missing_above(self, table: Identifier) -> list[Identifier]:
         """Return the namespaces to be made for a table, the highest first. Raises NamespaceNotFoundError in a root of

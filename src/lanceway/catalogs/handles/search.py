@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import lance_namespace as ln
 
+from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.handles.rows import Rows
 from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import InvalidInputError
@@ -70,7 +71,7 @@ class Search(Rows):
     def _ask(self) -> pa.RecordBatchReader:
         request = {"vector": {}, **self._request}
         request.setdefault("k", _LIMIT if request["vector"] or "full_text_query" in request else 0)
-        return carry_out(self._catalog, "query_table_stream", ln.QueryTableRequest.model_validate(request))
+        return carry_out(self._catalog, "query_table_stream", accept(ln.QueryTableRequest, request))
 
 
 def query_fields(query: object, column: str | None, text: str | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
 import lance_namespace as ln
 from pydantic import BaseModel
 
+from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.handles import display
 from lanceway.catalogs.handles.history import History, PastVersion
 from lanceway.catalogs.handles.names import joined
@@ -380,7 +381,7 @@ class Table:
         return StoredTable(self.name, "")
 
     def _request(self, model: type[Request], **values: object) -> Request:
-        return model.model_validate({"id": self.id} | {key: v for key, v in values.items() if v is not None})
+        return accept(model, {"id": self.id} | {key: v for key, v in values.items() if v is not None})
 
     def _change(self, model: type[Request], verb: str, **values: object) -> Request:
         """Return a request that changes the latest version. Raises InvalidInputError where one is pinned."""

@@ -71,7 +71,7 @@ def for_table(data: Any, schema: pa.Schema, what: str) -> pa.RecordBatchReader:
     """
     import pyarrow as pa
 
-    reader = reader_of(data)
+    reader = _empty(schema) if isinstance(data, list | Mapping) and not data else reader_of(data)
     target = shared_schema(reader.schema, schema)
     return pa.RecordBatchReader.from_batches(target, (cast(batch, target, what) for batch in reader))
 
