@@ -143,7 +143,10 @@ def lance_array(values: list[Any], type_: str) -> pa.Array:
 
 
 def parquet_array(values: list[Any], type_: str) -> pa.Array:
-    return lance_array(values, type_).cast(TYPES[type_].parquet_type)
+    rows = lance_array(values, type_)
+    if pa.types.is_duration(rows.type):  # for which Parquet has nothing: Spark takes the number of microseconds
+        rows = rows.cast(pa.duration("us"))
+    return rows.cast(TYPES[type_].parquet_type)
 
 
 def literal(value: Any, spark: str) -> str:
