@@ -69,9 +69,21 @@ def test_rows_may_leave_out_columns() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "data", [3, b"rows", None, object(), [1, 2], [[1]], [], {}, iter(()), [{"a": 1}, {"a": "x"}]], ids=repr
-)
+NO_ROWS = {
+    "a number": 3,
+    "bytes": b"rows",
+    "None": None,
+    "an object": object(),
+    "numbers": [1, 2],
+    "lists": [[1]],
+    "an empty list": [],
+    "an empty dictionary": {},
+    "an empty iterator": iter(()),
+    "a column of two types": [{"a": 1}, {"a": "x"}],
+}
+
+
+@pytest.mark.parametrize("data", NO_ROWS.values(), ids=NO_ROWS)
 def test_what_holds_no_rows_is_refused(data: object) -> None:
     with pytest.raises(InvalidInputError):
         reader_of(data)
