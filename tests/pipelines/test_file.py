@@ -86,6 +86,17 @@ def test_all_problems_are_told_at_once_in_the_order_of_their_lines(plain_workspa
     assert caught.value.code == InvalidInputError("").code
 
 
+def test_keys_of_the_pipeline_itself_are_read_beside_what_is_wrong_in_its_steps(plain_workspace: Workspace) -> None:
+    text = SOUND.replace("from: raw", "from: row") + "together: perhaps\n"
+    assert [int(each.partition(":")[0]) for each in problems(plain_workspace, text)] == [8, 10]
+
+
+def test_a_name_that_two_expectations_have_is_one_problem(plain_workspace: Workspace) -> None:
+    rules = "[{that: a, name: n}, {that: b, name: n}]"
+    messages = problems(plain_workspace, SOUND.replace("format: json", f"format: json\n    expect: {rules}"))
+    assert messages == ["6: The source 'raw' has two expectations named 'n'."]
+
+
 def test_a_circle_is_told_with_the_way_round(plain_workspace: Workspace) -> None:
     text = SOUND + "transforms:\n  a:\n    sql: SELECT * FROM b JOIN raw\n  b:\n    sql: SELECT * FROM a\n"
     messages = [each for each in problems(plain_workspace, text) if "These need one another" in each]

@@ -1,7 +1,8 @@
 """Load a pipeline from its file: read each key by its kind, and collect every problem with its line.
 
-The checks are written out rather than left to a library: a library reports the first mistake of a mapping, and this
-reports all of them, each with its line and what to write instead.
+Every problem of a file is reported at once, with its line and what to write instead. So rules between keys are checked
+of a file that has wrong values elsewhere, which is why values are read here and not by models of pydantic: those exist
+only of a file whose every value is right (`docs/decisions/037-reading-pipelines.md`).
 """
 
 from __future__ import annotations
@@ -250,10 +251,11 @@ def _expectations(step: Fields) -> tuple[Expectation, ...]:
     tables = {rule.into for rule in rules if rule.into}
     if len(tables) > 1:
         step.wrong("expect", f"rows that are put aside go into one table, but {', '.join(sorted(tables))} are named.")
-    names = [rule.name for rule in rules]
+    names: set[str] = set()
     for rule in rules:
-        if names.count(rule.name) > 1:
+        if rule.name in names:
             step.problems.add(rule.line, f"{step.owner} has two expectations named {rule.name!r}.")
+        names.add(rule.name)
     return tuple(rules)
 
 
@@ -381,19 +383,20 @@ def _pipeline(path: Path, problems: Problems) -> Pipeline | None:
     names = [*sources, *document.mapping("transforms")]
     transforms = {name: read_transform(name, value, names, problems) for name, value in _named(document, "transforms")}
     outputs = {name: read_output(name, value, problems) for name, value in _named(document, "outputs")}
-    on_lost = document.choice(_ON_LOST, (REBUILD, FAIL), REBUILD)
+    name, description = document.text("pipeline"), document.text("description")
+    together, on_lost = document.flag("together", False), document.choice(_ON_LOST, (REBUILD, FAIL), REBUILD)
     _check_names(problems, sources, transforms, outputs)
     _check_inputs(problems, sources, transforms, outputs)
     if problems.wrong:
         return None
     pipeline = Pipeline(
-        document.text("pipeline") or "",
+        name or "",
         path,
         sources,
         transforms,
         outputs,
-        document.flag("together", False),
-        document.text("description"),
+        together,
+        description,
         on_lost_output=on_lost,
     )
     _note(pipeline, problems)
