@@ -120,7 +120,7 @@ class Identifier(tuple[str, ...]):
         return Identifier((*self, name))
 
     def startswith(self, ancestor: Iterable[str]) -> bool:
-        """Return whether this object is `ancestor` or lies somewhere beneath it."""
+        """Return whether this object is `ancestor` or is somewhere beneath it."""
         names = tuple(ancestor)
         return self[: len(names)] == names
 

@@ -45,7 +45,7 @@ def test_a_directory_catalog_has_only_tables_of_its_own_folder(plain_workspace: 
         here.create_table_stream({"id": ["notes"]}, pa.table({"id": [1]}).to_reader())  # type: ignore[attr-defined]
     (message,) = found(plain_workspace, "other.notes", other)
     assert "The output 'notes' can never be published as other.notes" in message
-    assert "a directory catalog holds what lies below its own folder" in message
+    assert "a directory catalog holds what is below its own folder" in message
 
 
 def test_a_directory_catalog_has_one_name_for_each_table(plain_workspace: Workspace) -> None:

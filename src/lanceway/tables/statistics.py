@@ -1,4 +1,4 @@
-"""How large a table is, and how its rows lie in fragments."""
+"""How large a table is, and how its rows are spread over fragments."""
 
 from __future__ import annotations
 

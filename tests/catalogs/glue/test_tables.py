@@ -131,7 +131,7 @@ def test_a_missing_database_is_told_from_a_missing_table(glue: Glue, catalog: Gl
 
 
 def test_a_table_lies_in_a_database(catalog: GlueCatalog) -> None:
-    with pytest.raises(InvalidInputError, match="in Glue a table lies in a database"):
+    with pytest.raises(InvalidInputError, match="in Glue a table is in a database"):
         declare(catalog, "t", location="s3://somewhere/t")
     with pytest.raises(TableNotFoundError):
         describe(catalog, "t")

@@ -139,7 +139,7 @@ def test_the_second_lake_follows_as_storage_managed(first: LakeCatalog, second: 
 def test_none_is_declared_nor_created_where_another_lake_has_one(
     first: LakeCatalog, second: LakeCatalog, table: Id, tmp_path: Path
 ) -> None:
-    with pytest.raises(InvalidInputError, match="a Lance table lies there"):
+    with pytest.raises(InvalidInputError, match="a Lance table is there"):
         second.declare_table({"id": ["theirs"], "location": location(first, table)})  # type: ignore[arg-type]
     chosen = str(tmp_path / "chosen")
     second.declare_table({"id": ["theirs"], "location": chosen})  # type: ignore[arg-type]

@@ -362,7 +362,7 @@ def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
                 "udtf_spec": spec("udtf", "total", partition_by="name.first"),
             },
             InvalidInputError,
-            "lies inside name",
+            "is inside name",
         ),
         (
             {

@@ -218,7 +218,7 @@ def test_a_text_search(sql: Sql) -> None:
         ("CREATE TABLE {n}.u (id INT) TBLPROPERTIES ('lance.vector.id' = '2')", "cannot be a vector"),
         ("CREATE TABLE {n}.u (v ARRAY<INT>) TBLPROPERTIES ('lance.vector.v' = 'x')", "must be the length"),
         ("ALTER TABLE {n}.t ADD COLUMN x INT FIRST", "A new column comes last"),
-        ("ALTER TABLE {n}.t ADD COLUMN s.x INT", "lies inside another column"),
+        ("ALTER TABLE {n}.t ADD COLUMN s.x INT", "is inside another column"),
         ("ALTER TABLE {n}.t ADD COLUMN x INT NOT NULL", "Leave NOT NULL out"),
         ("ALTER NAMESPACE {n} SET PROPERTIES ('a' = 'b')", "no operation that changes them"),
         ("INSERT INTO {n}.t VALUES (1, 'a', NULL)", "INSERT_COLUMN_ARITY_MISMATCH"),

@@ -52,7 +52,7 @@ def test_changes_without_stable_ids_are_deletions_and_insertions(spark: SparkSes
     dataset.optimize.compact_files()
     with pytest.raises(InvalidTableStateError, match="is a Rewrite, after which rows lie elsewhere"):
         changes(spark, path, 1)
-    with pytest.raises(InvalidInputError, match="must lie between 0 and"):
+    with pytest.raises(InvalidInputError, match="must be between 0 and"):
         changes(spark, path, 99)
 
 

@@ -1,4 +1,4 @@
-"""Limits of a catalog, known without asking its service: how deep tables may lie, and which names they may have.
+"""Limits of a catalog, known without asking its service: how deep tables may be, and which names they may have.
 
 A move between two catalogs is planned with this, so that a table which the target cannot hold is refused before
 anything is made. The functions take any catalog, and assume no limit for one that does not state its own.
@@ -64,7 +64,7 @@ def address(catalog: LanceNamespace) -> str:
 
 
 def identifier_limits(catalog: LanceNamespace) -> IdentifierLimits:
-    """Return how deep tables may lie below the root here. A server's limits are known to the server alone."""
+    """Return how deep tables may be below the root here. A server's limits are known to the server alone."""
     return catalog.identifier_limits() if isinstance(catalog, LimitsIdentifiers) else IdentifierLimits()
 
 

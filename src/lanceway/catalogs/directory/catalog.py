@@ -119,7 +119,7 @@ class DirectoryCatalog(Catalog):
     def check_location(self, table: Identifier, location: str) -> None:
         if not self._folder.relative(location):
             raise InvalidInputError(
-                f"{table} cannot be registered at {location}: a directory catalog holds what lies below its own "
+                f"{table} cannot be registered at {location}: a directory catalog holds what is below its own "
                 "folder. Copy the data (migrate --data copy), or use a target of another type."
             )
 

@@ -43,7 +43,7 @@ def table_of(folder: str, *, manifest: bool) -> str | None:
 
 
 def folders_of(name: str, *, manifest: bool = False) -> tuple[str, ...]:
-    """Return the folders in which a table of the root may lie, the likelier one first."""
+    """Return the folders in which a table of the root may be, the likelier one first."""
     both = (name + SUFFIX, name)
     return both if table_of(name, manifest=manifest) else both[:1]
 

@@ -84,7 +84,7 @@ class AllowedLocations:
     def check_root(self, location: str, roots: Iterable[str]) -> None:
         """Refuse the root of a new catalog that is not below an allowed location, or that others have.
 
-        It may neither lie in the warehouse, nor around it, nor overlap one of the `roots` of mounted catalogs. Raises
+        It may neither be in the warehouse, nor around it, nor overlap one of the `roots` of mounted catalogs. Raises
         PermissionDeniedError, since an administrator may do it.
         """
         path = f"{_canonical(location)}/"
@@ -112,7 +112,7 @@ class AllowedLocations:
         shared = [root for root in self.roots if not (mount.foreign and root == self.warehouse)]
         allowed = ", ".join((*_own_roots(mount), *shared)) or "none for this catalog"
         return PermissionDeniedError(
-            f"{operation} may not use the location {location!r}: over this server, locations lie below those that it "
+            f"{operation} may not use the location {location!r}: over this server, locations are below those that it "
             f"allows ({allowed}). Choose one there, leave the location out, or ask an administrator to do this or to "
             "add it to allowed_locations in [server]."
         )

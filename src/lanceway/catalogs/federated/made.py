@@ -46,7 +46,7 @@ _REVISION = f"SELECT value FROM settings WHERE key = '{MOUNTS_REVISION}'"
 # Settings of the mount itself, beside those of its type.
 _OF_THE_MOUNT = ("at", "threads", "deadline")
 _CREDENTIALS = tuple(row.name for row in CREDENTIALS)
-# The type of catalog whose tables lie where its own settings say.
+# The type of catalog whose tables are where its own settings say.
 DIRECTORY = "dir"
 
 

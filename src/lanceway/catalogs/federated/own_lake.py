@@ -170,7 +170,7 @@ class OwnLake:
         """
         if self._warehouse is None:
             raise InvalidInputError(
-                f"The catalog {name!r} cannot be made: its tables would lie below the warehouse, and none is set. Set "
+                f"The catalog {name!r} cannot be made: its tables would be below the warehouse, and none is set. Set "
                 "warehouse in [server]."
             )
         root = locations.canonical(self._warehouse)

@@ -42,7 +42,7 @@ SETTINGS = (
     ),
     Setting(
         "root",
-        "Where new tables lie in a database that has no location of its own: a URI, below which each database has a "
+        "Where new tables are put in a database without a location of its own: a URI, below which each database has a "
         "folder.",
     ),
     Setting("storage.*", "Options of the storage, as pylance takes them: storage.region, storage.endpoint, …"),

@@ -161,7 +161,7 @@ class GlueTables:
         names.check_new_table(table)
         if table.depth < 2:
             raise InvalidInputError(
-                f"{table} cannot be a table here: in Glue a table lies in a database. Use an identifier such as "
+                f"{table} cannot be a table here: in Glue a table is in a database. Use an identifier such as "
                 f"{['database', table.name]!r}."
             )
         if not names.may_be_catalogs(Identifier(table[:-2])):

@@ -53,7 +53,7 @@ def check_levels(namespace: Identifier, separator: str) -> None:
 def default_location(root: str, table: Identifier) -> str:
     """Return `{root}/{warehouse}/{namespace}/{table}`, the names of the namespace joined by dots.
 
-    With slashes, a table could come to lie inside another whose name a namespace has too.
+    With slashes, a table could end up inside another whose name a namespace has too.
     The root `s3://` makes each warehouse a bucket.
     """
     for name in table:

@@ -32,7 +32,7 @@ SETTINGS = (
     Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting(
         "root",
-        "Below this folder or URI tables lie that are declared without a location; s3:// alone takes the warehouse "
+        "The folder or URI below which tables declared without a location are put; s3:// alone takes the warehouse "
         "for a bucket. The working folder if it is not set.",
     ),
     Setting("prefix", "What follows /v1 in paths, for a server that does not say so itself."),

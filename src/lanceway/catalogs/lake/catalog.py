@@ -278,7 +278,7 @@ class LakeCatalog(Catalog):
 
     @property
     def nested(self) -> bool:
-        """Return whether namespaces may lie in namespaces."""
+        """Return whether namespaces may be in namespaces."""
         return self._lake.read(get_catalog, self._catalog.id).nested
 
     def naming(self, names: Sequence[str] = ()) -> PathNaming:

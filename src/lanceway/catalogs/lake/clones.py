@@ -75,7 +75,7 @@ class LakeClones:
         return lake.entry(made)
 
     def _base_paths(self, row: TableRow) -> Sequence[str]:
-        """Return where a clone may read beside its own location: where its source lies, and where that one may read."""
+        """Return where a clone may read beside its own location: where its source is, and where that one may read."""
         location = location_of(row)
         return [location, *self.lake.store.read(clones.base_paths, location)]
 

@@ -39,7 +39,7 @@ SETTINGS = (
     ),
     Setting(
         "root",
-        "The warehouse, below which new tables lie: a URI, an absolute path, or one relative to the running "
+        "The warehouse, below which new tables are put: a URI, an absolute path, or one relative to the running "
         "process. Needed for a new catalog.",
     ),
     Setting("metalake", "The metalake in the database.", default="lanceway"),
@@ -165,7 +165,7 @@ def _create(connection: Connection, settings: LakeSettings, root: str | None) ->
     metalake, name, user = settings.metalake, settings.catalog, settings.user
     if root is None:
         raise InvalidInputError(
-            f"The catalog {name!r} is new and needs the setting 'root': the folder or URI below which its tables lie."
+            f"The catalog {name!r} is new and needs the setting 'root': the folder or URI below which its tables are."
         )
     with suppress(NamespaceAlreadyExistsError):
         metalakes.create(connection, metalake, by=user)

@@ -141,9 +141,7 @@ def _missing(holder: Holder, rows: Iterable[InventoryVersion], known: Iterable[I
 
 def _orphans(holder: Holder, numbers: list[Number]) -> Iterator[Finding]:
     if numbers:
-        text = (
-            f"Somebody wrote {_listed(numbers)} without the lake, which shows none of it; `tables reconcile` says more."
-        )
+        text = f"{_listed(numbers)} was written without the lake, which does not show it; `tables reconcile` says more."
         yield Finding("stray", _named(holder), text, wrong=False)
 
 

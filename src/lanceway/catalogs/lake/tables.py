@@ -218,7 +218,7 @@ class LakeTables:
         row = self._create_row(connection, table, location, stored_properties, managed=managed)
         if place is not None and place.is_table:
             raise InvalidInputError(
-                f"{table} cannot be declared at {place.location}: a Lance table lies there. Register it, or choose "
+                f"{table} cannot be declared at {place.location}: a Lance table is there. Register it, or choose "
                 "another location."
             )
         if place is not None and row.managed and place.is_foreign:

@@ -85,7 +85,7 @@ class StorageCatalog(Catalog):
 
 def _entry(table: Identifier, response: Any) -> TableEntry:
     if not response.location:
-        raise InternalError(f"The server does not say where {table} lies.")
+        raise InternalError(f"The server does not say where {table} is.")
     options = getattr(response, "storage_options", None)
     managed = getattr(response, "managed_versioning", None)
     return TableEntry(response.location, options or None, response.properties, managed)

@@ -39,7 +39,7 @@ SETTINGS = (
     Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting(
         "root",
-        "Below this folder or URI tables lie that are declared without a location. The working folder if it is "
+        "The folder or URI below which tables declared without a location are put. The working folder if it is "
         "not set.",
     ),
     Setting(

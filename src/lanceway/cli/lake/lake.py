@@ -82,7 +82,7 @@ def tidy(
     where = place(session, uri=uri, metalake=metalake, catalog=catalog)
     from lanceway.catalogs.lake.catalog import LakeCatalog
 
-    # Where new tables lie is the catalog's affair; nothing is made here.
+    # Where new tables are is the catalog's affair; nothing is made here.
     settings = {key: value for key, value in where.settings.items() if key != "root"}
     lake = LakeCatalog(**settings, create=False)
     try:
@@ -108,7 +108,7 @@ _Character = Annotated[str, typer.Argument(metavar="CHARACTER", help="One charac
 def enable_nested(
     session: Session, uri: Uri = None, metalake: Metalake = None, catalog: Catalog = None, dry_run: _DryRun = False
 ) -> None:
-    """Let namespaces of a catalog lie in namespaces, unless a name holds the lake's separator.
+    """Let namespaces of a catalog be inside namespaces, unless a name holds the lake's separator.
 
     The refusal, and --dry-run, show the names that do, and the separators that no name holds.
     """
@@ -118,7 +118,7 @@ def enable_nested(
     with where.opened() as store:
         row = store.read(catalogs.load, where.metalake, where.catalog)
         scan = store.transact(nesting.enable, row.id, by=where.user, dry_run=dry_run)
-    report_scan(session, scan, f"Namespaces of {where.catalog} can lie in namespaces now.", dry_run)
+    report_scan(session, scan, f"Namespaces of {where.catalog} can be inside namespaces now.", dry_run)
 
 
 @command(separators_app, "show")

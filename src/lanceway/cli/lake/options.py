@@ -24,7 +24,7 @@ Uri = Annotated[
 ]
 Root = Annotated[
     str | None,
-    typer.Option("--root", help="The folder or URI that new tables lie under; LANCEWAY_WAREHOUSE if left out."),
+    typer.Option("--root", help="The folder or URI below which new tables are put; LANCEWAY_WAREHOUSE if left out."),
 ]
 Metalake = Annotated[str | None, typer.Option("--metalake", help="The metalake; lanceway if left out.")]
 Catalog = Annotated[str | None, typer.Option("--catalog", help="The catalog in the metalake; lake if left out.")]
@@ -55,7 +55,7 @@ class LakePlace:
         root = self.settings.get("root")
         if not root:
             raise typer.BadParameter(
-                "where shall tables lie? Give --root, or set LANCEWAY_WAREHOUSE.", param_hint="'--root'"
+                "where are tables to be put? Give --root, or set LANCEWAY_WAREHOUSE.", param_hint="'--root'"
             )
         path = local_path(root)
         return root if path is None else str(path)

@@ -24,7 +24,7 @@ from lanceway.cli.session import (
 app = group("Tables: find, create, fill, query, change and drop them.")
 
 _Location = Annotated[
-    str | None, typer.Option("--location", help="Where the data will lie; the catalog chooses if left out.")
+    str | None, typer.Option("--location", help="Where the data is put; the catalog chooses if left out.")
 ]
 
 
@@ -171,7 +171,7 @@ def rename(
     session: Session,
     table: Table,
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The whole new identifier; it may lie in another namespace.")
+        str, typer.Argument(metavar="NEW", help="The whole new identifier; it may be in another namespace.")
     ],
 ) -> None:
     """Rename a table, or move it to another namespace."""

@@ -20,7 +20,7 @@ from lanceway.lake.store.schema import ALLOW, NAMESPACE, TABLE, USER, VIEW
 from lanceway.lake.tree import names
 from lanceway.lake.tree.settings import ACCESS_CONTROL, ON
 
-# What lies deeper, or is asked by a member of more groups, is worth a thread. SQLite joins at most 64 tables.
+# What is deeper, or is asked by a member of more groups, is worth a thread. SQLite joins at most 64 tables.
 _DEEPEST, _MOST_GROUPS = 32, 256
 _OFF = Holdings(is_enabled=False)
 

@@ -216,7 +216,7 @@ def _parts(lines: Iterator[Any], counts: dict[str, int], file: Path) -> Iterator
 
 
 def _foreign(file: Path) -> InvalidInputError:
-    return InvalidInputError(f"{file} holds rows that no lake has. Use a file that nobody has changed.")
+    return InvalidInputError(f"{file} holds rows that no lake has. Use an unchanged file.")
 
 
 def _count_on(connection: Connection, tables: Iterable[Table]) -> None:

@@ -357,7 +357,7 @@ def _locations(connection: Connection) -> Findings:
     outer: Row[Any] | None = None
     for row in _rows(connection, ordered):
         if outer is not None and f"{row.location}/".startswith(f"{outer.location}/"):
-            text = f"It is {_WHOSE[row.whose]}'s, and is or lies inside {outer.location} of {_WHOSE[outer.whose]}."
+            text = f"It is {_WHOSE[row.whose]}'s, and is or is inside {outer.location} of {_WHOSE[outer.whose]}."
             yield Finding("overlap", row.location, text)
         elif row.whose != _ROOT:
             outer = row
@@ -367,8 +367,8 @@ def _unfinished(connection: Connection) -> Findings:
     """Work that a crash left, and orphan manifests."""
     uncopied = select(versions.c.table_id, versions.c.branch, versions.c.version).where(~versions.c.copied, ~FOLLOWED)
     for row in _rows(connection, uncopied):
-        text = f"The manifest of version {row.version} is still to be copied, or to be marked as copied; whoever opens "
-        text += "the table next does it."
+        text = f"The manifest of version {row.version} is still to be copied, or to be marked as copied, when "
+        text += "the table is opened next."
         yield Finding("uncopied", _table(connection, row.table_id, row.branch), text, wrong=False)
     for row in _rows(connection, select(removals.c.location)):
         text = "The table is dropped, and its data is still to be deleted."
@@ -376,7 +376,7 @@ def _unfinished(connection: Connection) -> Findings:
     for row in _rows(
         connection, select(orphan_manifests.c.table_id, orphan_manifests.c.branch, orphan_manifests.c.kept_path)
     ):
-        text = f"Somebody wrote a version without the lake. It was moved aside, to {row.kept_path}."
+        text = f"A version was written without the lake. It was moved aside, to {row.kept_path}."
         yield Finding("stray", _table(connection, row.table_id, row.branch), text, wrong=False)
 
 

@@ -114,7 +114,10 @@ _SKIPPED = "SKIPPED"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tasks done and tasks known so far; rows and bytes read, as far as Spark counts them."""
+    """Tasks done and tasks known so far; rows and bytes read, as far as Spark counts them.
+
+    A sum over stages whose total grows while Spark plans, where a `JobProgress` counts parts known from the start.
+    """
 
     done: int = 0
     tasks: int = 0

@@ -140,7 +140,7 @@ def _refuse_unsupported(statement: Mapping[str, Any]) -> None:
         raise UnsupportedOperationError("Lance tables have no partitions: leave PARTITIONED BY out, and make an index.")
     if "location" in properties:
         raise UnsupportedOperationError(
-            "The catalog chooses where a table lies: leave LOCATION out, or register the table that is there with "
+            "The catalog chooses where a table is: leave LOCATION out, or register the table that is there with "
             "`lanceway tables register`."
         )
 
@@ -192,7 +192,7 @@ def _add(ref: TableRef, changes: Sequence[Change]) -> None:
     for change in changes:
         if len(change["column"]) > 1:
             raise UnsupportedOperationError(
-                f"ALTER TABLE {ref.name}: {_path(change)} lies inside another column, which Lance cannot add to."
+                f"ALTER TABLE {ref.name}: {_path(change)} is inside another column, which Lance cannot add to."
             )
         if not change["nullable"]:
             raise InvalidInputError(

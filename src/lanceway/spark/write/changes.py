@@ -47,7 +47,7 @@ def read_changes(
     new = ref.open(version=to_version)
     last = int(new.version)
     if not 0 <= from_version <= last:
-        raise InvalidInputError(f"read_changes: from_version is {from_version}, but must lie between 0 and {last}.")
+        raise InvalidInputError(f"read_changes: from_version is {from_version}, but must be between 0 and {last}.")
     old = ref.open(version=from_version) if from_version else None
     stable = bool(new.has_stable_row_ids)
     operations = _operations(ref, new, from_version)

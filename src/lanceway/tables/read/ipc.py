@@ -27,7 +27,7 @@ def read(data: bytes) -> pa.RecordBatchReader:
     """Return a reader over an Arrow IPC stream (or file). Every batch is checked before it is handed on,
     since pylance trusts what it is given.
 
-    Raises InvalidInputError here or, where the breakage lies further on, while it is consumed.
+    Raises InvalidInputError here or, where the fault comes further on, while it is consumed.
     """
     import pyarrow as pa
 

@@ -81,7 +81,7 @@ def require_top(table: StoredTable, schema: pa.Schema, path: str, operation: str
     require(table, schema, path, operation)
     if len(names) > 1:
         raise InvalidInputError(
-            f"{operation}: {path} lies inside {names[0]}, and Lance does this only with whole columns. Name {names[0]}."
+            f"{operation}: {path} is inside {names[0]}, and Lance does this only with whole columns. Name {names[0]}."
         )
     return names[0]
 

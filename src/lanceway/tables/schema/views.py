@@ -254,9 +254,7 @@ def _partition(path: str, kind: str) -> str:
         raise InvalidInputError(f"{_CREATE_VIEW}: partition_by is for the kind {UDTF}, and this is {kind}.")
     name, *inside = fields.parse(path)
     if inside:
-        raise InvalidInputError(
-            f"{_CREATE_VIEW}: partition_by is {path}, which lies inside {name}. Name a whole column."
-        )
+        raise InvalidInputError(f"{_CREATE_VIEW}: partition_by is {path}, which is inside {name}. Name a whole column.")
     return name
 
 

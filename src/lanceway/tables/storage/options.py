@@ -146,7 +146,7 @@ def _require_whole(location: str, names: set[str]) -> None:
     parts = {_CREDENTIALS[name][1] for name in names if _CREDENTIALS[name][0] == cloud}
     if cloud is None or {_CREDENTIALS[name][0] for name in names} != {cloud}:
         raise InvalidInputError(
-            f"storage_options: {', '.join(sorted(names))} are no credentials for {scheme}://, where the table lies."
+            f"storage_options: {', '.join(sorted(names))} are no credentials for {scheme}://, where the table is."
         )
     if not any(complete <= parts for complete in _WHOLE[cloud]):
         choices = " or ".join(" and ".join(sorted(complete)) for complete in _WHOLE[cloud])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FOLDERS = ("_versions", "_transactions", "_deletions", "_indices", "_refs", "_mem_wal", r"\.lanceway")
 _MARKERS = (r"\.lance-reserved", r"\.lance-deregistered", r"_latest\.manifest")
 # `data` is a name that others use too. Lance names its files there by 24 bits and the rest of a UUID, or by a UUID;
-# large blobs lie in a folder that is named like their file. One in the making is called .tmp and six characters, or
+# large blobs are in a folder that is named like their file. One in the making is called .tmp and six characters, or
 # ends with a number.
 _STEM = "(?:[01]{24}[0-9a-f]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 _DATA = rf"data/(?:[^/]+\.lance(?:#\d+)?|\.tmp[0-9A-Za-z]{{6}}|{_STEM}/.+)"

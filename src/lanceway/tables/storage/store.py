@@ -87,7 +87,7 @@ class Store(ABC):
         return self.head(key) is not None
 
     def has_any(self, prefix: str = "") -> bool:
-        """Return whether any object lies below `prefix`."""
+        """Return whether any object is below `prefix`."""
         return next(self.objects(prefix), None) is not None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
@@ -125,7 +125,7 @@ def open_store(location: str, storage_options: Mapping[str, str] | None = None) 
 
 
 def local_path(location: str) -> Path | None:
-    """Return the absolute local path that a location means, None if it lies elsewhere."""
+    """Return the absolute local path that a location means, None if it is elsewhere."""
     if not location:
         raise InvalidInputError("A location is needed, but it is empty. Give a path or a URI such as s3://bucket/path.")
     if "://" not in location and not location.startswith("file:"):

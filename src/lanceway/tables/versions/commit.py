@@ -51,7 +51,7 @@ def data_key(file: str, branch: str | None) -> str:
 
 
 def remove(store: Store, files: Iterable[str]) -> None:
-    """Remove files by their paths in the table's folder; large blobs lie in a folder with the name of their file."""
+    """Remove files by their paths in the table's folder; large blobs are in a folder with the name of their file."""
     gone = list(files)
     for folder in (file.removesuffix(_SUFFIX) for file in gone if file.endswith(_SUFFIX)):
         store.delete(*store.keys(folder))

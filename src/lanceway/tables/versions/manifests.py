@@ -91,7 +91,7 @@ def path_of(table: StoredTable, key: str) -> str:
 def staged(table: StoredTable, path: str, branch: str | None) -> str:
     """Return the key of a staged manifest, whose path a client gives from the store's root or from the location.
 
-    It must lie where the branch keeps its versions, and be none yet.
+    It must be where the branch keeps its versions, and be none yet.
     """
     below = path.lstrip("/").removeprefix(f"{root(table)}/")
     parent, _, name = below.rpartition("/")

@@ -144,7 +144,7 @@ def _bounds(part: VersionRange) -> tuple[int, int | None]:
 
 
 def within(versions: Iterable[int], parts: Sequence[tuple[int, int | None]]) -> set[int]:
-    """Return those of the versions that lie in one of the ranges."""
+    """Return those of the versions that are in one of the ranges."""
     return {
         version
         for version in versions

@@ -95,7 +95,7 @@ def publish(
     transaction: str,
     properties: Mapping[str, str],
 ) -> CreatedFiles:
-    """Make fragments that lie at the table's location already its first version, as `create` does with rows.
+    """Make fragments that are at the table's location already its first version, as `create` does with rows.
 
     The transaction has the given name and properties.
     """
@@ -190,7 +190,7 @@ def _insist(
     if not has_data(table):
         raise failure
     raise ConcurrentModificationError(
-        f"{table.name} cannot be created: in {table.location} lies the first version of a table that was dropped while "
+        f"{table.name} cannot be created: in {table.location} is the first version of a table that was dropped while "
         "it was being created, and its writer does not take it back. Drop it and create it again."
     ) from failure
 
