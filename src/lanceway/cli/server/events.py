@@ -79,8 +79,8 @@ def purge(
 
 def _all(read: ReadPage, after: str | None, *, follow: bool) -> Iterator[dict[str, Any]]:
     while True:
-        found, after, more = read(after, follow)
-        yield from found
+        page, after, more = read(after, follow)
+        yield from page
         if not more and not follow:
             return
 
@@ -133,8 +133,8 @@ def _from_database(
             page = feed.read_page(store, actor, wanted, position, _PAGE)
             if wait and not page.events and page.is_end:
                 time.sleep(_PAUSE)
-            found = [feed.cloud_event(row, data, str(row.position), source) for row, data in page.events]
-            return found, str(page.end), not page.is_end
+            cloud_events = [feed.cloud_event(row, data, str(row.position), source) for row, data in page.events]
+            return cloud_events, str(page.end), not page.is_end
 
         yield read
 
@@ -143,8 +143,8 @@ def _line(event: dict[str, Any]) -> str:
     """Return an event as a line for people."""
     from lanceway.lake.feed.types import PREFIX
 
-    known = {"kind", "object", "actor"}
-    details = " ".join(f"{key}={value}" for key, value in event["data"].items() if key not in known and value != "")
+    shown = {"kind", "object", "actor"}
+    details = " ".join(f"{key}={value}" for key, value in event["data"].items() if key not in shown and value != "")
     actor = event["data"].get("actor", "")
     words = (
         event["time"],

@@ -40,8 +40,8 @@ def create(session: Session, name: Group, home: Home = None, uri: Uri = None) ->
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import groups
 
-        made = groups.create(desk.store, desk.actor, name)
-    session.output.done(f"The group {made['name']} is made.", made)
+        record = groups.create(desk.store, desk.actor, name)
+    session.output.done(f"The group {record['name']} is made.", record)
 
 
 @command(app, "show")
@@ -51,11 +51,11 @@ def show(session: Session, name: Group, home: Home = None, uri: Uri = None) -> N
         from lanceway.access.rights import groups
 
         show_page = partial(groups.show, desk.store, desk.actor, name, limit=PAGE)
-        found = show_page(page_token=None)
-        while token := found.pop("page_token"):
+        record = show_page(page_token=None)
+        while token := record.pop("page_token"):
             more = show_page(page_token=token)
-            found = {**found, "members": [*found["members"], *more["members"]], "page_token": more["page_token"]}
-    session.output.record(found)
+            record = {**record, "members": [*record["members"], *more["members"]], "page_token": more["page_token"]}
+    session.output.record(record)
 
 
 @command(app, "delete")

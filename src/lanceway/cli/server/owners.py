@@ -21,9 +21,9 @@ def show(session: Session, object_: Object, kind: Kind = None, home: Home = None
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import owners
 
-        found = owners.show(desk.store, desk.actor, desk.places, written(session, object_, kind))
-    found.pop("names")
-    session.output.record(found)
+        owner = owners.show(desk.store, desk.actor, desk.places, written(session, object_, kind))
+    owner.pop("names")
+    session.output.record(owner)
 
 
 @command(app, "set")

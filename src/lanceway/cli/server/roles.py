@@ -45,8 +45,8 @@ def create(
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import roles
 
-        made = roles.create(desk.store, desk.actor, name, comment=comment)
-    session.output.done(f"The role {made['name']} is made.", made)
+        role = roles.create(desk.store, desk.actor, name, comment=comment)
+    session.output.done(f"The role {role['name']} is made.", role)
 
 
 @command(app, "show")
@@ -55,10 +55,10 @@ def show(session: Session, name: Role, home: Home = None, uri: Uri = None) -> No
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import roles
 
-        found = roles.show(desk.store, desk.actor, name)
+        role = roles.show(desk.store, desk.actor, name)
     if not session.json:
-        found["holders"] = [f"{holder['kind']} {holder['name']}" for holder in found["holders"]]
-    session.output.record(found)
+        role["holders"] = [f"{holder['kind']} {holder['name']}" for holder in role["holders"]]
+    session.output.record(role)
 
 
 @command(app, "delete")

@@ -151,8 +151,8 @@ def issuers(session: Session, home: Home = None, uri: Uri = None) -> None:
     """List the OpenID Connect issuers that this lake knows, by the aliases in the names of their users."""
     where = server_place(session, home, uri)
     with where.opened() as store:
-        known = _users().known_issuers(store)
-    records = ({"alias": alias, "issuer": issuer} for alias, issuer in known.items())
+        by_alias = _users().known_issuers(store)
+    records = ({"alias": alias, "issuer": issuer} for alias, issuer in by_alias.items())
     session.output.records({"alias": "alias", "issuer": "issuer"}, records)
 
 

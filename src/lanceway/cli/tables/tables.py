@@ -147,8 +147,8 @@ def clone(
     from lanceway.catalogs.contract import clones
 
     names = session.id(source), session.id(target)
-    made = clones.require(session.catalog).clone_table(*names, version=version, tag=tag, branch=branch)
-    session.output.done(f"Cloned {source} as {target}.", {"id": names[1], "location": made.location})
+    description = clones.require(session.catalog).clone_table(*names, version=version, tag=tag, branch=branch)
+    session.output.done(f"Cloned {source} as {target}.", {"id": names[1], "location": description.location})
 
 
 @command(app, "deregister")

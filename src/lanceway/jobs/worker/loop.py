@@ -86,8 +86,8 @@ def _function(
     if column not in schema.names:
         fields.require_top(table, schema, column, "backfill")
     catalog = target.catalog()
-    known = catalog.column_definitions(target.id, branch) if isinstance(catalog, KeepsDefinitions) else None
-    definition = computed.require_definition(table, schema, column, known)
+    definitions = catalog.column_definitions(target.id, branch) if isinstance(catalog, KeepsDefinitions) else None
+    definition = computed.require_definition(table, schema, column, definitions)
     if isinstance(definition, str):
         return Expression(definition), None
     return Picked(require_allowed(definition.function, functions), field=definition.field), definition.inputs

@@ -97,8 +97,8 @@ class OriginCheck:
             return True
         # A proxy may take TLS off, so either scheme is the server's own; for a page of the other one the browser says
         # that it is elsewhere.
-        own = {scheme + host.lower() for host in hosts for scheme in (b"http://", b"https://")}
-        return all(origin.lower() in own for origin in origins) and not any(
+        addresses = {scheme + host.lower() for host in hosts for scheme in (b"http://", b"https://")}
+        return all(origin.lower() in addresses for origin in origins) and not any(
             site.lower() in _ELSEWHERE for site in sites
         )
 

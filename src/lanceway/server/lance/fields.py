@@ -184,8 +184,8 @@ def merge_context(context: object, headers: Iterable[tuple[bytes, bytes]], forwa
     )
     if not isinstance(context, Mapping):
         return context if context is not None else sent or None
-    known = frozenset(forwarded.values())
-    entries = {key: value for key, value in context.items() if not _is_header(key) or key.lower() in known}
+    names = frozenset(forwarded.values())
+    entries = {key: value for key, value in context.items() if not _is_header(key) or key.lower() in names}
     return {**entries, **sent}
 
 

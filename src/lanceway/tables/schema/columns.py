@@ -156,8 +156,8 @@ def _some(entries: list[Any], table: StoredTable, operation: str) -> None:
 def update_schema(table: StoredTable, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
     """Replace the metadata of the schema, as the contract has it, but for keys that are reserved."""
     dataset = open_at(table, branch=request.branch)
-    own = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
-    kept = {key: value for key, value in own.items() if reserved.is_reserved(key)}
+    before = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
+    kept = {key: value for key, value in before.items() if reserved.is_reserved(key)}
     with translated(table, "update_table_schema_metadata"):
         metadata = dataset.update_schema_metadata({**(request.metadata or {}), **kept}, replace=True)
     return UpdateTableSchemaMetadataResponse(metadata=metadata)

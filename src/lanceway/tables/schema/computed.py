@@ -176,15 +176,15 @@ def check_backfill(
 
 
 def require_definition(
-    table: StoredTable, schema: pa.Schema, column: str, known: Mapping[str, Definition] | None = None
+    table: StoredTable, schema: pa.Schema, column: str, definitions: Mapping[str, Definition] | None = None
 ) -> Definition:
-    """Return the definition of a column: the one that is `known`, or where nothing is, that of its metadata."""
-    if known is None:
-        found = ((field.name, in_metadata(field)) for field in schema)
-        known = {name: column for name, column in found if column is not None}
-    computed = known.get(column)
+    """Return the definition of a column: that of `definitions`, or where these are not known, of its metadata."""
+    if definitions is None:
+        columns = ((field.name, in_metadata(field)) for field in schema)
+        definitions = {name: column for name, column in columns if column is not None}
+    computed = definitions.get(column)
     if computed is None:
-        names = [field.name for field in schema if field.name in known]
+        names = [field.name for field in schema if field.name in definitions]
         raise InvalidInputError(
             f"{_BACKFILL}: the column {column!r} of {table.name} is neither computed nor virtual, so nothing says what "
             f"its values are. {_known(names)}"

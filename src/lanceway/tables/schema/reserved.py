@@ -25,7 +25,7 @@ _MAPS = frozenset({"properties", "metadata", "field_metadata"})
 
 
 def is_reserved(key: str) -> bool:
-    return key.startswith("lanceway.") and any(key == own or key.startswith(f"{own}.") for own in KEYS)
+    return key.startswith("lanceway.") and any(key == reserved or key.startswith(f"{reserved}.") for reserved in KEYS)
 
 
 def refuse_request(request: BaseModel) -> None:
