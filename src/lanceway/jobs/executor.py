@@ -188,10 +188,12 @@ def run_parts(work: Callable[[Part], Done], parts: Iterable[Part], context: JobC
                 try:
                     done = future.result()
                 except LanceNamespaceError as error:
+                    # The first one is raised; those under way may fail for the same reason, and say no more.
                     failure = failure or error
                     continue
                 failure = failure or done.failure
                 if spark is not None and done.results:
+                    # Measured again by each group, since the parts of one job may be of very different sizes.
                     together = int(_WORTH * len(done.results) / max(done.seconds, 0.001))
                 yield from zip(group, done.results, strict=False)
     if failure is not None:

@@ -204,6 +204,7 @@ class _Pool:
         call = _Call(loop.create_future(), function, arguments)
         self.pending += 1
         self._queue.append(call)
+        # A thread that runs a call counts as awake: it takes the next one by itself, and nothing has to be woken.
         if self._started - len(self._asleep) < _ALWAYS_AWAKE:
             self._wake()
         elif not self._is_watched:
@@ -217,6 +218,7 @@ class _Pool:
             return await call.future
         finally:
             timer.cancel()
+            # Nothing has begun that no one waits for: a call that is still in the queue is skipped.
             call.abandoned = True
 
     def busy_error(self, ahead: int) -> ServiceUnavailableError:
@@ -247,6 +249,7 @@ class _Pool:
         """Wake a thread for each call that still waits, and look again while any does."""
         self._is_watched = bool(self._queue)
         if self._is_watched:
+            # No more than were in the queue at the last look: later ones have not waited long enough.
             for _ in range(min(before, len(self._queue))):
                 self._wake()
             assert self._loop is not None
@@ -258,6 +261,7 @@ class _Pool:
             call.future.set_exception(self.late_error())
 
     def _deliver(self) -> None:
+        # Before the loop, not after it: what is done after its last look must ask for a delivery again.
         self._is_delivery_due = False
         while self._done:
             self.pending -= 1
@@ -278,6 +282,8 @@ class _Pool:
             call.run()
             self._done.append(call)
             del call  # its result may be large
+            # Waking the loop is the dear part, so all that is done by then is delivered at once. Two threads may both
+            # find the flag down; the second delivery then has nothing to do.
             if not self._is_delivery_due:
                 self._is_delivery_due = True
                 assert self._loop is not None

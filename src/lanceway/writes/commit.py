@@ -78,6 +78,7 @@ class WriteId:
         newest = int(latest.version)
         for version in range(newest, max(0, newest - _RECENT), -1):
             properties = _properties(table, latest, version)
+            # Batches come in order, so the newest one of this query answers for all before it.
             if properties.get(_QUERY) == self.query:
                 return int(properties[_BATCH]) >= int(self.batch or 0)
         # The name of a transaction's file is the version that it was based on, a hyphen, and the transaction's name.
@@ -185,6 +186,7 @@ def update(
         if first is None:
             filled = lance.LanceOperation.Overwrite(opened.lance_schema, new)
             return commit(replace(plan, kind=OVERWRITE), filled, write_id, strict=True)
+        # Named as changed, though it is not: that alone makes two inserts conflict.
         if first.fragment_id not in {*removed, *(fragment.id for fragment in changed)}:
             unchanged.append(first.metadata)
     return commit(plan, lance.LanceOperation.Update(list(removed), [*changed, *unchanged], list(new)), write_id)

@@ -42,6 +42,7 @@ def note(destination: Destination, entry: str, files: Sequence[str]) -> None:
     store, key = _store(destination), _key(entry, _name(files))
     try:
         store.put(key, json.dumps(list(files)).encode())
+        # Looked at after the note is written: an end that came before has not seen the note, one that comes later does.
         if store.exists(_key(entry, _UNDER_WAY)):
             return
     except LanceNamespaceError:
@@ -58,6 +59,7 @@ def note(destination: Destination, entry: str, files: Sequence[str]) -> None:
 def end(destination: Destination, entry: str, committed: Collection[str] = ()) -> None:
     """End a write: remove all files that its tasks have noted, except the `committed` ones."""
     store = _store(destination)
+    # First of all: a task that notes its files from now on finds that the write has ended, and removes them itself.
     store.delete(_key(entry, _UNDER_WAY))
     # A hidden one is a note that is being written; its task will find that the write has ended.
     notes = [key for key in store.keys(f"{FOLDER}/{entry}") if not key.rpartition("/")[2].startswith(".")]

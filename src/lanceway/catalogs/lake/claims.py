@@ -62,6 +62,7 @@ class LakeClaims:
         # That no other lake manages the table is checked once for each process, by the claim in a transaction.
         claimed = self._claim_fast(row, request) if row.managed and row.id in self.lake.store.managing else None
         if claimed is None:
+            # What is remembered may be the reason, and nothing here tells: the next claim reads the row.
             self.known_tables.pop(name, None)
         else:
             self._remember_table(name, row)
@@ -113,6 +114,7 @@ class LakeClaims:
                 return self.lake.store.transact(self.claim_row, table, claim, trusted=trusted)
             # The claimant before may have crashed: any process can publish its manifest, outside of a transaction.
             table.publish_pending()
+        # Once more, not suppressed: the writer is told that the version before is not there.
         return self.lake.store.transact(self.claim_row, table, claim, trusted=trusted)
 
     def claim_row(
@@ -155,6 +157,7 @@ class LakeClaims:
         latest = self.lake.store.read(versions.latest, table.row.id, branch) or 0
         base = self.lake.store.read(checks.base, table.row.id, branch, refused)
         if refused > latest + 1:
+            # It has counted orphans as versions: without them it finds the latest one, and claims the next.
             table.quarantine_orphans(branch, above=latest)
         elif refused == latest + 1 and base is not None and base.strayed:
             with suppress(LanceNamespaceError):  # another writer has taken the number, or the next one will

@@ -88,6 +88,7 @@ def _named_otherwise(store: LakeStore, holder: Holder, options: Options) -> Iter
     """Compare tags and branches, unless they are still to be adopted; what is being made or deleted is no finding."""
     if not holder.adopted:
         return
+    # Row and file change one after the other, so what is under way differs for a moment, and hardly twice.
     first = {(each.kind, each.name) for each in _compare_refs(store, holder, options)}
     again = _compare_refs(store, holder, options) if first else ()
     for each in again:
@@ -141,7 +142,7 @@ def _missing(holder: Holder, rows: Iterable[InventoryVersion], known: Iterable[I
 
 def _orphans(holder: Holder, numbers: list[Number]) -> Iterator[Finding]:
     if numbers:
-        text = f"{_listed(numbers)} was written without the lake, which does not show it; `tables reconcile` says more."
+        text = f"Written without the lake, which does not show it: {_listed(numbers)}. `tables reconcile` says more."
         yield Finding("stray", _named(holder), text, wrong=False)
 
 

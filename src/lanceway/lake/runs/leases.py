@@ -18,6 +18,7 @@ _INSERT = Insert(pipelines, created_at=now())
 _BY_NAME = select(pipelines, now().label("now")).where(pipelines.c.name == bindparam("pipeline"))
 _UNTIL = now() + bindparam("lifetime", type_=BigInteger)
 _MINE = (pipelines.c.id == bindparam("row")) & (pipelines.c.holder == bindparam("key"))
+# One statement decides between those that ask at once. A holder that asks again by its key has its lease renewed.
 _TAKE = (
     update(pipelines)
     .where(

@@ -91,6 +91,7 @@ class _Memory:
 
     def begin(self, version: int) -> None:
         """Make room for an answer that is true of a state."""
+        # A new dictionary, never a cleared one: a snapshot that is still being read goes on with its own.
         if version != self.version or len(self.answers) >= _MOST_ANSWERS:
             self.version, self.answers = version, {}
 

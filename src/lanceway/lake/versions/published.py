@@ -68,6 +68,7 @@ class PublishedFlags:
 
     def _remember(self, version: Version) -> None:
         newest = self.known(version.table, version.branch)
+        # By time, not by number: a branch may be deleted and made again, and then its numbers are lower.
         if newest is None or newest.created_at <= version.created_at:
             if len(self._known) >= _KNOWN_AT_MOST:
                 self._known.clear()

@@ -27,6 +27,7 @@ class PageTokenSeal:
 
     def close(self, operation: str, names: Iterable[str], token: str) -> str:
         """Return a catalog's page token as a client gets it, for one operation on the object that `names` identify."""
+        # Without a nonce: a position has one token, so no server has to remember which it gave out.
         sealed = self._cipher.encrypt(token.encode(), _list(operation, names))
         return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
@@ -40,6 +41,7 @@ class PageTokenSeal:
         try:
             if len(token) > _LONGEST:
                 raise ValueError("too long")
+            # Strictly: with other characters skipped, one position would have many tokens.
             sealed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
             return self._cipher.decrypt(sealed, _list(operation, names)).decode()
         except (binascii.Error, ValueError, InvalidTag) as error:  # ValueError: no ASCII, or nothing sealed
