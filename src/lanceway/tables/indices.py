@@ -9,13 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from lance_namespace import (
-    CreateTableIndexRequest,
-    DescribeTableIndexStatsRequest,
-    DescribeTableIndexStatsResponse,
-    DropTableIndexRequest,
-    ListTableIndicesRequest,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.index_content import IndexContent
 
 from lanceway.errors import InvalidInputError, TableIndexAlreadyExistsError, TableIndexNotFoundError
@@ -59,17 +53,17 @@ _NUMBERS = (
 )
 
 
-def create(table: StoredTable, request: CreateTableIndexRequest) -> None:
+def create(table: StoredTable, request: ln.CreateTableIndexRequest) -> None:
     """Make an index of any type. Raises TableIndexAlreadyExistsError where its name is taken."""
     _create(table, request, "create_table_index", (*_VECTOR, *_TEXT, *_SCALAR))
 
 
-def create_scalar(table: StoredTable, request: CreateTableIndexRequest) -> None:
+def create_scalar(table: StoredTable, request: ln.CreateTableIndexRequest) -> None:
     """Make an index that is no vector index; a full-text index is one of them."""
     _create(table, request, "create_table_scalar_index", (*_TEXT, *_SCALAR))
 
 
-def _create(table: StoredTable, request: CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
+def _create(table: StoredTable, request: ln.CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
     expressions.check_numbers(operation, request, _NUMBERS)
     dataset = open_at(table, branch=request.branch)
     index = prepare(table, dataset, request, operation, kinds)
@@ -96,7 +90,7 @@ class Prepared(NamedTuple):
 def prepare(
     table: StoredTable,
     dataset: lance.LanceDataset,
-    request: CreateTableIndexRequest,
+    request: ln.CreateTableIndexRequest,
     operation: str,
     kinds: tuple[str, ...] = (*_VECTOR, *_TEXT, *_SCALAR),
     *,
@@ -130,12 +124,12 @@ def _check_free(table: StoredTable, dataset: lance.LanceDataset, name: str, oper
         )
 
 
-def _options(request: CreateTableIndexRequest, names: dict[str, str]) -> dict[str, Any]:
+def _options(request: ln.CreateTableIndexRequest, names: dict[str, str]) -> dict[str, Any]:
     values = {theirs: getattr(request, ours) for ours, theirs in names.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _vector_options(request: CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
+def _vector_options(request: ln.CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
     options = _options(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
     options["metric"] = search.metric(request.distance_type) or "l2"
     if not kind.endswith("FLAT") and request.num_bits is not None:
@@ -155,7 +149,7 @@ def _all(table: StoredTable, dataset: lance.LanceDataset, operation: str) -> lis
         return list(dataset.describe_indices())
 
 
-def list_(table: StoredTable, request: ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
+def list_(table: StoredTable, request: ln.ListTableIndicesRequest, after: str | None) -> list[IndexContent]:
     """Return the indices whose names come after `after`, in the order of their names."""
     dataset = open_at(table, version=request.version, branch=request.branch)
     listed = [index for index in _all(table, dataset, "list_table_indices") if after is None or index.name > after]
@@ -190,13 +184,13 @@ def _friendly(kind: str) -> str:
     return "FTS" if spelling == "INVERTED" else spelling
 
 
-def describe(table: StoredTable, request: DescribeTableIndexStatsRequest) -> DescribeTableIndexStatsResponse:
+def describe(table: StoredTable, request: ln.DescribeTableIndexStatsRequest) -> ln.DescribeTableIndexStatsResponse:
     dataset = open_at(table, version=request.version, branch=request.branch)
     name = _require(table, dataset, request.index_name, "describe_table_index_stats")
     with translated(table, "describe_table_index_stats"):
         stats = dataset.stats.index_stats(name)
     parts = stats.get("indices") or [{}]
-    return DescribeTableIndexStatsResponse(
+    return ln.DescribeTableIndexStatsResponse(
         distance_type=parts[0].get("metric_type"),
         index_type=_friendly(stats["index_type"]),
         num_indexed_rows=stats["num_indexed_rows"],
@@ -205,7 +199,7 @@ def describe(table: StoredTable, request: DescribeTableIndexStatsRequest) -> Des
     )
 
 
-def drop(table: StoredTable, request: DropTableIndexRequest) -> None:
+def drop(table: StoredTable, request: ln.DropTableIndexRequest) -> None:
     dataset = open_at(table, branch=request.branch)
     name = _require(table, dataset, request.index_name, "drop_table_index")
     with translated(table, "drop_table_index"):

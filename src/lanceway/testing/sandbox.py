@@ -10,27 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import lance_namespace as ln
 import pyarrow as pa
 import pytest
-from lance_namespace import (
-    AlterTableAddColumnsRequest,
-    CountTableRowsRequest,
-    CreateNamespaceRequest,
-    CreateTableIndexRequest,
-    CreateTableRequest,
-    DeclareTableRequest,
-    DescribeTableRequest,
-    DescribeTableResponse,
-    DropNamespaceRequest,
-    DropTableRequest,
-    InsertIntoTableRequest,
-    LanceNamespace,
-    ListNamespacesRequest,
-    ListTablesRequest,
-    NamespaceExistsRequest,
-    QueryTableRequest,
-    TableExistsRequest,
-)
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from lance_namespace_urllib3_client.models.query_table_request_vector import QueryTableRequestVector
 
@@ -115,7 +97,7 @@ def fresh(kind: str) -> str:
 class Sandbox:
     """A catalog and the namespace in it in which the test works, alone or beside other users of the catalog."""
 
-    catalog: LanceNamespace
+    catalog: ln.LanceNamespace
     home: tuple[str, ...] = ()
     mark: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
 
@@ -133,20 +115,20 @@ class Sandbox:
 
     def namespace(self, *, inside: Sequence[str] | None = None, **options: Any) -> Id:
         namespace = self.id(inside=inside)
-        self.catalog.create_namespace(CreateNamespaceRequest(id=namespace, **options))
+        self.catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace, **options))
         return namespace
 
     def namespaces(self, parent: Sequence[str] | None = None, limit: int | None = None) -> list[str]:
         id_ = list(self.home if parent is None else parent)
 
         def page(token: str | None) -> Any:
-            return self.catalog.list_namespaces(ListNamespacesRequest(id=id_, page_token=token, limit=limit))
+            return self.catalog.list_namespaces(ln.ListNamespacesRequest(id=id_, page_token=token, limit=limit))
 
         return [name for response in pages(page, limit) for name in response.namespaces]
 
     def has_namespace(self, id_: Id) -> bool:
         try:
-            self.catalog.namespace_exists(NamespaceExistsRequest(id=id_))
+            self.catalog.namespace_exists(ln.NamespaceExistsRequest(id=id_))
         except NamespaceNotFoundError:
             return False
         return True
@@ -157,31 +139,31 @@ class Sandbox:
         """Create a table; without data it has the rows 1, 2 and 3."""
         table = id or self.id()
         content = rows(1, 2, 3) if data is None else data
-        self.catalog.create_table(CreateTableRequest(id=table, **options), stream(content))
+        self.catalog.create_table(ln.CreateTableRequest(id=table, **options), stream(content))
         return table
 
     def declare(self, id_: Id | None = None, **options: Any) -> Id:
         table = id_ or self.id()
-        self.catalog.declare_table(DeclareTableRequest(id=table, **options))
+        self.catalog.declare_table(ln.DeclareTableRequest(id=table, **options))
         return table
 
     def tables(self, parent: Sequence[str] | None = None, limit: int | None = None, **options: Any) -> list[str]:
         id_ = list(self.home if parent is None else parent)
 
         def page(token: str | None) -> Any:
-            return self.catalog.list_tables(ListTablesRequest(id=id_, page_token=token, limit=limit, **options))
+            return self.catalog.list_tables(ln.ListTablesRequest(id=id_, page_token=token, limit=limit, **options))
 
         return [name for response in pages(page, limit) for name in response.tables]
 
     def has_table(self, id_: Id) -> bool:
         try:
-            self.catalog.table_exists(TableExistsRequest(id=id_))
+            self.catalog.table_exists(ln.TableExistsRequest(id=id_))
         except (TableNotFoundError, NamespaceNotFoundError):
             return False
         return True
 
-    def describe(self, id_: Id, **options: Any) -> DescribeTableResponse:
-        return self.catalog.describe_table(DescribeTableRequest(id=id_, **options))
+    def describe(self, id_: Id, **options: Any) -> ln.DescribeTableResponse:
+        return self.catalog.describe_table(ln.DescribeTableRequest(id=id_, **options))
 
     def version(self, id_: Id, **options: Any) -> int:
         version = self.describe(id_, load_detailed_metadata=True, **options).version
@@ -196,10 +178,10 @@ class Sandbox:
     # -- rows ------------------------------------------------------------------------------------
 
     def insert(self, id_: Id, data: pa.Table, **options: Any) -> Any:
-        return self.catalog.insert_into_table(InsertIntoTableRequest(id=id_, **options), stream(data))
+        return self.catalog.insert_into_table(ln.InsertIntoTableRequest(id=id_, **options), stream(data))
 
     def count(self, id_: Id, **options: Any) -> int | None:
-        return self.catalog.count_table_rows(CountTableRowsRequest(id=id_, **options)).count
+        return self.catalog.count_table_rows(ln.CountTableRowsRequest(id=id_, **options)).count
 
     def query(self, id_: Id, *, k: int = 1000, near: list[float] | None = None, **options: Any) -> pa.Table:
         return read_file(self.catalog.query_table(query(id_, k=k, near=near, **options)).data)
@@ -214,19 +196,21 @@ class Sandbox:
         return row_ids
 
     def index(self, id_: Id, column: str, index_type: str, **options: Any) -> None:
-        request = CreateTableIndexRequest(id=id_, column=column, index_type=index_type, **options)
+        request = ln.CreateTableIndexRequest(id=id_, column=column, index_type=index_type, **options)
         scalar = index_type in ("BTREE", "BITMAP", "LABEL_LIST")
         create = self.catalog.create_table_scalar_index if scalar else self.catalog.create_table_index
         create(request)
 
     def add_column(self, id_: Id, name: str, expression: str, **options: Any) -> Any:
         entry = AddColumnsEntry(name=name, expression=expression)
-        return self.catalog.alter_table_add_columns(AlterTableAddColumnsRequest(id=id_, new_columns=[entry], **options))
+        return self.catalog.alter_table_add_columns(
+            ln.AlterTableAddColumnsRequest(id=id_, new_columns=[entry], **options)
+        )
 
 
-def query(id_: Id, *, k: int = 1000, near: list[float] | None = None, **options: Any) -> QueryTableRequest:
+def query(id_: Id, *, k: int = 1000, near: list[float] | None = None, **options: Any) -> ln.QueryTableRequest:
     vector = options.pop("vector", QueryTableRequestVector(single_vector=near))
-    return QueryTableRequest(id=id_, k=k, vector=vector, **options)
+    return ln.QueryTableRequest(id=id_, k=k, vector=vector, **options)
 
 
 def pages(page: Callable[[str | None], Any], limit: int | None) -> Iterator[Any]:
@@ -247,7 +231,7 @@ _HOLDS = ("namespaces", "tables", "tags", "branches", "versions", "indexes")
 
 
 @contextmanager
-def temporary_namespace(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+def temporary_namespace(catalog: ln.LanceNamespace, inside: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Create a namespace in a catalog that others use too; remove it with all its contents at the end."""
     namespace = make_scratch(catalog, inside)
     try:
@@ -257,14 +241,14 @@ def temporary_namespace(catalog: LanceNamespace, inside: Sequence[str] = ()) -> 
             raise failure
 
 
-def make_scratch(catalog: LanceNamespace, inside: Sequence[str] = ()) -> Id:
+def make_scratch(catalog: ln.LanceNamespace, inside: Sequence[str] = ()) -> Id:
     """Create a namespace with a unique name."""
     namespace = [*inside, fresh("lanceway_check")]
-    catalog.create_namespace(CreateNamespaceRequest(id=namespace))
+    catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace))
     return namespace
 
 
-def clear(catalog: LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespaceError]]:
+def clear(catalog: ln.LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespaceError]]:
     """Drop a namespace and its contents one by one, since not every service cascades; return what failed, and why."""
     space, failures = Sandbox(catalog), list[tuple[Id, LanceNamespaceError]]()
 
@@ -277,8 +261,8 @@ def clear(catalog: LanceNamespace, namespace: Id) -> list[tuple[Id, LanceNamespa
 
     for table in attempt(namespace, lambda: space.tables(namespace)) or ():
         id_ = [*namespace, table]
-        attempt(id_, partial(catalog.drop_table, DropTableRequest(id=id_)))
+        attempt(id_, partial(catalog.drop_table, ln.DropTableRequest(id=id_)))
     for child in attempt(namespace, lambda: space.namespaces(namespace)) or ():
         failures += clear(catalog, [*namespace, child])
-    attempt(namespace, partial(catalog.drop_namespace, DropNamespaceRequest(id=namespace)))
+    attempt(namespace, partial(catalog.drop_namespace, ln.DropNamespaceRequest(id=namespace)))
     return failures

@@ -12,22 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from lance_namespace import (
-    AlterTableAddColumnsRequest,
-    AlterTableAddColumnsResponse,
-    AlterTableAlterColumnsRequest,
-    AlterTableAlterColumnsResponse,
-    AlterTableDropColumnsRequest,
-    AlterTableDropColumnsResponse,
-    CreateTableRequest,
-    CreateTableResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
-    InsertIntoTableRequest,
-    InsertIntoTableResponse,
-    RestoreTableRequest,
-    RestoreTableResponse,
-)
+import lance_namespace as ln
 
 from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.capabilities import ObjectIdentity
@@ -54,10 +39,10 @@ log = logging.getLogger(__name__)
 
 Altering = TypeVar(
     "Altering",
-    AlterTableAddColumnsRequest,
-    AlterTableAlterColumnsRequest,
-    AlterTableDropColumnsRequest,
-    RestoreTableRequest,
+    ln.AlterTableAddColumnsRequest,
+    ln.AlterTableAlterColumnsRequest,
+    ln.AlterTableDropColumnsRequest,
+    ln.RestoreTableRequest,
 )
 Response = TypeVar("Response")
 
@@ -203,16 +188,16 @@ class GlueCatalog(Catalog):
 
     # -- columns: the dataset knows its schema, and what Glue shows follows it -------------------
 
-    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        request = accept(DescribeTableRequest, request)
+    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+        request = accept(ln.DescribeTableRequest, request)
         response = super().describe_table(request)
         if not request.load_detailed_metadata:
             response.var_schema = None  # other tools change Glue's columns: they count only where there is no data
         return response
 
     def _write_first(
-        self, table: Identifier, entry: TableEntry, request: CreateTableRequest, data: pa.RecordBatchReader
-    ) -> CreateTableResponse:
+        self, table: Identifier, entry: TableEntry, request: ln.CreateTableRequest, data: pa.RecordBatchReader
+    ) -> ln.CreateTableResponse:
         schema = data.schema
         response = super()._write_first(table, entry, request, data)
         self._tables.show_schema(names.folded(table), lambda: schema)
@@ -222,10 +207,10 @@ class GlueCatalog(Catalog):
         self,
         table: Identifier,
         entry: TableEntry,
-        request: CreateTableRequest,
+        request: ln.CreateTableRequest,
         chosen: str,
         data: pa.RecordBatchReader,
-    ) -> CreateTableResponse:
+    ) -> ln.CreateTableResponse:
         schema = data.schema
         response = super()._create_over(table, entry, request, chosen, data)
         if chosen == "overwrite":
@@ -233,28 +218,28 @@ class GlueCatalog(Catalog):
         return response
 
     def insert_into_table_stream(
-        self, request: InsertIntoTableRequest, data: pa.RecordBatchReader
-    ) -> InsertIntoTableResponse:
-        request = accept(InsertIntoTableRequest, request)
+        self, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader
+    ) -> ln.InsertIntoTableResponse:
+        request = accept(ln.InsertIntoTableRequest, request)
         response = super().insert_into_table_stream(request, data)
         if request.mode:  # an append, which it is without one, changes no schema
             self._show_stored(request.id)
         return response
 
-    def alter_table_add_columns(self, request: AlterTableAddColumnsRequest) -> AlterTableAddColumnsResponse:
-        request = accept(AlterTableAddColumnsRequest, request)
+    def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
+        request = accept(ln.AlterTableAddColumnsRequest, request)
         return self._altered(request, super().alter_table_add_columns)
 
-    def alter_table_alter_columns(self, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
-        request = accept(AlterTableAlterColumnsRequest, request)
+    def alter_table_alter_columns(self, request: ln.AlterTableAlterColumnsRequest) -> ln.AlterTableAlterColumnsResponse:
+        request = accept(ln.AlterTableAlterColumnsRequest, request)
         return self._altered(request, super().alter_table_alter_columns)
 
-    def alter_table_drop_columns(self, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
-        request = accept(AlterTableDropColumnsRequest, request)
+    def alter_table_drop_columns(self, request: ln.AlterTableDropColumnsRequest) -> ln.AlterTableDropColumnsResponse:
+        request = accept(ln.AlterTableDropColumnsRequest, request)
         return self._altered(request, super().alter_table_drop_columns)
 
-    def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
-        request = accept(RestoreTableRequest, request)
+    def restore_table(self, request: ln.RestoreTableRequest) -> ln.RestoreTableResponse:
+        request = accept(ln.RestoreTableRequest, request)
         return self._altered(request, super().restore_table)
 
     def _altered(self, request: Altering, operation: Callable[[Altering], Response]) -> Response:

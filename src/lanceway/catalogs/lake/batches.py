@@ -6,20 +6,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lance_namespace import (
-    BatchCommitTablesRequest,
-    BatchCommitTablesResponse,
-    BatchCreateTableVersionsRequest,
-    BatchCreateTableVersionsResponse,
-    BatchDeleteTableVersionsRequest,
-    BatchDeleteTableVersionsResponse,
-    CreateTableVersionRequest,
-    CreateTableVersionResponse,
-    DeclareTableRequest,
-    DeclareTableResponse,
-    DeregisterTableRequest,
-    DeregisterTableResponse,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.commit_table_operation import CommitTableOperation
 from lance_namespace_urllib3_client.models.commit_table_result import CommitTableResult
 from lance_namespace_urllib3_client.models.table_version import TableVersion
@@ -39,7 +26,12 @@ from lanceway.lake.tree import lookups
 from lanceway.lake.tree.lookups import TableRow
 from lanceway.lake.versions.versions import Version
 
-Step = DeclareTableRequest | CreateTableVersionRequest | BatchDeleteTableVersionsRequest | DeregisterTableRequest
+Step = (
+    ln.DeclareTableRequest
+    | ln.CreateTableVersionRequest
+    | ln.BatchDeleteTableVersionsRequest
+    | ln.DeregisterTableRequest
+)
 
 
 # Why a batch takes no table that keeps its versions in storage.
@@ -71,21 +63,21 @@ class LakeBatches:
     claims: LakeClaims
     versions: LakeVersions
 
-    def create_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
-        steps = [CreateTableVersionRequest(**entry.model_dump()) for entry in request.entries]
+    def create_versions(self, request: ln.BatchCreateTableVersionsRequest) -> ln.BatchCreateTableVersionsResponse:
+        steps = [ln.CreateTableVersionRequest(**entry.model_dump()) for entry in request.entries]
         results = self._commit(steps, "batch_create_table_versions")
-        return BatchCreateTableVersionsResponse(versions=[_created(result) for result in results])
+        return ln.BatchCreateTableVersionsResponse(versions=[_created(result) for result in results])
 
-    def commit(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
+    def commit(self, request: ln.BatchCommitTablesRequest) -> ln.BatchCommitTablesResponse:
         steps = [_step(operation) for operation in request.operations]
         results = self._commit(steps, "batch_commit_tables")
         answers = [self._answer(step, result) for step, result in zip(steps, results, strict=True)]
-        return BatchCommitTablesResponse(results=answers)
+        return ln.BatchCommitTablesResponse(results=answers)
 
     def _commit(self, steps: Sequence[Step], operation: str) -> Sequence[_StepResult]:
         names = [table_id(step.id, operation) for step in steps]
         written = {
-            table for step, table in zip(steps, names, strict=True) if isinstance(step, CreateTableVersionRequest)
+            table for step, table in zip(steps, names, strict=True) if isinstance(step, ln.CreateTableVersionRequest)
         }
         prepared = [self._prepare(step, table, written) for step, table in zip(steps, names, strict=True)]
         try:
@@ -94,7 +86,7 @@ class LakeBatches:
             self._unblock_writers(steps)
             raise
         for step, result in zip(steps, results, strict=True):
-            if isinstance(step, DeregisterTableRequest):
+            if isinstance(step, ln.DeregisterTableRequest):
                 Removals(self.lake).unmark(result.table.table.location)
         return results
 
@@ -102,15 +94,15 @@ class LakeBatches:
 
     def _prepare(self, step: Step, table: Identifier, written: Collection[Identifier]) -> _Prepared:
         """Do what needs storage, for which a transaction should not wait."""
-        if isinstance(step, DeclareTableRequest):
+        if isinstance(step, ln.DeclareTableRequest):
             return _Prepared(place=self.tables.look_at(table, step.location, staged=table in written))
-        if isinstance(step, DeregisterTableRequest):
+        if isinstance(step, ln.DeregisterTableRequest):
             return _Prepared(settled=self.tables.reconcile_storage(table))
-        if isinstance(step, BatchDeleteTableVersionsRequest):
+        if isinstance(step, ln.BatchDeleteTableVersionsRequest):
             managed = self._managed(self.tables.row(table))
             managed.require_manager()
             Adoption(self.lake).adopt(managed.row)
-        elif isinstance(step, CreateTableVersionRequest):
+        elif isinstance(step, ln.CreateTableVersionRequest):
             self._publish_pending(table)
         return _Prepared()
 
@@ -149,16 +141,16 @@ class LakeBatches:
                 lookups.lock(connection, self.lake.catalog.id, row.identifier)
 
     def _apply(self, connection: Connection, step: Step, table: Identifier, prepared: _Prepared) -> _StepResult:
-        if isinstance(step, DeclareTableRequest):
+        if isinstance(step, ln.DeclareTableRequest):
             row = self.tables.declare_row(connection, table, prepared.place, step.properties or {})
             return _StepResult(self.lake.manifests(row))
         manifests = self.lake.manifests(lookups.lock(connection, self.lake.catalog.id, table))
-        if isinstance(step, DeregisterTableRequest):
+        if isinstance(step, ln.DeregisterTableRequest):
             if self.tables.release(connection, table, prepared.settled) is None:
                 raise ConcurrentModificationError(f"The table {table} is being written to. Try again.")
             return _StepResult(manifests)
         self._managed(manifests.row)
-        if isinstance(step, BatchDeleteTableVersionsRequest):
+        if isinstance(step, ln.BatchDeleteTableVersionsRequest):
             return _StepResult(manifests, self.versions.delete_rows(connection, manifests, step))
         claim, _ = requested_claim(manifests, step)
         return _StepResult(manifests, [self.claims.claim_row(connection, manifests, claim)])
@@ -167,26 +159,26 @@ class LakeBatches:
 
     def _answer(self, step: Step, result: _StepResult) -> CommitTableResult:
         entry, id_ = self.lake.entry(result.table.row), list(result.table.row.identifier)
-        if isinstance(step, DeclareTableRequest):
-            declared = DeclareTableResponse(
+        if isinstance(step, ln.DeclareTableRequest):
+            declared = ln.DeclareTableResponse(
                 location=entry.location,
                 storage_options=dict(entry.storage_options) if entry.storage_options else None,
                 properties=dict(entry.properties or {}),
                 managed_versioning=entry.managed,
             )
             return CommitTableResult(declare_table=declared)
-        if isinstance(step, DeregisterTableRequest):
+        if isinstance(step, ln.DeregisterTableRequest):
             properties = dict(entry.properties or {})
-            deregistered = DeregisterTableResponse(id=id_, location=entry.location, properties=properties)
+            deregistered = ln.DeregisterTableResponse(id=id_, location=entry.location, properties=properties)
             return CommitTableResult(deregister_table=deregistered)
-        if isinstance(step, BatchDeleteTableVersionsRequest):
-            deleted = BatchDeleteTableVersionsResponse(deleted_count=result.table.delete(result.versions))
+        if isinstance(step, ln.BatchDeleteTableVersionsRequest):
+            deleted = ln.BatchDeleteTableVersionsResponse(deleted_count=result.table.delete(result.versions))
             return CommitTableResult(delete_table_versions=deleted)
-        return CommitTableResult(create_table_version=CreateTableVersionResponse(version=_created(result)))
+        return CommitTableResult(create_table_version=ln.CreateTableVersionResponse(version=_created(result)))
 
     def _unblock_writers(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            if isinstance(step, CreateTableVersionRequest):
+            if isinstance(step, ln.CreateTableVersionRequest):
                 with suppress(NamespaceNotFoundError, TableNotFoundError):  # it would have been declared with the rest
                     table = self._managed(self.tables.row(Identifier(step.id or ())))
                     self.claims.unblock_writer(table, branch_of(step.branch), step.version)

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lance_namespace import (
-    BatchDeleteTableVersionsRequest,
-    BatchDeleteTableVersionsResponse,
-    DescribeTableVersionRequest,
-    DescribeTableVersionResponse,
-    ListTableVersionsRequest,
-    ListTableVersionsResponse,
-)
+import lance_namespace as ln
 from sqlalchemy import Connection
 
 from lanceway.catalogs.contract.requests import page_limit, page_of, page_start
@@ -43,7 +36,7 @@ class LakeVersions:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def list(self, table: Manifests, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
+    def list(self, table: Manifests, request: ln.ListTableVersionsRequest) -> ln.ListTableVersionsResponse:
         limit, branch = page_limit(request.limit), branch_of(request.branch)
         scope = "\x00".join(("versions", str(bool(request.descending)), branch, str(table.row.id)))
         after = page_start(scope, request.page_token)
@@ -51,7 +44,7 @@ class LakeVersions:
         page, token = page_of(rows, limit, scope, lambda row: str(row.version))
         published = [table.published(row) for row in page]
         answers = [table.answer(row) for row in self._present(table, branch, published)]
-        return ListTableVersionsResponse(versions=answers, page_token=token)
+        return ln.ListTableVersionsResponse(versions=answers, page_token=token)
 
     def _rows(
         self, table: Manifests, branch: str, after: int | None, limit: int | None, descending: bool
@@ -84,7 +77,7 @@ class LakeVersions:
         keys = {file.key for _, file in manifests.all_in(table.table.store(), branch)}
         return [row for row in page if not row.copied or row.final_path in keys] if keys else page
 
-    def describe(self, table: Manifests, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
+    def describe(self, table: Manifests, request: ln.DescribeTableVersionRequest) -> ln.DescribeTableVersionResponse:
         branch = branch_of(request.branch)
         if branch != MAIN:
             self._refuse_deleted(table, branch)
@@ -94,17 +87,19 @@ class LakeVersions:
                 f"The manifest of version {row.version} of {table.table.name} is no longer in storage: a clean-up "
                 "removed it. List the versions to see which are left."
             )
-        return DescribeTableVersionResponse(version=table.answer(row))
+        return ln.DescribeTableVersionResponse(version=table.answer(row))
 
     # -- deleting --------------------------------------------------------------------------------
 
-    def delete(self, table: Manifests, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+    def delete(
+        self, table: Manifests, request: ln.BatchDeleteTableVersionsRequest
+    ) -> ln.BatchDeleteTableVersionsResponse:
         Adoption(self.lake).adopt(table.row)
         deleted = self.store.transact(self.delete_rows, table, request)
-        return BatchDeleteTableVersionsResponse(deleted_count=table.delete(deleted))
+        return ln.BatchDeleteTableVersionsResponse(deleted_count=table.delete(deleted))
 
     def delete_rows(
-        self, connection: Connection, table: Manifests, request: BatchDeleteTableVersionsRequest
+        self, connection: Connection, table: Manifests, request: ln.BatchDeleteTableVersionsRequest
     ) -> Sequence[Version]:
         """Delete the rows of all versions that are asked for, or none where one of them is needed; return them."""
         row, branch = table.lock(connection), branch_of(request.branch)

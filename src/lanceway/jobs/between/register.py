@@ -11,17 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Self
 
-from lance_namespace import (
-    CreateNamespaceRequest,
-    DeregisterTableRequest,
-    DescribeNamespaceRequest,
-    DescribeTableRequest,
-    DescribeTableResponse,
-    DropNamespaceRequest,
-    LanceNamespace,
-    NamespaceExistsRequest,
-    RegisterTableRequest,
-)
+import lance_namespace as ln
 
 from lanceway.catalogs.contract import limits
 from lanceway.errors import (
@@ -42,7 +32,7 @@ from lanceway.tables import dataset
 class Naming:
     """The names of one job's tables in its target. `flatten` joins the levels that the target does not have."""
 
-    def __init__(self, target: LanceNamespace, flatten: str | None = None) -> None:
+    def __init__(self, target: ln.LanceNamespace, flatten: str | None = None) -> None:
         if flatten == "":
             raise InvalidInputError("flatten is empty: give what joins the names, such as '_'.")
         self._target, self._flatten = target, flatten
@@ -99,7 +89,7 @@ class Naming:
         return Identifier((separator.join(table[:joined]), *table[joined:]))
 
 
-def tables(catalog: LanceNamespace, *, only: Sequence[str] = (), below: Identifier = ROOT) -> Iterator[Identifier]:
+def tables(catalog: ln.LanceNamespace, *, only: Sequence[str] = (), below: Identifier = ROOT) -> Iterator[Identifier]:
     """Yield the tables below a namespace, depth first, also those that are only declared.
 
     Namespaces are walked one by one, since `list_all_tables` joins names and so cannot express every one.
@@ -116,7 +106,7 @@ def is_wanted(table: Identifier, only: Sequence[str]) -> bool:
     return not only or any(fnmatchcase(".".join(table), pattern) for pattern in only)
 
 
-def everything(catalog: LanceNamespace) -> Iterator[Identifier]:
+def everything(catalog: ln.LanceNamespace) -> Iterator[Identifier]:
     """Yield every table of a target, and nothing if its root is yet to be made."""
     with suppress(NamespaceNotFoundError):
         yield from tables(catalog)
@@ -142,7 +132,7 @@ class Provenance:
     table: Identifier
 
     @classmethod
-    def of(cls, source: LanceNamespace, table: Identifier) -> Provenance:
+    def of(cls, source: ln.LanceNamespace, table: Identifier) -> Provenance:
         return cls(limits.address(source), table)
 
     @classmethod
@@ -190,22 +180,22 @@ def _key(table: Identifier) -> bytes:
 
 
 def find(
-    catalog: LanceNamespace, table: Identifier, *, check_declared: bool | None = None
-) -> DescribeTableResponse | None:
+    catalog: ln.LanceNamespace, table: Identifier, *, check_declared: bool | None = None
+) -> ln.DescribeTableResponse | None:
     """Return what a catalog knows of a table, or None if it has no such table."""
     try:
-        return catalog.describe_table(DescribeTableRequest(id=list(table), check_declared=check_declared))
+        return catalog.describe_table(ln.DescribeTableRequest(id=list(table), check_declared=check_declared))
     except (TableNotFoundError, NamespaceNotFoundError):
         return None
 
 
-def is_declared(catalog: LanceNamespace, table: Identifier) -> bool:
+def is_declared(catalog: ln.LanceNamespace, table: Identifier) -> bool:
     """Return whether a table has no data yet, or is gone, so that there is nothing to bring over."""
     described = find(catalog, table, check_declared=True)
     return described is None or bool(described.is_only_declared)
 
 
-def location_of(table: Identifier, described: DescribeTableResponse) -> str:
+def location_of(table: Identifier, described: ln.DescribeTableResponse) -> str:
     if not described.location:
         raise InternalError(f"The catalog does not give the location of {table}.")
     return described.location
@@ -222,7 +212,7 @@ def _canonical(location: str) -> str:
 class Registrar:
     """Registers tables in a target. Threads may share it; at its end, namespaces that it made in vain are dropped."""
 
-    def __init__(self, target: LanceNamespace) -> None:
+    def __init__(self, target: ln.LanceNamespace) -> None:
         self._target = target
         self._known, self._filled = SeenIdentifiers(), SeenIdentifiers()
         self._made: list[Identifier] = []
@@ -236,7 +226,7 @@ class Registrar:
         for namespace in reversed(self._made):  # the innermost first
             if namespace not in self._filled:
                 with suppress(LanceNamespaceError):  # others may use it by now, and at worst it stays, empty
-                    self._target.drop_namespace(DropNamespaceRequest(id=list(namespace)))
+                    self._target.drop_namespace(ln.DropNamespaceRequest(id=list(namespace)))
 
     def register(
         self, table: Identifier, location: str, properties: Mapping[str, str], *, replace: bool = False
@@ -257,7 +247,7 @@ class Registrar:
         return follows
 
     def _register(self, table: Identifier, location: str, properties: Mapping[str, str], replace: bool) -> None:
-        request = RegisterTableRequest(
+        request = ln.RegisterTableRequest(
             id=list(table),
             location=location,
             mode="overwrite" if replace else "create",
@@ -273,9 +263,9 @@ class Registrar:
 
     def deregister(self, table: Identifier) -> None:
         with self._turns:
-            self._target.deregister_table(DeregisterTableRequest(id=list(table)))
+            self._target.deregister_table(ln.DeregisterTableRequest(id=list(table)))
 
-    def make_room(self, table: Identifier, *, source: LanceNamespace | None = None, original: Identifier) -> None:
+    def make_room(self, table: Identifier, *, source: ln.LanceNamespace | None = None, original: Identifier) -> None:
         """Make what is missing of the namespaces above a table, with the properties that they have in the source."""
         self._make_root()
         for depth in range(1, table.depth):
@@ -298,29 +288,29 @@ class Registrar:
                 namespace = Identifier(at[:depth])
                 if ROOT not in self._known and not _exists(inner, namespace):
                     limits.check_new_namespace(inner, namespace)
-                    inner.create_namespace(CreateNamespaceRequest(id=list(namespace), mode="exist_ok"))
+                    inner.create_namespace(ln.CreateNamespaceRequest(id=list(namespace), mode="exist_ok"))
             self._known.add(ROOT)
 
     def _make(self, namespace: Identifier, properties: Mapping[str, str]) -> None:
         limits.check_new_namespace(self._target, namespace)
-        request = CreateNamespaceRequest(id=list(namespace), mode="exist_ok", properties=dict(properties) or None)
+        request = ln.CreateNamespaceRequest(id=list(namespace), mode="exist_ok", properties=dict(properties) or None)
         with self._turns:
             self._target.create_namespace(request)
         self._made.append(namespace)
 
 
-def _exists(catalog: LanceNamespace, namespace: Identifier) -> bool:
+def _exists(catalog: ln.LanceNamespace, namespace: Identifier) -> bool:
     try:
-        catalog.namespace_exists(NamespaceExistsRequest(id=list(namespace)))
+        catalog.namespace_exists(ln.NamespaceExistsRequest(id=list(namespace)))
     except NamespaceNotFoundError:
         return False
     return True
 
 
-def _properties(source: LanceNamespace | None, namespace: Identifier) -> Mapping[str, str]:
+def _properties(source: ln.LanceNamespace | None, namespace: Identifier) -> Mapping[str, str]:
     if source is None:
         return {}
     try:
-        return source.describe_namespace(DescribeNamespaceRequest(id=list(namespace))).properties or {}
+        return source.describe_namespace(ln.DescribeNamespaceRequest(id=list(namespace))).properties or {}
     except (NamespaceNotFoundError, UnsupportedOperationError):
         return {}

@@ -14,12 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace import (
-    AnalyzeTableQueryPlanRequest,
-    CountTableRowsRequest,
-    ExplainTableQueryPlanRequest,
-    QueryTableRequest,
-)
+import lance_namespace as ln
 
 from lanceway.errors import InvalidInputError
 from lanceway.tables import expressions
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
     import lance
     import pyarrow as pa
 
-    Query = QueryTableRequest | AnalyzeTableQueryPlanRequest
+    Query = ln.QueryTableRequest | ln.AnalyzeTableQueryPlanRequest
 
 # How much pylance may read ahead of its reader. Its own default is up to 2 GiB, which for most answers
 # is all of them; with this the speed is the same.
@@ -55,7 +50,7 @@ _SYSTEM = frozenset(
 )
 
 
-def run(table: StoredTable, request: QueryTableRequest) -> pa.RecordBatchReader:
+def run(table: StoredTable, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
     """Return the answer, one batch at a time. Errors also come while it is read."""
     searches, options = _plan(table, request, "query_table")
     if len(searches) > 1:
@@ -76,14 +71,14 @@ def _translating(table: StoredTable, batches: Iterator[pa.RecordBatch]) -> Itera
         yield from batches
 
 
-def count(table: StoredTable, request: CountTableRowsRequest) -> int:
+def count(table: StoredTable, request: ln.CountTableRowsRequest) -> int:
     expressions.check("count_table_rows", request.predicate)
     dataset = read_at(table, version=request.version, branch=request.branch)
     with translated(table, "count_table_rows"):
         return int(dataset.count_rows(request.predicate or None))
 
 
-def explain(table: StoredTable, request: ExplainTableQueryPlanRequest) -> str:
+def explain(table: StoredTable, request: ln.ExplainTableQueryPlanRequest) -> str:
     """Return the plan of a query that is not run; of a hybrid one, both plans."""
     query = request.query
     if query.branch is None:
@@ -93,7 +88,7 @@ def explain(table: StoredTable, request: ExplainTableQueryPlanRequest) -> str:
         return "\n".join(search.explain_plan(bool(request.verbose)) for search in searches)
 
 
-def analyze(table: StoredTable, request: AnalyzeTableQueryPlanRequest) -> str:
+def analyze(table: StoredTable, request: ln.AnalyzeTableQueryPlanRequest) -> str:
     """Return the plan of a query after it was run, with what each step cost."""
     searches, _ = _plan(table, request, "analyze_table_query_plan")
     with translated(table, "analyze_table_query_plan"):

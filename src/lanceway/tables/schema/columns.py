@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace import (
-    AlterTableAddColumnsRequest,
-    AlterTableAddColumnsResponse,
-    AlterTableAlterColumnsRequest,
-    AlterTableAlterColumnsResponse,
-    AlterTableDropColumnsRequest,
-    AlterTableDropColumnsResponse,
-    UpdateFieldMetadataRequest,
-    UpdateFieldMetadataResponse,
-    UpdateTableSchemaMetadataRequest,
-    UpdateTableSchemaMetadataResponse,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.add_columns_entry import AddColumnsEntry
 from lance_namespace_urllib3_client.models.alter_columns_entry import AlterColumnsEntry
 from lance_namespace_urllib3_client.models.update_field_metadata_entry import UpdateFieldMetadataEntry
@@ -38,8 +27,8 @@ _NO_ENGINE = (
 
 
 def add(
-    table: StoredTable, request: AlterTableAddColumnsRequest, *, backfills: bool = False
-) -> AlterTableAddColumnsResponse:
+    table: StoredTable, request: ln.AlterTableAddColumnsRequest, *, backfills: bool = False
+) -> ln.AlterTableAddColumnsResponse:
     """Add columns from SQL expressions over the rows there are.
 
     Where a backfill can be asked for, also columns that it is to fill: they are empty, and say what they are to hold.
@@ -67,7 +56,7 @@ def add(
         new[entry.name] = _expression(table, entry)
     with translated(table, "alter_table_add_columns"):
         dataset.add_columns(new)
-        return AlterTableAddColumnsResponse(version=dataset.version)
+        return ln.AlterTableAddColumnsResponse(version=dataset.version)
 
 
 def is_filled_later(entry: AddColumnsEntry) -> bool:
@@ -77,7 +66,7 @@ def is_filled_later(entry: AddColumnsEntry) -> bool:
 
 def _add_empty(
     table: StoredTable, dataset: lance.LanceDataset, entries: list[AddColumnsEntry]
-) -> AlterTableAddColumnsResponse:
+) -> ln.AlterTableAddColumnsResponse:
     new: list[pa.Field] = []
     for entry in entries:
         if entry.computed is not None:
@@ -87,7 +76,7 @@ def _add_empty(
             new.append(field)
     with translated(table, "alter_table_add_columns"):
         dataset.add_columns(new)
-        return AlterTableAddColumnsResponse(version=dataset.version)
+        return ln.AlterTableAddColumnsResponse(version=dataset.version)
 
 
 def _require_free(table: StoredTable, names: set[str], name: str) -> None:
@@ -106,7 +95,7 @@ def _expression(table: StoredTable, entry: AddColumnsEntry) -> str:
     return entry.expression
 
 
-def alter(table: StoredTable, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
+def alter(table: StoredTable, request: ln.AlterTableAlterColumnsRequest) -> ln.AlterTableAlterColumnsResponse:
     """Rename columns, change their type or whether they may be null."""
     dataset = open_at(table, branch=request.branch)
     _some(request.alterations, table, "alter_table_alter_columns")
@@ -115,7 +104,7 @@ def alter(table: StoredTable, request: AlterTableAlterColumnsRequest) -> AlterTa
     alterations = [_alteration(table, entry) for entry in request.alterations]
     with translated(table, "alter_table_alter_columns"):
         dataset.alter_columns(*alterations)  # type: ignore[arg-type] # annotated there as a list of lists
-        return AlterTableAlterColumnsResponse(version=dataset.version)
+        return ln.AlterTableAlterColumnsResponse(version=dataset.version)
 
 
 def _alteration(table: StoredTable, entry: AlterColumnsEntry) -> dict[str, Any]:
@@ -138,14 +127,14 @@ def _alteration(table: StoredTable, entry: AlterColumnsEntry) -> dict[str, Any]:
     return alteration
 
 
-def drop(table: StoredTable, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
+def drop(table: StoredTable, request: ln.AlterTableDropColumnsRequest) -> ln.AlterTableDropColumnsResponse:
     dataset = open_at(table, branch=request.branch)
     _some(request.columns, table, "alter_table_drop_columns")
     for path in request.columns:
         fields.require(table, dataset.schema, path, "alter_table_drop_columns")
     with translated(table, "alter_table_drop_columns"):
         dataset.drop_columns(request.columns)
-        return AlterTableDropColumnsResponse(version=dataset.version)
+        return ln.AlterTableDropColumnsResponse(version=dataset.version)
 
 
 def _some(entries: list[Any], table: StoredTable, operation: str) -> None:
@@ -153,17 +142,19 @@ def _some(entries: list[Any], table: StoredTable, operation: str) -> None:
         raise InvalidInputError(f"{operation}: no column of {table.name} was given.")
 
 
-def update_schema(table: StoredTable, request: UpdateTableSchemaMetadataRequest) -> UpdateTableSchemaMetadataResponse:
+def update_schema(
+    table: StoredTable, request: ln.UpdateTableSchemaMetadataRequest
+) -> ln.UpdateTableSchemaMetadataResponse:
     """Replace the metadata of the schema, as the contract has it, but for keys that are reserved."""
     dataset = open_at(table, branch=request.branch)
     before = {key.decode(): value.decode() for key, value in (dataset.schema.metadata or {}).items()}
     kept = {key: value for key, value in before.items() if reserved.is_reserved(key)}
     with translated(table, "update_table_schema_metadata"):
         metadata = dataset.update_schema_metadata({**(request.metadata or {}), **kept}, replace=True)
-    return UpdateTableSchemaMetadataResponse(metadata=metadata)
+    return ln.UpdateTableSchemaMetadataResponse(metadata=metadata)
 
 
-def update_fields(table: StoredTable, request: UpdateFieldMetadataRequest) -> UpdateFieldMetadataResponse:
+def update_fields(table: StoredTable, request: ln.UpdateFieldMetadataRequest) -> ln.UpdateFieldMetadataResponse:
     """Change the metadata of several fields in one new version. A null value deletes its key."""
     dataset = open_at(table, branch=request.branch)
     if not request.updates:
@@ -176,7 +167,7 @@ def update_fields(table: StoredTable, request: UpdateFieldMetadataRequest) -> Up
         metadata[path] = _changed(metadata.get(path, _metadata(field)), entry)
     with translated(table, "update_field_metadata"):
         dataset.update_field_metadata({path: {**values} for path, values in metadata.items()}, replace=True)
-        return UpdateFieldMetadataResponse(version=dataset.version, fields=metadata)
+        return ln.UpdateFieldMetadataResponse(version=dataset.version, fields=metadata)
 
 
 def _changed(before: dict[str, str], entry: UpdateFieldMetadataEntry) -> dict[str, str]:

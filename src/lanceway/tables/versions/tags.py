@@ -5,14 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace import (
-    CreateTableTagRequest,
-    DeleteTableTagRequest,
-    GetTableTagVersionRequest,
-    GetTableTagVersionResponse,
-    ListTableTagsRequest,
-    UpdateTableTagRequest,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.tag_contents import TagContents
 
 from lanceway.errors import TableTagAlreadyExistsError, TableTagNotFoundError, UnsupportedOperationError
@@ -45,7 +38,7 @@ def known(table: StoredTable) -> dict[str, TagContents]:
     if table.client is None:
         return list_(table, None)
     by_name: dict[str, TagContents] = {}
-    request = ListTableTagsRequest(id=list(table.id))
+    request = ln.ListTableTagsRequest(id=list(table.id))
     try:
         while True:
             response = table.client.list_table_tags(request)
@@ -71,12 +64,12 @@ def write_missing(table: StoredTable) -> None:
             store.put(ref_files.tag_key(name), content)
 
 
-def version(table: StoredTable, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
+def version(table: StoredTable, request: ln.GetTableTagVersionRequest) -> ln.GetTableTagVersionResponse:
     tag = _require(table, open_at(table), request.tag, "get_table_tag_version")
-    return GetTableTagVersionResponse(version=tag["version"], branch=tag["branch"])
+    return ln.GetTableTagVersionResponse(version=tag["version"], branch=tag["branch"])
 
 
-def create(table: StoredTable, request: CreateTableTagRequest) -> None:
+def create(table: StoredTable, request: ln.CreateTableTagRequest) -> None:
     dataset = open_at(table)
     if request.tag in _all(table, dataset, "create_table_tag"):
         raise TableTagAlreadyExistsError(
@@ -87,7 +80,7 @@ def create(table: StoredTable, request: CreateTableTagRequest) -> None:
         dataset.tags.create(request.tag, reference)
 
 
-def update(table: StoredTable, request: UpdateTableTagRequest) -> None:
+def update(table: StoredTable, request: ln.UpdateTableTagRequest) -> None:
     dataset = open_at(table)
     _require(table, dataset, request.tag, "update_table_tag")
     reference = _reference(table, request)
@@ -95,14 +88,16 @@ def update(table: StoredTable, request: UpdateTableTagRequest) -> None:
         dataset.tags.update(request.tag, reference)
 
 
-def delete(table: StoredTable, request: DeleteTableTagRequest) -> None:
+def delete(table: StoredTable, request: ln.DeleteTableTagRequest) -> None:
     dataset = open_at(table)
     _require(table, dataset, request.tag, "delete_table_tag")
     with translated(table, "delete_table_tag"):
         dataset.tags.delete(request.tag)
 
 
-def _reference(table: StoredTable, request: CreateTableTagRequest | UpdateTableTagRequest) -> tuple[str | None, int]:
+def _reference(
+    table: StoredTable, request: ln.CreateTableTagRequest | ln.UpdateTableTagRequest
+) -> tuple[str | None, int]:
     """Return the version that is to be tagged, which must be there."""
     open_at(table, version=request.version, branch=request.branch)
     return (None if is_main(request.branch) else request.branch), request.version

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lance_namespace import (
-    BatchDeleteTableVersionsRequest,
-    BatchDeleteTableVersionsResponse,
-    CreateTableVersionRequest,
-    CreateTableVersionResponse,
-    DescribeTableVersionRequest,
-    DescribeTableVersionResponse,
-    ListTableVersionsRequest,
-    RestoreTableRequest,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.table_version import TableVersion
 from lance_namespace_urllib3_client.models.version_range import VersionRange
 
@@ -36,7 +27,7 @@ if TYPE_CHECKING:
 BARRED = "lanceway.barred"
 
 
-def list_(table: StoredTable, request: ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
+def list_(table: StoredTable, request: ln.ListTableVersionsRequest, after: int | None) -> list[TableVersion]:
     """Return the versions that come after `after`: oldest first, newest first if `descending`."""
     stored = _all(table, table.store(), request.branch)
     ordered = sorted(stored, reverse=bool(request.descending))
@@ -48,7 +39,7 @@ def list_(table: StoredTable, request: ListTableVersionsRequest, after: int | No
 def numbers(table: StoredTable) -> list[int]:
     """Return the versions of the main branch, in no order: as they were claimed, or as storage has them."""
     if table.client is not None:
-        claimed = table.client.list_table_versions(ListTableVersionsRequest(id=list(table.id)))
+        claimed = table.client.list_table_versions(ln.ListTableVersionsRequest(id=list(table.id)))
         return [version.version for version in claimed.versions]
     return [version for version, _ in manifests.all_in(table.store())]
 
@@ -71,7 +62,7 @@ def _version(table: StoredTable, version: int, manifest: Object) -> TableVersion
     )
 
 
-def describe(table: StoredTable, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
+def describe(table: StoredTable, request: ln.DescribeTableVersionRequest) -> ln.DescribeTableVersionResponse:
     """Describe a version, the latest if none is named."""
     store, version = table.store(), request.version
     if version is None:
@@ -80,10 +71,10 @@ def describe(table: StoredTable, request: DescribeTableVersionRequest) -> Descri
     if manifest is None:
         open_at(table, version=version, branch=request.branch)
         raise TableVersionNotFoundError(f"{table.name} has no version {version}. list_table_versions names them.")
-    return DescribeTableVersionResponse(version=_version(table, version, manifest))
+    return ln.DescribeTableVersionResponse(version=_version(table, version, manifest))
 
 
-def create(table: StoredTable, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
+def create(table: StoredTable, request: ln.CreateTableVersionRequest) -> ln.CreateTableVersionResponse:
     """Make a staged manifest the next version. Of several writers of one version one succeeds.
 
     Raises ConcurrentModificationError for the others, and for a version that is not the next one.
@@ -105,17 +96,17 @@ def create(table: StoredTable, request: CreateTableVersionRequest) -> CreateTabl
     manifest = store.head(final)
     if manifest is None:
         raise _conflict(table, request, "it was deleted as soon as it was there")
-    return CreateTableVersionResponse(version=_version(table, request.version, manifest))
+    return ln.CreateTableVersionResponse(version=_version(table, request.version, manifest))
 
 
-def _conflict(table: StoredTable, request: CreateTableVersionRequest, why: str) -> ConcurrentModificationError:
+def _conflict(table: StoredTable, request: ln.CreateTableVersionRequest, why: str) -> ConcurrentModificationError:
     return ConcurrentModificationError(
         f"create_table_version: version {request.version} of {table.name} cannot be created: {why}. "
         "Read the latest version and try again on top of it."
     )
 
 
-def delete(table: StoredTable, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+def delete(table: StoredTable, request: ln.BatchDeleteTableVersionsRequest) -> ln.BatchDeleteTableVersionsResponse:
     """Delete the versions in some ranges, all or, where one of them is needed, none.
 
     The latest version stays, and so does a tagged one.
@@ -126,10 +117,10 @@ def delete(table: StoredTable, request: BatchDeleteTableVersionsRequest) -> Batc
     refuse_latest(table, max(stored), doomed)
     refuse_tagged(table, _tagged(table, request.branch, doomed))
     store.delete(*(stored[version].key for version in sorted(doomed)))
-    return BatchDeleteTableVersionsResponse(deleted_count=len(doomed))
+    return ln.BatchDeleteTableVersionsResponse(deleted_count=len(doomed))
 
 
-def ranges(request: BatchDeleteTableVersionsRequest) -> list[tuple[int, int | None]]:
+def ranges(request: ln.BatchDeleteTableVersionsRequest) -> list[tuple[int, int | None]]:
     """Return the ranges of versions that are to be deleted; an end is exclusive, and None where there is none."""
     return [_bounds(part) for part in request.ranges]
 
@@ -184,7 +175,7 @@ def bar(table: StoredTable, branch: str | None) -> None:
         dataset.update_config({BARRED: str(dataset.version)})
 
 
-def restore(table: StoredTable, request: RestoreTableRequest) -> None:
+def restore(table: StoredTable, request: ln.RestoreTableRequest) -> None:
     """Make an earlier version the latest again, as a new version."""
     dataset = open_at(table, version=request.version, branch=request.branch)
     with translated(table, "restore_table"):

@@ -10,16 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lance_namespace import (
-    DeleteFromTableRequest,
-    DeleteFromTableResponse,
-    InsertIntoTableRequest,
-    InsertIntoTableResponse,
-    MergeInsertIntoTableRequest,
-    MergeInsertIntoTableResponse,
-    UpdateTableRequest,
-    UpdateTableResponse,
-)
+import lance_namespace as ln
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.tables import expressions
@@ -50,11 +41,11 @@ def overwrite(table: StoredTable, data: pa.RecordBatchReader, storage_options: M
 
 
 def insert(
-    table: StoredTable, request: InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
-) -> InsertIntoTableResponse:
+    table: StoredTable, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader, *, overwrite: bool
+) -> ln.InsertIntoTableResponse:
     source = CountingReader(data)
     version = _append(table, request.branch, source, "insert_into_table", "overwrite" if overwrite else "append")
-    return InsertIntoTableResponse(num_inserted_rows=source.rows, version=version)
+    return ln.InsertIntoTableResponse(num_inserted_rows=source.rows, version=version)
 
 
 def _append(table: StoredTable, branch: str | None, source: CountingReader, operation: str, mode: str) -> int:
@@ -86,8 +77,8 @@ def _remove_unused(
 
 
 def merge_insert(
-    table: StoredTable, request: MergeInsertIntoTableRequest, data: pa.RecordBatchReader
-) -> MergeInsertIntoTableResponse:
+    table: StoredTable, request: ln.MergeInsertIntoTableRequest, data: pa.RecordBatchReader
+) -> ln.MergeInsertIntoTableResponse:
     """Match rows by the columns `on`. A filter of an action implies the action."""
     filters = (request.when_matched_update_all_filt, request.when_not_matched_by_source_delete_filt)
     expressions.check("merge_insert_into_table", *filters)
@@ -102,7 +93,7 @@ def merge_insert(
     with source.consumed(table, "merge_insert_into_table"):
         counts = _merge(dataset, keys, request).execute(source.reader)
         version = dataset.version
-    return MergeInsertIntoTableResponse(
+    return ln.MergeInsertIntoTableResponse(
         num_updated_rows=counts["num_updated_rows"],
         num_inserted_rows=counts["num_inserted_rows"],
         num_deleted_rows=counts["num_deleted_rows"],
@@ -110,7 +101,7 @@ def merge_insert(
     )
 
 
-def _merge(dataset: lance.LanceDataset, keys: list[str], request: MergeInsertIntoTableRequest) -> MergeInsertBuilder:
+def _merge(dataset: lance.LanceDataset, keys: list[str], request: ln.MergeInsertIntoTableRequest) -> MergeInsertBuilder:
     builder = dataset.merge_insert(keys).use_index(bool(request.use_index))
     if request.when_matched_update_all or request.when_matched_update_all_filt:
         builder = builder.when_matched_update_all(request.when_matched_update_all_filt)
@@ -133,7 +124,7 @@ def _duration(text: str) -> timedelta:
 # -- rows changed --------------------------------------------------------------------------------
 
 
-def update(table: StoredTable, request: UpdateTableRequest) -> UpdateTableResponse:
+def update(table: StoredTable, request: ln.UpdateTableRequest) -> ln.UpdateTableResponse:
     expressions.check("update_table", request.predicate, *(pair[-1] for pair in request.updates))
     dataset = open_at(table, branch=request.branch)
     updates: dict[str, str] = {}
@@ -146,12 +137,12 @@ def update(table: StoredTable, request: UpdateTableRequest) -> UpdateTableRespon
         raise InvalidInputError(f"update_table: no update of {table.name} was given; give [column, expression] pairs.")
     with translated(table, "update_table"):
         counts = dataset.update(updates, where=request.predicate)
-        return UpdateTableResponse(updated_rows=counts["num_rows_updated"], version=dataset.version)
+        return ln.UpdateTableResponse(updated_rows=counts["num_rows_updated"], version=dataset.version)
 
 
-def delete(table: StoredTable, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+def delete(table: StoredTable, request: ln.DeleteFromTableRequest) -> ln.DeleteFromTableResponse:
     expressions.check("delete_from_table", request.predicate)
     dataset = open_at(table, branch=request.branch)
     with translated(table, "delete_from_table"):
         dataset.delete(request.predicate)
-        return DeleteFromTableResponse(version=dataset.version)
+        return ln.DeleteFromTableResponse(version=dataset.version)

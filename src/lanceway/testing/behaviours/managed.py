@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import lance_namespace as ln
 import pytest
-from lance_namespace import (
-    BatchCommitTablesRequest,
-    BatchCreateTableVersionsRequest,
-    CreateTableVersionRequest,
-    DeclareTableRequest,
-    DescribeTableVersionRequest,
-)
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.concurrency import race
@@ -22,7 +16,7 @@ from lanceway.testing.sandbox import Id, Sandbox, code, rows
 
 
 def claim(space: Sandbox, id_: Id, staged: str, version: int = 2) -> Any:
-    request = CreateTableVersionRequest(id=id_, version=version, manifest_path=staged, naming_scheme="V2")
+    request = ln.CreateTableVersionRequest(id=id_, version=version, manifest_path=staged, naming_scheme="V2")
     return space.catalog.create_table_version(request).version
 
 
@@ -32,7 +26,7 @@ class ManagedTests(Suite):
     @needs("managed_versions")
     def test_a_managed_table_says_so(self, space: Sandbox) -> None:
         table = space.id()
-        assert space.catalog.declare_table(DeclareTableRequest(id=table)).managed_versioning is True
+        assert space.catalog.declare_table(ln.DeclareTableRequest(id=table)).managed_versioning is True
         assert space.describe(table).managed_versioning is True
 
     @needs("managed_versions", "storage_access")
@@ -77,7 +71,7 @@ class ManagedTests(Suite):
     def test_a_claim_says_what_describing_it_says(self, space: Sandbox, raw: Raw) -> None:
         table, staged = staged_second_version(space, raw)
         claimed = claim(space, table, staged)
-        described = space.catalog.describe_table_version(DescribeTableVersionRequest(id=table, version=2)).version
+        described = space.catalog.describe_table_version(ln.DescribeTableVersionRequest(id=table, version=2)).version
         assert claimed == described
         store = raw.place(table).store()
         manifest = "_versions/" + described.manifest_path.rpartition("/")[2]
@@ -115,12 +109,12 @@ def entry(id_: Id, staged: str, version: int = 2) -> dict[str, Any]:
 
 
 def create_all(space: Sandbox, *entries: dict[str, Any]) -> list[int]:
-    request = BatchCreateTableVersionsRequest.model_validate({"entries": list(entries)})
+    request = ln.BatchCreateTableVersionsRequest.model_validate({"entries": list(entries)})
     return [version.version for version in space.catalog.batch_create_table_versions(request).versions]
 
 
 def commit(space: Sandbox, *operations: dict[str, Any]) -> list[Any]:
-    request = BatchCommitTablesRequest.model_validate({"operations": list(operations)})
+    request = ln.BatchCommitTablesRequest.model_validate({"operations": list(operations)})
     return list(space.catalog.batch_commit_tables(request).results)
 
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import lance_namespace as ln
 import pytest
-from lance_namespace import (
-    CreateNamespaceRequest,
-    DescribeNamespaceRequest,
-    DropNamespaceRequest,
-    ListNamespacesRequest,
-    ListTablesRequest,
-    NamespaceExistsRequest,
-)
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.capabilities import Suite, needs
@@ -24,7 +17,7 @@ def every_table(space: Sandbox, namespace: Sequence[str] | None, limit: int | No
     id_ = None if namespace is None else list(namespace)
 
     def page(token: str | None) -> object:
-        return space.catalog.list_all_tables(ListTablesRequest(id=id_, page_token=token, limit=limit))
+        return space.catalog.list_all_tables(ln.ListTablesRequest(id=id_, page_token=token, limit=limit))
 
     return [name for response in pages(page, limit) for name in response.tables]
 
@@ -46,7 +39,7 @@ class ListTests(Suite):
     def test_a_limit_above_the_number_gives_one_page(self, space: Sandbox) -> None:
         outer = space.namespace()
         table = space.table(id=space.id(inside=outer))
-        response = space.catalog.list_tables(ListTablesRequest(id=outer, limit=10))
+        response = space.catalog.list_tables(ln.ListTablesRequest(id=outer, limit=10))
         assert response.tables == [table[-1]]
         assert not response.page_token
 
@@ -62,9 +55,9 @@ class ListTests(Suite):
     def test_a_page_begins_where_the_one_before_ended_whatever_came_between(self, space: Sandbox) -> None:
         for _ in range(4):
             space.declare()
-        first = space.catalog.list_tables(ListTablesRequest(id=list(space.home), limit=2))
+        first = space.catalog.list_tables(ln.ListTablesRequest(id=list(space.home), limit=2))
         space.declare(space.id(first.tables[-1] + "0"))
-        second = space.catalog.list_tables(ListTablesRequest(id=list(space.home), page_token=first.page_token))
+        second = space.catalog.list_tables(ln.ListTablesRequest(id=list(space.home), page_token=first.page_token))
         assert first.tables[-1] + "0" in second.tables
         assert not set(first.tables) & set(second.tables)
 
@@ -107,11 +100,11 @@ class ListTests(Suite):
         outer = space.namespace()
         for _ in range(3):
             space.declare(space.id(inside=outer))
-        token = space.catalog.list_tables(ListTablesRequest(id=outer, limit=1)).page_token
+        token = space.catalog.list_tables(ln.ListTablesRequest(id=outer, limit=1)).page_token
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.list_tables(ListTablesRequest(id=space.namespace(), page_token=token))
+            space.catalog.list_tables(ln.ListTablesRequest(id=space.namespace(), page_token=token))
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.list_namespaces(ListNamespacesRequest(id=outer, page_token=token))
+            space.catalog.list_namespaces(ln.ListNamespacesRequest(id=outer, page_token=token))
 
 
 CREATE = pytest.mark.parametrize("mode", [None, "Create", "create", "CREATE"])
@@ -126,25 +119,25 @@ class RootTests(Suite):
     """The root has no name, always exists, and cannot be created or dropped."""
 
     def test_the_root_exists(self, space: Sandbox) -> None:
-        space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
-        space.catalog.describe_namespace(DescribeNamespaceRequest(id=[]))
+        space.catalog.namespace_exists(ln.NamespaceExistsRequest(id=[]))
+        space.catalog.describe_namespace(ln.DescribeNamespaceRequest(id=[]))
 
     def test_the_root_may_be_empty_or_null(self, space: Sandbox) -> None:
-        listed = space.catalog.list_namespaces(ListNamespacesRequest(id=[])).namespaces
-        assert space.catalog.list_namespaces(ListNamespacesRequest(id=None)).namespaces == listed
-        assert space.catalog.list_namespaces(ListNamespacesRequest()).namespaces == listed
+        listed = space.catalog.list_namespaces(ln.ListNamespacesRequest(id=[])).namespaces
+        assert space.catalog.list_namespaces(ln.ListNamespacesRequest(id=None)).namespaces == listed
+        assert space.catalog.list_namespaces(ln.ListNamespacesRequest()).namespaces == listed
 
     def test_the_root_cannot_be_dropped(self, space: Sandbox) -> None:
         with code(ErrorCode.INVALID_INPUT):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=[], behavior="cascade"))
-        space.catalog.namespace_exists(NamespaceExistsRequest(id=[]))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=[], behavior="cascade"))
+        space.catalog.namespace_exists(ln.NamespaceExistsRequest(id=[]))
 
     def test_the_root_cannot_be_created_again(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
-            space.catalog.create_namespace(CreateNamespaceRequest(id=[]))
+            space.catalog.create_namespace(ln.CreateNamespaceRequest(id=[]))
 
     def test_the_root_is_kept_where_existing_is_fine(self, space: Sandbox) -> None:
-        space.catalog.create_namespace(CreateNamespaceRequest(id=[], mode="exist_ok"))
+        space.catalog.create_namespace(ln.CreateNamespaceRequest(id=[], mode="exist_ok"))
 
 
 class MissingNamespaceTests(Suite):
@@ -152,29 +145,29 @@ class MissingNamespaceTests(Suite):
 
     def test_a_missing_namespace_does_not_exist(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.namespace_exists(NamespaceExistsRequest(id=space.id()))
+            space.catalog.namespace_exists(ln.NamespaceExistsRequest(id=space.id()))
 
     def test_describing_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.describe_namespace(DescribeNamespaceRequest(id=space.id()))
+            space.catalog.describe_namespace(ln.DescribeNamespaceRequest(id=space.id()))
 
     def test_listing_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.list_namespaces(ListNamespacesRequest(id=space.id()))
+            space.catalog.list_namespaces(ln.ListNamespacesRequest(id=space.id()))
 
     def test_listing_the_tables_of_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.list_tables(ListTablesRequest(id=space.id()))
+            space.catalog.list_tables(ln.ListTablesRequest(id=space.id()))
 
     @needs("namespaces")
     def test_dropping_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail"))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=space.id(), mode="fail"))
 
     @needs("namespaces")
     @SKIP
     def test_dropping_a_missing_namespace_may_be_skipped(self, space: Sandbox, mode: str) -> None:
-        space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode=mode))
+        space.catalog.drop_namespace(ln.DropNamespaceRequest(id=space.id(), mode=mode))
 
 
 class NewNamespaceTests(Suite):
@@ -195,12 +188,12 @@ class NewNamespaceTests(Suite):
     @needs("namespace_properties")
     def test_a_namespace_keeps_its_properties(self, space: Sandbox) -> None:
         namespace = space.namespace(properties={"owner": "ralph", "empty": ""})
-        properties = space.catalog.describe_namespace(DescribeNamespaceRequest(id=namespace)).properties or {}
+        properties = space.catalog.describe_namespace(ln.DescribeNamespaceRequest(id=namespace)).properties or {}
         assert properties.items() >= {"owner": "ralph", "empty": ""}.items()
 
     @needs("namespace_properties")
     def test_creating_a_namespace_answers_its_properties(self, space: Sandbox) -> None:
-        request = CreateNamespaceRequest(id=space.id(), properties={"owner": "ralph"})
+        request = ln.CreateNamespaceRequest(id=space.id(), properties={"owner": "ralph"})
         assert (space.catalog.create_namespace(request).properties or {}).get("owner") == "ralph"
 
     @needs("namespaces")
@@ -208,14 +201,14 @@ class NewNamespaceTests(Suite):
     def test_creating_a_namespace_twice_is_a_conflict(self, space: Sandbox, mode: str | None) -> None:
         namespace = space.namespace()
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
-            space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
+            space.catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace, mode=mode))
 
     @needs("namespaces")
     @EXIST_OK
     def test_an_existing_namespace_is_kept_with_what_it_holds(self, space: Sandbox, mode: str) -> None:
         namespace = space.namespace()
         table = space.table(id=space.id(inside=namespace))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
+        space.catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace, mode=mode))
         assert space.ids(table) == [1, 2, 3]
 
     @needs("namespaces", "cascade")
@@ -223,7 +216,7 @@ class NewNamespaceTests(Suite):
     def test_an_overwritten_namespace_is_empty(self, space: Sandbox, mode: str) -> None:
         namespace = space.namespace()
         table = space.table(id=space.id(inside=namespace))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace, mode=mode))
+        space.catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace, mode=mode))
         assert space.tables(namespace) == []
         assert not space.has_table(table)
 
@@ -262,7 +255,7 @@ class NestedNamespaceTests(Suite):
     def test_the_same_name_may_be_used_in_another_namespace(self, space: Sandbox) -> None:
         outer = space.namespace()
         inner = [*outer, outer[-1]]
-        space.catalog.create_namespace(CreateNamespaceRequest(id=inner))
+        space.catalog.create_namespace(ln.CreateNamespaceRequest(id=inner))
         first = space.table(id=[*outer, "same"])
         second = space.table(id=[*inner, "same"])
         space.insert(second, space.query(first))
@@ -275,7 +268,7 @@ class DroppedNamespaceTests(Suite):
     @needs("namespaces")
     def test_a_dropped_namespace_is_gone(self, space: Sandbox) -> None:
         namespace = space.namespace()
-        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+        space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace))
         assert not space.has_namespace(namespace)
         assert namespace[-1] not in space.namespaces()
 
@@ -285,7 +278,7 @@ class DroppedNamespaceTests(Suite):
         namespace = space.namespace()
         table = space.table(id=space.id(inside=namespace))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior=behavior))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace, behavior=behavior))
         assert space.ids(table) == [1, 2, 3]
 
     @needs("namespaces")
@@ -293,7 +286,7 @@ class DroppedNamespaceTests(Suite):
         namespace = space.namespace()
         table = space.declare(space.id(inside=namespace))
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace))
         assert space.has_table(table)
 
     @needs("nested_namespaces")
@@ -301,7 +294,7 @@ class DroppedNamespaceTests(Suite):
         namespace = space.namespace()
         inner = space.namespace(inside=namespace)
         with code(ErrorCode.NAMESPACE_NOT_EMPTY):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace))
         assert space.has_namespace(inner)
 
     @needs("namespaces", "cascade")
@@ -309,7 +302,7 @@ class DroppedNamespaceTests(Suite):
     def test_a_cascade_drops_the_tables(self, space: Sandbox, behavior: str) -> None:
         namespace = space.namespace()
         table = space.table(id=space.id(inside=namespace))
-        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior=behavior))
+        space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace, behavior=behavior))
         assert not space.has_namespace(namespace)
         assert not space.has_table(table)
 
@@ -318,20 +311,20 @@ class DroppedNamespaceTests(Suite):
         namespace = space.namespace()
         inner = space.namespace(inside=space.namespace(inside=namespace))
         place = raw.place(space.table(id=space.id(inside=inner)))
-        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace, behavior="cascade"))
+        space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace, behavior="cascade"))
         assert not space.has_namespace(inner)
         assert place.is_empty()
 
     @needs("namespaces", "cascade")
     def test_a_cascade_on_a_missing_namespace_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.drop_namespace(DropNamespaceRequest(id=space.id(), mode="fail", behavior="cascade"))
+            space.catalog.drop_namespace(ln.DropNamespaceRequest(id=space.id(), mode="fail", behavior="cascade"))
 
     @needs("namespaces")
     def test_a_dropped_namespace_may_be_created_again(self, space: Sandbox) -> None:
         namespace = space.namespace()
-        space.catalog.drop_namespace(DropNamespaceRequest(id=namespace))
-        space.catalog.create_namespace(CreateNamespaceRequest(id=namespace))
+        space.catalog.drop_namespace(ln.DropNamespaceRequest(id=namespace))
+        space.catalog.create_namespace(ln.CreateNamespaceRequest(id=namespace))
         assert space.tables(namespace) == []
 
 
@@ -343,7 +336,7 @@ class UniqueNameTests(Suite):
     def test_a_namespace_cannot_take_the_name_of_a_table(self, space: Sandbox, mode: str) -> None:
         table = space.table()
         with code(ErrorCode.NAMESPACE_ALREADY_EXISTS):
-            space.catalog.create_namespace(CreateNamespaceRequest(id=table, mode=mode))
+            space.catalog.create_namespace(ln.CreateNamespaceRequest(id=table, mode=mode))
         assert space.ids(table) == [1, 2, 3]
         assert table[-1] not in space.namespaces()
 

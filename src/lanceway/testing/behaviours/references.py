@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import lance_namespace as ln
 import pytest
-from lance_namespace import (
-    CreateTableBranchRequest,
-    CreateTableTagRequest,
-    DeleteFromTableRequest,
-    DeleteTableBranchRequest,
-    DeleteTableTagRequest,
-    GetTableTagVersionRequest,
-    ListTableBranchesRequest,
-    ListTableTagsRequest,
-    UpdateTableRequest,
-    UpdateTableTagRequest,
-)
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.indices import indices
@@ -27,23 +16,23 @@ from lanceway.testing.sandbox import Id, Sandbox, code, pages, rows
 
 
 def tag(space: Sandbox, id_: Id, name: str, version: int = 1, **options: Any) -> None:
-    space.catalog.create_table_tag(CreateTableTagRequest(id=id_, tag=name, version=version, **options))
+    space.catalog.create_table_tag(ln.CreateTableTagRequest(id=id_, tag=name, version=version, **options))
 
 
 def tags(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, int]:
     def page(token: str | None) -> object:
-        return space.catalog.list_table_tags(ListTableTagsRequest(id=id_, page_token=token, limit=limit))
+        return space.catalog.list_table_tags(ln.ListTableTagsRequest(id=id_, page_token=token, limit=limit))
 
     return {name: tag.version for response in pages(page, limit) for name, tag in response.tags.items()}
 
 
 def branch(space: Sandbox, id_: Id, name: str, **options: Any) -> None:
-    space.catalog.create_table_branch(CreateTableBranchRequest(id=id_, name=name, **options))
+    space.catalog.create_table_branch(ln.CreateTableBranchRequest(id=id_, name=name, **options))
 
 
 def branches(space: Sandbox, id_: Id, limit: int | None = None) -> dict[str, Any]:
     def page(token: str | None) -> object:
-        return space.catalog.list_table_branches(ListTableBranchesRequest(id=id_, page_token=token, limit=limit))
+        return space.catalog.list_table_branches(ln.ListTableBranchesRequest(id=id_, page_token=token, limit=limit))
 
     return {name: contents for response in pages(page, limit) for name, contents in response.branches.items()}
 
@@ -54,7 +43,7 @@ class TagTests(Suite):
     def test_a_tag_names_a_version(self, space: Sandbox) -> None:
         table = space.table()
         tag(space, table, "first")
-        version = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="first"))
+        version = space.catalog.get_table_tag_version(ln.GetTableTagVersionRequest(id=table, tag="first"))
         assert (version.version, version.branch) == (1, None)
 
     def test_tags_are_listed_in_order_and_in_pages(self, space: Sandbox) -> None:
@@ -68,13 +57,13 @@ class TagTests(Suite):
         table = space.table()
         tag(space, table, "here")
         space.insert(table, rows(4))
-        space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="here", version=2))
+        space.catalog.update_table_tag(ln.UpdateTableTagRequest(id=table, tag="here", version=2))
         assert tags(space, table) == {"here": 2}
 
     def test_a_deleted_tag_is_gone(self, space: Sandbox) -> None:
         table = space.table()
         tag(space, table, "first")
-        space.catalog.delete_table_tag(DeleteTableTagRequest(id=table, tag="first"))
+        space.catalog.delete_table_tag(ln.DeleteTableTagRequest(id=table, tag="first"))
         assert tags(space, table) == {}
 
     def test_a_tag_is_created_once(self, space: Sandbox) -> None:
@@ -88,11 +77,11 @@ class TagTests(Suite):
     def test_a_missing_tag_is_not_found(self, space: Sandbox) -> None:
         table = space.table()
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="nothing"))
+            space.catalog.get_table_tag_version(ln.GetTableTagVersionRequest(id=table, tag="nothing"))
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="nothing", version=1))
+            space.catalog.update_table_tag(ln.UpdateTableTagRequest(id=table, tag="nothing", version=1))
         with code(ErrorCode.TABLE_TAG_NOT_FOUND):
-            space.catalog.delete_table_tag(DeleteTableTagRequest(id=table, tag="nothing"))
+            space.catalog.delete_table_tag(ln.DeleteTableTagRequest(id=table, tag="nothing"))
         assert tags(space, table) == {}
 
     def test_a_tag_needs_a_version_that_is_there(self, space: Sandbox) -> None:
@@ -101,7 +90,7 @@ class TagTests(Suite):
             tag(space, table, "far", version=99)
         tag(space, table, "first")
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            space.catalog.update_table_tag(UpdateTableTagRequest(id=table, tag="first", version=99))
+            space.catalog.update_table_tag(ln.UpdateTableTagRequest(id=table, tag="first", version=99))
         assert tags(space, table) == {"first": 1}
 
     @pytest.mark.parametrize("name", ["", "a b", "../up"])
@@ -116,7 +105,7 @@ class TagTests(Suite):
         branch(space, table, "side")
         space.insert(table, rows(4), branch="side")
         tag(space, table, "beside", version=2, branch="side")
-        version = space.catalog.get_table_tag_version(GetTableTagVersionRequest(id=table, tag="beside"))
+        version = space.catalog.get_table_tag_version(ln.GetTableTagVersionRequest(id=table, tag="beside"))
         assert (version.version, version.branch) == (2, "side")
 
 
@@ -149,9 +138,9 @@ class BranchTests(Suite):
         branch(space, table, "side")
         space.insert(table, rows(4), branch="side")
         space.catalog.update_table(
-            UpdateTableRequest(id=table, branch="side", updates=[["name", "'x'"]], predicate="id = 1")
+            ln.UpdateTableRequest(id=table, branch="side", updates=[["name", "'x'"]], predicate="id = 1")
         )
-        space.catalog.delete_from_table(DeleteFromTableRequest(id=table, branch="side", predicate="id = 2"))
+        space.catalog.delete_from_table(ln.DeleteFromTableRequest(id=table, branch="side", predicate="id = 2"))
         assert (space.ids(table), space.ids(table, branch="side")) == ([1, 2, 3], [1, 3, 4])
         assert space.count(table, branch="side", predicate="name = 'x'") == 1
         assert space.count(table, predicate="name = 'x'") == 0
@@ -181,7 +170,7 @@ class BranchTests(Suite):
     def test_a_deleted_branch_is_gone(self, space: Sandbox) -> None:
         table = space.table()
         branch(space, table, "side")
-        space.catalog.delete_table_branch(DeleteTableBranchRequest(id=table, name="side"))
+        space.catalog.delete_table_branch(ln.DeleteTableBranchRequest(id=table, name="side"))
         assert branches(space, table) == {}
         assert space.ids(table) == [1, 2, 3]
 
@@ -219,7 +208,7 @@ class BranchTests(Suite):
             pytest.param(lambda s, t: versions(s, t, branch="nothing"), id="versions"),
             pytest.param(lambda s, t: tag(s, t, "x", branch="nothing"), id="tag"),
             pytest.param(
-                lambda s, t: s.catalog.delete_table_branch(DeleteTableBranchRequest(id=t, name="nothing")),
+                lambda s, t: s.catalog.delete_table_branch(ln.DeleteTableBranchRequest(id=t, name="nothing")),
                 id="delete",
             ),
         ],

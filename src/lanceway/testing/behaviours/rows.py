@@ -5,15 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import lance_namespace as ln
 import pyarrow as pa
 import pytest
-from lance_namespace import (
-    CreateTableRequest,
-    DeleteFromTableRequest,
-    GetTableStatsRequest,
-    MergeInsertIntoTableRequest,
-    UpdateTableRequest,
-)
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.behaviours.namespaces import CREATE, EXIST_OK, OVERWRITE
@@ -26,7 +20,7 @@ class CreatedTableTests(Suite):
 
     def test_a_created_table_has_its_rows(self, space: Sandbox) -> None:
         table = space.id()
-        response = space.catalog.create_table(CreateTableRequest(id=table), stream(rows(1, 2)))
+        response = space.catalog.create_table(ln.CreateTableRequest(id=table), stream(rows(1, 2)))
         assert response.version == 1
         assert response.location
         assert space.query(table).sort_by("id").equals(rows(1, 2))
@@ -161,7 +155,7 @@ class CountTests(Suite):
         table = space.table()
         space.insert(table, rows(4))
         space.index(table, "id", "BTREE")
-        statistics = space.catalog.get_table_stats(GetTableStatsRequest(id=table))
+        statistics = space.catalog.get_table_stats(ln.GetTableStatsRequest(id=table))
         assert (statistics.num_rows, statistics.num_indices) == (4, 1)
         assert statistics.total_bytes > 0
         assert statistics.fragment_stats.num_fragments == 2
@@ -170,11 +164,11 @@ class CountTests(Suite):
 
 def merge(space: Sandbox, id_: Id, data: pa.Table, **options: Any) -> Any:
     options = {"on": ["id"], **options}
-    return space.catalog.merge_insert_into_table(MergeInsertIntoTableRequest(id=id_, **options), stream(data))
+    return space.catalog.merge_insert_into_table(ln.MergeInsertIntoTableRequest(id=id_, **options), stream(data))
 
 
 def update(space: Sandbox, id_: Id, column: str, expression: str, predicate: str | None = None) -> Any:
-    request = UpdateTableRequest(id=id_, updates=[[column, expression]], predicate=predicate)
+    request = ln.UpdateTableRequest(id=id_, updates=[[column, expression]], predicate=predicate)
     return space.catalog.update_table(request)
 
 
@@ -299,18 +293,18 @@ class DeleteTests(Suite):
 
     def test_rows_that_match_are_deleted(self, space: Sandbox) -> None:
         table = space.table()
-        response = space.catalog.delete_from_table(DeleteFromTableRequest(id=table, predicate="id >= 2"))
+        response = space.catalog.delete_from_table(ln.DeleteFromTableRequest(id=table, predicate="id >= 2"))
         assert response.version == 2
         assert space.ids(table) == [1]
 
     def test_a_predicate_that_matches_nothing_deletes_nothing(self, space: Sandbox) -> None:
         table = space.table()
-        space.catalog.delete_from_table(DeleteFromTableRequest(id=table, predicate="id > 99"))
+        space.catalog.delete_from_table(ln.DeleteFromTableRequest(id=table, predicate="id > 99"))
         assert space.ids(table) == [1, 2, 3]
 
     @pytest.mark.parametrize("predicate", ["nothing = 1", "id >*< 1", ""])
     def test_a_bad_predicate_deletes_nothing(self, space: Sandbox, predicate: str) -> None:
         table = space.table()
         with code(*MISSING_COLUMN):
-            space.catalog.delete_from_table(DeleteFromTableRequest(id=table, predicate=predicate))
+            space.catalog.delete_from_table(ln.DeleteFromTableRequest(id=table, predicate=predicate))
         assert (space.ids(table), space.version(table)) == ([1, 2, 3], 1)

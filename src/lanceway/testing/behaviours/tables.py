@@ -5,14 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
+import lance_namespace as ln
 import pytest
-from lance_namespace import (
-    CreateTableRequest,
-    CreateTableTagRequest,
-    DeclareTableRequest,
-    DropTableRequest,
-    TableExistsRequest,
-)
 
 from lanceway.errors import ErrorCode
 from lanceway.testing.capabilities import Suite, needs
@@ -25,7 +19,7 @@ class DeclaredTableTests(Suite):
 
     def test_a_declared_table_exists_and_has_a_location(self, space: Sandbox) -> None:
         table = space.id()
-        response = space.catalog.declare_table(DeclareTableRequest(id=table))
+        response = space.catalog.declare_table(ln.DeclareTableRequest(id=table))
         assert response.location
         assert space.has_table(table)
 
@@ -56,7 +50,7 @@ class DeclaredTableTests(Suite):
 
     def test_creating_a_declared_table_writes_where_it_was_declared(self, space: Sandbox) -> None:
         table = space.id()
-        declared = space.catalog.declare_table(DeclareTableRequest(id=table)).location
+        declared = space.catalog.declare_table(ln.DeclareTableRequest(id=table)).location
         space.table(id=table)
         assert _same_place(space.describe(table).location, declared)
         assert space.describe(table, check_declared=True).is_only_declared is False
@@ -86,7 +80,7 @@ class DeclaredTableTests(Suite):
 
     def test_a_declared_table_can_be_dropped(self, space: Sandbox) -> None:
         table = space.declare()
-        space.catalog.drop_table(DropTableRequest(id=table))
+        space.catalog.drop_table(ln.DropTableRequest(id=table))
         assert not space.has_table(table)
         assert table[-1] not in space.tables()
 
@@ -109,7 +103,7 @@ class DeclaredTableTests(Suite):
         with warnings.catch_warnings():
             # The contract itself calls the operation deprecated.
             warnings.simplefilter("ignore", DeprecationWarning)
-            space.catalog.create_empty_table(CreateTableRequest(id=table))
+            space.catalog.create_empty_table(ln.CreateTableRequest(id=table))
         assert space.describe(table, check_declared=True).is_only_declared is True
 
 
@@ -118,7 +112,7 @@ class DescribedTableTests(Suite):
 
     def test_a_missing_table_does_not_exist(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
-            space.catalog.table_exists(TableExistsRequest(id=space.id()))
+            space.catalog.table_exists(ln.TableExistsRequest(id=space.id()))
 
     def test_describing_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
@@ -127,15 +121,15 @@ class DescribedTableTests(Suite):
     def test_a_table_in_a_missing_namespace_lacks_its_namespace(self, space: Sandbox) -> None:
         id_ = space.id(inside=space.id())
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
-            space.catalog.table_exists(TableExistsRequest(id=id_))
+            space.catalog.table_exists(ln.TableExistsRequest(id=id_))
         with code(ErrorCode.NAMESPACE_NOT_FOUND):
             space.describe(id_)
 
     def test_a_version_exists_or_does_not(self, space: Sandbox) -> None:
         table = space.table()
-        space.catalog.table_exists(TableExistsRequest(id=table, version=1))
+        space.catalog.table_exists(ln.TableExistsRequest(id=table, version=1))
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            space.catalog.table_exists(TableExistsRequest(id=table, version=99))
+            space.catalog.table_exists(ln.TableExistsRequest(id=table, version=99))
 
     @needs("storage_access")
     def test_the_described_location_can_be_opened(self, space: Sandbox, raw: Raw) -> None:
@@ -197,7 +191,7 @@ class DroppedTableTests(Suite):
 
     def test_a_dropped_table_is_gone(self, space: Sandbox) -> None:
         table = space.table()
-        space.catalog.drop_table(DropTableRequest(id=table))
+        space.catalog.drop_table(ln.DropTableRequest(id=table))
         assert table[-1] not in space.tables()
         for asking in (space.describe, space.count, space.query):
             with code(ErrorCode.TABLE_NOT_FOUND):
@@ -206,7 +200,7 @@ class DroppedTableTests(Suite):
     def test_dropping_a_table_answers_what_it_was(self, space: Sandbox) -> None:
         table = space.table()
         location = space.describe(table).location
-        response = space.catalog.drop_table(DropTableRequest(id=table))
+        response = space.catalog.drop_table(ln.DropTableRequest(id=table))
         assert response.id == table
         assert _same_place(response.location, location)
 
@@ -215,31 +209,31 @@ class DroppedTableTests(Suite):
         table = space.table()
         place = raw.place(table)
         assert not place.is_empty()
-        space.catalog.drop_table(DropTableRequest(id=table))
+        space.catalog.drop_table(ln.DropTableRequest(id=table))
         assert place.is_empty()
 
     def test_dropping_a_table_leaves_its_neighbours(self, space: Sandbox) -> None:
         neighbour = space.table()
         gone = space.table(id=space.id(neighbour[-1] + "0"))
-        space.catalog.drop_table(DropTableRequest(id=gone))
+        space.catalog.drop_table(ln.DropTableRequest(id=gone))
         assert space.ids(neighbour) == [1, 2, 3]
 
     def test_dropping_a_missing_table_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_NOT_FOUND):
-            space.catalog.drop_table(DropTableRequest(id=space.id()))
+            space.catalog.drop_table(ln.DropTableRequest(id=space.id()))
 
     @needs("namespaces")
     def test_a_namespace_is_not_dropped_as_a_table(self, space: Sandbox) -> None:
         namespace = space.namespace()
         with code(ErrorCode.TABLE_NOT_FOUND):
-            space.catalog.drop_table(DropTableRequest(id=namespace))
+            space.catalog.drop_table(ln.DropTableRequest(id=namespace))
         assert space.has_namespace(namespace)
 
     def test_a_dropped_name_begins_anew(self, space: Sandbox) -> None:
         table = space.table()
         space.insert(table, rows(4))
-        space.catalog.drop_table(DropTableRequest(id=table))
-        response = space.catalog.create_table(CreateTableRequest(id=table), stream(rows(7).select(["id", "name"])))
+        space.catalog.drop_table(ln.DropTableRequest(id=table))
+        response = space.catalog.create_table(ln.CreateTableRequest(id=table), stream(rows(7).select(["id", "name"])))
         assert response.version == 1
         assert space.ids(table) == [7]
         assert space.columns(table) == ["id", "name"]
@@ -247,7 +241,7 @@ class DroppedTableTests(Suite):
 
 def _tagged(space: Sandbox) -> Id:
     table = space.table()
-    space.catalog.create_table_tag(CreateTableTagRequest(id=table, tag="first", version=1))
+    space.catalog.create_table_tag(ln.CreateTableTagRequest(id=table, tag="first", version=1))
     space.insert(table, rows(4))
     return table
 

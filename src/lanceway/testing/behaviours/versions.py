@@ -5,16 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import lance_namespace as ln
 import pytest
-from lance_namespace import (
-    AlterTransactionRequest,
-    BatchDeleteTableVersionsRequest,
-    CreateTableVersionRequest,
-    DescribeTableVersionRequest,
-    DescribeTransactionRequest,
-    ListTableVersionsRequest,
-    RestoreTableRequest,
-)
 from lance_namespace_urllib3_client.models.alter_transaction_action import AlterTransactionAction
 from lance_namespace_urllib3_client.models.alter_transaction_set_property import AlterTransactionSetProperty
 from lance_namespace_urllib3_client.models.alter_transaction_set_status import AlterTransactionSetStatus
@@ -37,7 +29,7 @@ def three_versions(space: Sandbox) -> Id:
 def versions(space: Sandbox, id_: Id, limit: int | None = None, **options: Any) -> list[int]:
     def page(token: str | None) -> object:
         return space.catalog.list_table_versions(
-            ListTableVersionsRequest(id=id_, page_token=token, limit=limit, **options)
+            ln.ListTableVersionsRequest(id=id_, page_token=token, limit=limit, **options)
         )
 
     return [version.version for response in pages(page, limit) for version in response.versions]
@@ -45,7 +37,7 @@ def versions(space: Sandbox, id_: Id, limit: int | None = None, **options: Any) 
 
 def delete(space: Sandbox, id_: Id, start: int, end: int) -> int | None:
     ranges = [VersionRange(start_version=start, end_version=end)]
-    response = space.catalog.batch_delete_table_versions(BatchDeleteTableVersionsRequest(id=id_, ranges=ranges))
+    response = space.catalog.batch_delete_table_versions(ln.BatchDeleteTableVersionsRequest(id=id_, ranges=ranges))
     return response.deleted_count
 
 
@@ -66,7 +58,7 @@ class VersionTests(Suite):
 
     def test_a_version_is_described(self, space: Sandbox) -> None:
         table = three_versions(space)
-        request = DescribeTableVersionRequest(id=table, version=2)
+        request = ln.DescribeTableVersionRequest(id=table, version=2)
         version = space.catalog.describe_table_version(request).version
         assert version.version == 2
         assert version.manifest_path.endswith(".manifest")
@@ -74,15 +66,15 @@ class VersionTests(Suite):
 
     def test_the_latest_version_is_described_unless_one_is_named(self, space: Sandbox) -> None:
         table = three_versions(space)
-        assert space.catalog.describe_table_version(DescribeTableVersionRequest(id=table)).version.version == 3
+        assert space.catalog.describe_table_version(ln.DescribeTableVersionRequest(id=table)).version.version == 3
 
     def test_describing_a_version_that_is_missing_is_not_found(self, space: Sandbox) -> None:
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            space.catalog.describe_table_version(DescribeTableVersionRequest(id=space.table(), version=99))
+            space.catalog.describe_table_version(ln.DescribeTableVersionRequest(id=space.table(), version=99))
 
     def test_a_restored_version_becomes_the_latest(self, space: Sandbox) -> None:
         table = three_versions(space)
-        space.catalog.restore_table(RestoreTableRequest(id=table, version=1))
+        space.catalog.restore_table(ln.RestoreTableRequest(id=table, version=1))
         assert space.ids(table) == [1, 2, 3]
         assert space.version(table) == 4
         assert space.count(table, version=3) == 5
@@ -90,7 +82,7 @@ class VersionTests(Suite):
     def test_restoring_a_missing_version_is_not_found(self, space: Sandbox) -> None:
         table = space.table()
         with code(ErrorCode.TABLE_VERSION_NOT_FOUND):
-            space.catalog.restore_table(RestoreTableRequest(id=table, version=99))
+            space.catalog.restore_table(ln.RestoreTableRequest(id=table, version=99))
         assert space.version(table) == 1
 
     def test_versions_are_deleted_in_ranges_whose_end_stays(self, space: Sandbox) -> None:
@@ -116,7 +108,7 @@ class VersionTests(Suite):
     @needs("create_table_version", "storage_access")
     def test_a_staged_version_is_created(self, space: Sandbox, raw: Raw) -> None:
         table, staged = staged_second_version(space, raw)
-        request = CreateTableVersionRequest(id=table, version=2, manifest_path=staged, naming_scheme="V2")
+        request = ln.CreateTableVersionRequest(id=table, version=2, manifest_path=staged, naming_scheme="V2")
         response = space.catalog.create_table_version(request)
         assert response.version is not None
         assert response.version.version == 2
@@ -126,7 +118,7 @@ class VersionTests(Suite):
     @pytest.mark.parametrize("version", [1, 5])
     def test_only_the_next_version_can_be_created(self, space: Sandbox, raw: Raw, version: int) -> None:
         table, staged = staged_second_version(space, raw)
-        request = CreateTableVersionRequest(id=table, version=version, manifest_path=staged, naming_scheme="V2")
+        request = ln.CreateTableVersionRequest(id=table, version=version, manifest_path=staged, naming_scheme="V2")
         with code(ErrorCode.CONCURRENT_MODIFICATION):
             space.catalog.create_table_version(request)
         assert versions(space, table) == [1]
@@ -139,7 +131,7 @@ def staged_second_version(space: Sandbox, raw: Raw, *ids: int) -> tuple[Id, str]
 
 
 def staged_next_version(space: Sandbox, raw: Raw, table: Id, *ids: int) -> str:
-    latest = space.catalog.describe_table_version(DescribeTableVersionRequest(id=table)).version
+    latest = space.catalog.describe_table_version(ln.DescribeTableVersionRequest(id=table)).version
     place = raw.place(table)
     before = set(place.store().keys("_versions"))
     place.append(rows(*ids))
@@ -152,12 +144,12 @@ def staged_next_version(space: Sandbox, raw: Raw, table: Id, *ids: int) -> str:
 
 
 def transaction(space: Sandbox, id_: Id, name: str) -> Any:
-    return space.catalog.describe_transaction(DescribeTransactionRequest(id=[*id_, name]))
+    return space.catalog.describe_transaction(ln.DescribeTransactionRequest(id=[*id_, name]))
 
 
 def alter(space: Sandbox, id_: Id, name: str, **action: Any) -> Any:
     actions = [AlterTransactionAction(**action)]
-    return space.catalog.alter_transaction(AlterTransactionRequest(id=[*id_, name], actions=actions))
+    return space.catalog.alter_transaction(ln.AlterTransactionRequest(id=[*id_, name], actions=actions))
 
 
 class TransactionTests(Suite):

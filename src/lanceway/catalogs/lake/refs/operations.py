@@ -10,19 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lance_namespace import (
-    CreateTableBranchRequest,
-    CreateTableTagRequest,
-    DeleteTableBranchRequest,
-    DeleteTableTagRequest,
-    GetTableTagVersionRequest,
-    GetTableTagVersionResponse,
-    ListTableBranchesRequest,
-    ListTableBranchesResponse,
-    ListTableTagsRequest,
-    ListTableTagsResponse,
-    UpdateTableTagRequest,
-)
+import lance_namespace as ln
 from lance_namespace_urllib3_client.models.branch_contents import BranchContents
 from lance_namespace_urllib3_client.models.tag_contents import TagContents
 from sqlalchemy import Connection
@@ -64,7 +52,7 @@ class LakeRefs:
 
     # -- tags: reading ---------------------------------------------------------------------------
 
-    def list_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse | None:
+    def list_tags(self, request: ln.ListTableTagsRequest) -> ln.ListTableTagsResponse | None:
         name, limit = table_id(request.id, "list_table_tags"), page_limit(request.limit)
         scope = f"tags\x00{name}"
         after, catalog = page_start(scope, request.page_token), self.lake.catalog.id
@@ -81,9 +69,9 @@ class LakeRefs:
         tags, token = page_of(found, limit, scope, lambda tag: tag.name)
         self._settle_met(row, tags)
         there = {tag.name: _tag_contents(tag) for tag in tags if tag.state != REMOVED}
-        return ListTableTagsResponse(tags=there, page_token=token)
+        return ln.ListTableTagsResponse(tags=there, page_token=token)
 
-    def tag_version(self, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse | None:
+    def tag_version(self, request: ln.GetTableTagVersionRequest) -> ln.GetTableTagVersionResponse | None:
         name = table_id(request.id, "get_table_tag_version")
         row, tag = self.lake.store.read(refs.tag_named, self.lake.catalog.id, name, request.tag)
         if not row.managed:
@@ -93,7 +81,7 @@ class LakeRefs:
         if tag is None:
             raise self._no_tag(row, request.tag, "get_table_tag_version")
         self._settle_met(row, [tag])
-        return GetTableTagVersionResponse(version=tag.version, branch=tag.branch or None)
+        return ln.GetTableTagVersionResponse(version=tag.version, branch=tag.branch or None)
 
     def _settle_met(self, row: TableRow, found: Sequence[Tag]) -> None:
         for tag in found:
@@ -108,7 +96,7 @@ class LakeRefs:
 
     # -- tags: writing ---------------------------------------------------------------------------
 
-    def create_tag(self, request: CreateTableTagRequest) -> Tag | None:
+    def create_tag(self, request: ln.CreateTableTagRequest) -> Tag | None:
         table = self._managed(request.id, "create_table_tag")
         if table is None:
             return None
@@ -125,7 +113,7 @@ class LakeRefs:
         self._hold_version(connection, table, new)
         return refs.create_tag(connection, table.row.id, new, by=self.lake.user)
 
-    def update_tag(self, request: UpdateTableTagRequest) -> Tag | None:
+    def update_tag(self, request: ln.UpdateTableTagRequest) -> Tag | None:
         table = self._managed(request.id, "update_table_tag")
         if table is None:
             return None
@@ -139,7 +127,7 @@ class LakeRefs:
         clones.refuse_held(connection, table.row, new.name, "update_table_tag")
         return refs.move_tag(connection, table.row.id, new, by=self.lake.user)
 
-    def delete_tag(self, request: DeleteTableTagRequest) -> Tag | None:
+    def delete_tag(self, request: ln.DeleteTableTagRequest) -> Tag | None:
         table = self._managed(request.id, "delete_table_tag")
         if table is None:
             return None
@@ -163,7 +151,7 @@ class LakeRefs:
             Adoption(self.lake).adopt(table.row)
         return table
 
-    def _new_tag(self, table: Manifests, request: CreateTableTagRequest | UpdateTableTagRequest) -> NewTag:
+    def _new_tag(self, table: Manifests, request: ln.CreateTableTagRequest | ln.UpdateTableTagRequest) -> NewTag:
         """Return what a tag is to name: a version that is there, in rows and in storage."""
         branch = branch_of(request.branch)
         version = self.lake.store.read(versions.describe, table.row, request.version, branch=branch)
@@ -182,7 +170,7 @@ class LakeRefs:
 
     # -- branches: reading -----------------------------------------------------------------------
 
-    def list_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse | None:
+    def list_branches(self, request: ln.ListTableBranchesRequest) -> ln.ListTableBranchesResponse | None:
         name, limit = table_id(request.id, "list_table_branches"), page_limit(request.limit)
         scope = f"branches\x00{name}"
         after, catalog = page_start(scope, request.page_token), self.lake.catalog.id
@@ -198,7 +186,7 @@ class LakeRefs:
             row, found = read()
         listed, token = page_of(found, limit, scope, lambda branch: branch.name)
         there = {branch.name: _branch_contents(branch) for branch in listed if branch.is_there}
-        return ListTableBranchesResponse(branches=there, page_token=token)
+        return ln.ListTableBranchesResponse(branches=there, page_token=token)
 
     def _settle_branches(self, row: TableRow, found: Sequence[Branch]) -> bool:
         """Finish what is unfinished of some branches; return whether anything was."""
@@ -210,7 +198,7 @@ class LakeRefs:
 
     # -- branches: writing -----------------------------------------------------------------------
 
-    def create_branch(self, request: CreateTableBranchRequest) -> Branch | None:
+    def create_branch(self, request: ln.CreateTableBranchRequest) -> Branch | None:
         """Make a branch: its row, then its first version and its file, which pylance writes."""
         branches.refuse_main(request.name, "create_table_branch")
         manifests.check_branch(request.name)
@@ -263,7 +251,7 @@ class LakeRefs:
         definitions.remove(connection, row.id, name, by=self.lake.user)
         return versions.remove(connection, row, [(0, None)], branch=name, by=self.lake.user)
 
-    def delete_branch(self, request: DeleteTableBranchRequest) -> Branch | None:
+    def delete_branch(self, request: ln.DeleteTableBranchRequest) -> Branch | None:
         """Delete a branch: its versions and its row, then its files."""
         branches.refuse_main(request.name, "delete_table_branch")
         manifests.check_branch(request.name)
