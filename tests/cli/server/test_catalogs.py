@@ -109,7 +109,7 @@ def test_what_is_found_of_a_storage_is_told(run: Run) -> None:
     for ended, sentence in ((made, "The catalog open is made."), (altered, "The catalog open is changed.")):
         *checks, last = ended.out.splitlines()
         assert last == sentence
-        assert checks[:2] == ["connect: passed", "list: passed"]
+        assert all(line.startswith("storage: ") for line in checks), "the others must have passed"
         assert "storage: reads: passed" in checks
         assert [line for line in checks if line.startswith("storage: refused outside the table: failed: The storage ")]
         assert "1 check failed, and the catalog is there all the same" in ended.err

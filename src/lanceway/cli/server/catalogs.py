@@ -263,10 +263,14 @@ def _info(info: CatalogInfo) -> dict[str, Any]:
 
 
 def _report(session: Session, sentence: str, info: CatalogInfo, checks: Sequence[CatalogCheck]) -> None:
-    """Show a catalog that was made or changed, and what each check found. What is wrong with a storage is told alone:
-    the catalog is made all the same."""
+    """Show a catalog that was made or changed, and what each check of its storage found: the others have passed.
+
+    What is wrong with a storage is told alone, since the catalog is made all the same.
+    """
+    from lanceway.access.mounted.catalogs import STORAGE
+
     if not session.json:
-        for check in checks:
+        for check in (check for check in checks if check.name.startswith(STORAGE)):
             typer.secho(printable(str(check)), fg=None if check.passed else "red")
     session.output.done(sentence, {**_info(info), "checks": _checks(checks)})
     wrong = sum(not check.passed for check in checks)
