@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import event
@@ -14,7 +15,15 @@ from lanceway.catalogs.contract.iceberg import IcebergCommit, NewIcebergTable
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.errors import ConcurrentModificationError
 from lanceway.tables.storage.store import FolderStore
-from tests.catalogs.lake.iceberg_helpers import SCHEMA, staged_updates
+from tests.catalogs.lake.iceberg_helpers import (
+    SCHEMA,
+    VIEW,
+    create,
+    create_view,
+    set_properties,
+    staged_updates,
+    version,
+)
 
 ONE, OTHER, NEW = ["a", "one"], ["a", "other"], ["a", "new"]
 
@@ -88,3 +97,42 @@ def create_once(uri: str, root: str, catalog: str, number: int) -> None:
     with connect(uri, root, catalog) as lake:
         die_before(number)
         lake.create_iceberg_table(NEW, NewIcebergTable(SCHEMA))
+
+
+def prepare(lake: LakeCatalog) -> None:
+    """Make what the steps below are about: a table with a commit, and a view."""
+    create(lake, ONE)
+    lake.commit_iceberg_tables([IcebergCommit(ONE, [], [set_properties(k="v")])])
+    create_view(lake)
+
+
+def first_file(lake: LakeCatalog) -> str:
+    """The metadata file that the table had first, by the log of the one that it has."""
+    log = json.loads(lake.load_iceberg_table(ONE).metadata)["metadata-log"]
+    return str(log[0]["metadata-file"])
+
+
+def _replace_view(lake: LakeCatalog) -> None:
+    rows = (
+        {"action": "add-view-version", "view-version": version("SELECT 2", number=2)},
+        {"action": "set-current-view-version", "view-version-id": -1},
+    )
+    lake.replace_iceberg_view(IcebergCommit(VIEW, [], rows))
+
+
+STEPS: Mapping[str, Callable[[LakeCatalog], object]] = {
+    "replace view": _replace_view,
+    "rename": lambda lake: lake.rename_iceberg_table(ONE, NEW),
+    "rename view": lambda lake: lake.rename_iceberg_view(VIEW, NEW),
+    "register": lambda lake: lake.register_iceberg_table(ONE, first_file(lake), overwrite=True),
+    "drop": lambda lake: lake.drop_iceberg_table(ONE),
+    "purge": lambda lake: lake.drop_iceberg_table(ONE, purge=True),
+    "drop view": lambda lake: lake.drop_iceberg_view(VIEW),
+}
+
+
+def step_once(uri: str, root: str, catalog: str, number: int, step: str) -> None:
+    """Take one of the steps, or die in the attempt."""
+    with connect(uri, root, catalog) as lake:
+        die_before(number)
+        STEPS[step](lake)

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from lanceway.catalogs import LakeCatalog
+from lanceway.catalogs.contract.iceberg import LoadedIceberg
 from lanceway.errors import ErrorCode
+from lanceway.tables.storage.store import local_path
 from lanceway.testing.behaviours.concurrency import race
 from tests.catalogs.lake import iceberg_program as drill
-from tests.catalogs.lake.iceberg_helpers import TABLE, commit, create, document, files, set_properties, uuid_is
+from tests.catalogs.lake.iceberg_helpers import TABLE, VIEW, commit, create, document, files, set_properties, uuid_is
 from tests.catalogs.lake.lake_helpers import connect
 from tests.catalogs.lake.lake_helpers import create as create_lance
 from tests.processes import WARM
@@ -138,6 +140,70 @@ def test_a_process_that_dies_anywhere_leaves_all_or_nothing(
     assert outcomes == sorted(outcomes)
     assert outcomes.count(False) >= 2
     assert outcomes[-1]
+
+
+def seen(lake: LakeCatalog) -> dict[str, tuple[str, object]]:
+    """What a catalog shows: each table and view, with the number of its metadata file and what is in it."""
+    loaded = {name: lake.load_iceberg_table(["a", name]) for name in lake.list_iceberg_tables(["a"])}
+    loaded |= {name: lake.load_iceberg_view(["a", name]) for name in lake.list_iceberg_views(["a"])}
+    names = ("properties", "current-version-id")
+    return {
+        name: (Path(str(one.metadata_location)).name[:5], [document(one).get(key) for key in names])
+        for name, one in loaded.items()
+    }
+
+
+def metadata_files(folder: Path) -> set[Path]:
+    return set((folder / "warehouse").rglob("*.metadata.json"))
+
+
+@pytest.mark.parametrize("step", drill.STEPS)
+def test_a_process_that_dies_anywhere_in_another_step_leaves_all_or_nothing(
+    uri: str, tmp_path: Path, step: str, rounds: int
+) -> None:
+    """In full (--rounds 100), killed before each statement and each file in turn; else before some of them."""
+    outcomes, afters = list[bool](), list[object]()
+    for number in count(1, 1 if rounds >= 100 else 4):
+        folder = tmp_path / str(number)
+        with connect(uri, folder) as lake:
+            drill.prepare(lake)
+            lake.close()
+            before, written = seen(lake), metadata_files(folder)
+            table, view = lake.load_iceberg_table(drill.ONE), lake.load_iceberg_view(VIEW)
+            deleted = {"purge": table, "drop view": view}.get(step)
+            arguments = (uri, str(folder / "warehouse"), lake._catalog.name, number, step)
+            process = WARM.Process(target=drill.step_once, args=arguments)
+            process.start()
+            process.join()
+            after = seen(lake)
+            is_done = after != before
+            outcomes.append(is_done)
+            # What is left of it is found, and nothing that a row has, had or may have again.
+            assert lake.clean_iceberg(older_than=3600) == []
+            lake.finish_removals()
+            lake.clean_iceberg(older_than=0)
+            assert seen(lake) == after
+            stored = metadata_files(folder)
+            assert stored & written == {
+                file for file in written if not (is_done and deleted and is_below(file, deleted))
+            }
+            assert len(stored - written) == (is_done and step == "replace view")
+            # The next one finds nothing in its way.
+            if not is_done:
+                drill.STEPS[step](lake)
+            afters.append(seen(lake))
+            assert afters[0] == afters[-1] != before
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+    # Nothing until the COMMIT, and everything from there on.
+    assert outcomes == sorted(outcomes)
+    assert not outcomes[0]
+    assert outcomes[-1]
+
+
+def is_below(file: Path, loaded: LoadedIceberg) -> bool:
+    return file.is_relative_to(str(local_path(loaded.location)))
 
 
 def test_orphans_are_reported_and_deleted_when_they_are_old(lake: LakeCatalog, tmp_path: Path) -> None:
