@@ -110,7 +110,9 @@ def test_why_of_rules_operations_and_privileges(world: World) -> None:
     assert "CREATE_TABLE is missing" in str(why(world, "create_table", "lake$A$new")["text"])
     assert why(world, "list_tables", "lake")["demands"][0]["rule"] == "use catalog"  # type: ignore[index]
     assert why(world, "create_namespace", "other")["demands"][0]["rule"] == "create catalog"  # type: ignore[index]
-    assert why(world, "refresh_materialized_view", "lake$A$t")["not_asked"] == ["read table: every table that it reads"]
+    assert why(world, "refresh_materialized_view", "lake$A$t")["not_asked"] == [
+        "read table: every table that it reads; where that is SQL, own catalog"
+    ]
     with pytest.raises(InvalidInputError, match="Did you mean 'query_table'"):
         why(world, "qury_table", "lake$A$t")
 
