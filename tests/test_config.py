@@ -300,10 +300,12 @@ def test_at_makes_a_namespace_the_root(tmp_path: Path) -> None:
 def test_connecting_needs_a_type_or_a_name_and_not_both() -> None:
     with pytest.raises(InvalidInputError, match="type and its settings"):
         lanceway.connect()
-    with pytest.raises(InvalidInputError, match="not both"):
+    with pytest.raises(InvalidInputError, match="not two of them"):
         lanceway.connect("dir", name="x")
-    with pytest.raises(InvalidInputError, match=r"no catalog of type 'ftp'\. Known types: .*dir"):
+    with pytest.raises(InvalidInputError, match=r"'ftp' is not a name in lanceway.toml, nor a type .*Types: .*dir"):
         lanceway.connect("ftp")
+    with pytest.raises(InvalidInputError, match=r"no catalog of type 'ftp'\. Known types: .*dir"):
+        lanceway.connect(type="ftp")
 
 
 # -- the lake ------------------------------------------------------------------------------------

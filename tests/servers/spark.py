@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -79,12 +80,12 @@ def _worker(run: Run, number: int, master: str, environment: dict[str, str], cor
 
 
 def _alive(web: int) -> int | None:
-    """How many workers the master knows; None while it does not answer."""
+    """How many workers the master knows; None while it does not answer, or has no page there yet."""
     try:
         answer = httpx.get(f"http://127.0.0.1:{web}/json/", timeout=5)
-    except httpx.TransportError:
+        return int(answer.json()["aliveworkers"]) if answer.status_code == 200 else None
+    except (httpx.TransportError, json.JSONDecodeError):
         return None
-    return int(answer.json()["aliveworkers"]) if answer.status_code == 200 else None
 
 
 def is_alive(pid: int) -> bool:
