@@ -230,6 +230,14 @@ def test_a_malformed_variable_is_refused_without_its_value(monkeypatch: pytest.M
     assert SECRET not in str(refused.value)
 
 
+def test_a_section_that_there_is_not_is_refused_with_the_nearest() -> None:
+    write(Path("lanceway.toml"), '[namespace.a]\ntype = "dir"\n')
+    with pytest.raises(
+        InvalidInputError, match=r"lanceway.toml has no section 'namespace'. Did you mean 'namespaces'\?"
+    ):
+        config.namespaces()
+
+
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     write(Path("lanceway.toml"), section("b", type="dir") + section("a", type="dir"))
     with pytest.raises(InvalidInputError, match=r"No namespace is called 'c' in lanceway\.toml\. It has: a, b\."):
@@ -469,6 +477,13 @@ def test_each_storage_has_its_own_credentials(monkeypatch: pytest.MonkeyPatch) -
     assert config.CredentialSettings("arn", duration=60).life == 900, "STS gives none shorter"
     assert SECRET not in repr(found)
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_the_home_folder_is_meant_by_a_tilde_in_the_file(tmp_path: Path) -> None:
+    sections = section("here", type="dir", path="~/tables") + section("there", type="dir", path="a~b")
+    write(Path("lanceway.toml"), sections)
+    assert config.namespace("here").settings["path"] == str(tmp_path / "home" / "tables")
+    assert config.namespace("there").settings["path"] == "a~b"
 
 
 def test_paths_are_relative_to_the_running_process(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         ThrottlingError,
         TransactionNotFoundError,
         UnauthenticatedError,
+        UnknownKeyWarning,
         UnsupportedOperationError,
     )
 
@@ -81,6 +82,7 @@ __all__ = [
     "ThrottlingError",
     "TransactionNotFoundError",
     "UnauthenticatedError",
+    "UnknownKeyWarning",
     "UnsupportedOperationError",
     "__version__",
     "connect",
@@ -112,15 +114,17 @@ def connect(
     return open_address(address, type_=type, name=name, config=config, settings=settings)
 
 
-def __getattr__(attribute: str) -> object:
-    if attribute in _HANDLES:
-        return getattr(importlib.import_module(_HANDLES[attribute]), attribute)
-    # Looked at before it is loaded: `from lanceway import config` asks here too, and needs no error tree.
-    if attribute.endswith("Error") or attribute == "ErrorCode":
-        errors = importlib.import_module("lanceway.errors")
-        if attribute in errors.__all__:
-            return getattr(errors, attribute)
-    raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
+if not TYPE_CHECKING:  # a type checker knows the names by the imports above, and refuses others
+
+    def __getattr__(attribute: str) -> object:
+        if attribute in _HANDLES:
+            return getattr(importlib.import_module(_HANDLES[attribute]), attribute)
+        # Looked at before it is loaded: `from lanceway import config` asks here too, and needs no error tree.
+        if attribute.endswith(("Error", "Warning")) or attribute == "ErrorCode":
+            errors = importlib.import_module("lanceway.errors")
+            if attribute in errors.__all__:
+                return getattr(errors, attribute)
+        raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
 def __dir__() -> list[str]:

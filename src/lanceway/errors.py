@@ -38,35 +38,39 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
-from lance_namespace.errors import (
-    ConcurrentModificationError,
-    ErrorCode,
-    InternalError,
-    InvalidInputError,
-    InvalidTableStateError,
-    LanceNamespaceError,
-    NamespaceAlreadyExistsError,
-    NamespaceNotEmptyError,
-    NamespaceNotFoundError,
-    PermissionDeniedError,
-    ServiceUnavailableError,
-    TableAlreadyExistsError,
-    TableBranchAlreadyExistsError,
-    TableBranchNotFoundError,
-    TableColumnNotFoundError,
-    TableIndexAlreadyExistsError,
-    TableIndexNotFoundError,
-    TableNotFoundError,
-    TableSchemaValidationError,
-    TableTagAlreadyExistsError,
-    TableTagNotFoundError,
-    TableVersionNotFoundError,
-    ThrottlingError,
-    TransactionNotFoundError,
-    UnauthenticatedError,
-    UnsupportedOperationError,
-)
-from lance_namespace.errors import from_error_code as _from_error_code
+from lanceway.lazy import deferred
+
+# A client of its own that the contract's package has, and whose import takes longer than that of all the rest.
+with deferred("lance_namespace_urllib3_client", "api"):
+    from lance_namespace.errors import (
+        ConcurrentModificationError,
+        ErrorCode,
+        InternalError,
+        InvalidInputError,
+        InvalidTableStateError,
+        LanceNamespaceError,
+        NamespaceAlreadyExistsError,
+        NamespaceNotEmptyError,
+        NamespaceNotFoundError,
+        PermissionDeniedError,
+        ServiceUnavailableError,
+        TableAlreadyExistsError,
+        TableBranchAlreadyExistsError,
+        TableBranchNotFoundError,
+        TableColumnNotFoundError,
+        TableIndexAlreadyExistsError,
+        TableIndexNotFoundError,
+        TableNotFoundError,
+        TableSchemaValidationError,
+        TableTagAlreadyExistsError,
+        TableTagNotFoundError,
+        TableVersionNotFoundError,
+        ThrottlingError,
+        TransactionNotFoundError,
+        UnauthenticatedError,
+        UnsupportedOperationError,
+    )
+    from lance_namespace.errors import from_error_code as _from_error_code
 
 __all__ = [
     "ConcurrentModificationError",
@@ -95,6 +99,7 @@ __all__ = [
     "ThrottlingError",
     "TransactionNotFoundError",
     "UnauthenticatedError",
+    "UnknownKeyWarning",
     "UnsupportedOperationError",
     "from_error_code",
     "namespace_not_empty",
@@ -102,6 +107,11 @@ __all__ = [
     "recognized",
     "table_not_found",
 ]
+
+
+class UnknownKeyWarning(UserWarning):
+    """A dictionary has a key that its request has not: it is ignored, and may be a typing mistake."""
+
 
 # By these words LanceDB recognizes an error of a catalog in its own process: it does not see the class. Each kind has
 # the words, and what a message begins with that lacks them.

@@ -7,8 +7,9 @@ the empty identifier, and `None`, `""` and `[]` all mean it.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Identifier(tuple[str, ...]):
                     f"Identifier {list(parts)!r} holds an empty name; every name needs at least one character."
                 )
             if not part.isascii() and _is_broken(part):
-                raise _invalid(f"Identifier {list(parts)!r} holds {part!r}, which is no valid Unicode text.")
+                raise _invalid(f"Identifier {list(parts)!r} holds {part!r}, which is not valid Unicode text.")
         return super().__new__(cls, parts)
 
     @classmethod
@@ -168,7 +169,9 @@ class HierarchicalName(Identifier):
         segments = physical.split(".") if physical else []
         decoded = cls(segment.replace("%2E", ".").replace("%25", "%") for segment in segments)
         if decoded.physical != physical:
-            raise _invalid(f"{physical!r} is no physical name: only '%25' and '%2E' are escapes, and text is in NFC.")
+            raise _invalid(
+                f"{physical!r} is not a physical name: only '%25' and '%2E' are escapes, and text is in NFC."
+            )
         return decoded
 
     @staticmethod
@@ -207,8 +210,8 @@ class FullName:
         parts = text.split(".")
         if not 2 <= len(parts) <= 4 or not all((*parts[:2], *parts[3:])) or (len(parts) == 3 and not parts[2]):
             raise _invalid(
-                f"{text!r} is no full name. Write metalake.catalog.{separator.join('AB')}.table, where {separator!r} "
-                "separates namespaces and '.' in a name is written %2E."
+                f"{text!r} is not a full name. Write metalake.catalog.{separator.join('AB')}.table, where "
+                f"{separator!r} separates namespaces and '.' in a name is written %2E."
             )
         path = HierarchicalName.parse(parts[2] if len(parts) > 2 else None, separator)
         namespace = HierarchicalName(_decoded(name) for name in path)
@@ -245,6 +248,16 @@ def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
     return Identifier.parse(text, delimiter)
 
 
+def with_whole_names(message: str, names: Sequence[str]) -> str:
+    """Put the first of the names before those in a message that leave it out, as a catalog of a tree writes them."""
+    for depth in range(len(names), 1, -1):
+        whole, inside = ".".join(names[:depth]), ".".join(names[1:depth])
+        if whole not in message:
+            pattern = rf"(\b(?:table|namespace|[a-z]+(?:_[a-z]+)+ on) ['\"]?){re.escape(inside)}(?![\w-]|\.\w)"
+            message = re.sub(pattern, r"\g<1>" + whole.replace("\\", r"\\"), message)
+    return message
+
+
 def check_visible(name: str) -> None:
     """Refuse invisible and direction characters (category Cf) in a new name: it would look like another one.
 
@@ -257,7 +270,7 @@ def check_visible(name: str) -> None:
         visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
         raise _invalid(
             f"The name {name!r} cannot be used: it holds U+{ord(hidden):04X} ({unicodedata.name(hidden, 'a format')}), "
-            f"an invisible character, by which it would look like another name. Use {visible or 'letters'!r}."
+            f"an invisible character, which makes it look like another name. Use {visible or 'letters'!r}."
         )
 
 

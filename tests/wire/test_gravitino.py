@@ -35,3 +35,7 @@ def test_other_paths() -> None:
 
 def test_every_code_has_a_status_and_a_type() -> None:
     assert set(STATUS) == set(TYPES)
+
+
+def test_every_body_has_a_type() -> None:
+    assert all(route.body is not None for route in ROUTES if route.reads)

@@ -241,3 +241,7 @@ def test_an_envelope_comes_back_and_pyiceberg_reads_it() -> None:
 @pytest.mark.parametrize("body", [None, [], {}, {"error": "x"}, {"message": "x"}], ids=str)
 def test_what_is_no_envelope(body: object) -> None:
     assert iceberg.read_failure(body) is None
+
+
+def test_every_body_has_a_type() -> None:
+    assert all(route.body is not None for route in iceberg.ROUTES if route.reads)

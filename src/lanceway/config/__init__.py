@@ -6,22 +6,21 @@ Nothing else in the package reads `os.environ`.
     settings    a setting as a row, and how given values are read by it
     files       the file and the environment
     namespaces  `[namespaces.NAME]`: root namespaces under the names that a tool gives them
+    connections servers that the user has logged in to, and the one that runs on this machine
     credentials credentials that end, of the server's storage and of each that it mounts
     server      `[server]` and `[catalogs.NAME]`: the server, and what it mounts
 """
 
+from lanceway.config.connections import Connection
 from lanceway.config.credentials import CREDENTIALS, CredentialSettings
 from lanceway.config.files import (
     FILE_NAME,
     LAKE_VARIABLES,
-    NamespaceSettings,
     config_file,
     hide_spark_traceback,
     java,
     lake,
     login,
-    namespace,
-    namespaces,
     proxy,
     quiet_lance,
     share_metrics,
@@ -31,6 +30,7 @@ from lanceway.config.files import (
     user_config_folder,
     variable,
 )
+from lanceway.config.namespaces import NamespaceSettings, namespace, namespaces
 from lanceway.config.server import CATALOG, SERVER, CatalogSettings, ServerSettings, read_catalog, server
 from lanceway.config.settings import Setting, is_secret, read_settings, redacted
 
@@ -41,6 +41,7 @@ __all__ = [
     "LAKE_VARIABLES",
     "SERVER",
     "CatalogSettings",
+    "Connection",
     "CredentialSettings",
     "NamespaceSettings",
     "ServerSettings",

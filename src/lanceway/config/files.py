@@ -1,4 +1,4 @@
-"""Find and read configuration files, and the namespaces that they name."""
+"""Find and read configuration files and the environment."""
 
 from __future__ import annotations
 
@@ -8,57 +8,13 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from lanceway.config.settings import as_text, nearest
+from lanceway.config.settings import as_text, unknown
 from lanceway.errors import InvalidInputError
 
-NAMESPACES = "namespaces"
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceSettings:
-    """A root namespace under the name this tool gives it."""
-
-    name: str
-    type: str
-    settings: Mapping[str, str] = field(repr=False)  # may hold secrets
-    at: str | None = None
-    jobs: str | None = field(default=None, repr=False)  # may hold a password
-
-
-def namespaces(file: str | Path | None = None) -> dict[str, NamespaceSettings]:
-    """Return every root namespace that the configuration file and the environment name."""
-    path, content = document(file)
-    entries = sections(path, content, NAMESPACES, "local")
-    override_named(entries, NAMESPACES)
-    return {name: _namespace(name, entry) for name, entry in entries.items()}
-
-
-def namespace(name: str, file: str | Path | None = None) -> NamespaceSettings:
-    """Return the root namespace called `name`; an error lists the names there are."""
-    configured = namespaces(file)
-    if name in configured:
-        return configured[name]
-    path = file or config_file()
-    where = f"in {path}" if path else f"because there is no {FILE_NAME} here nor in {user_config_folder()}"
-    names = f"{nearest(name, configured)} It has: {', '.join(sorted(configured))}." if configured else ""
-    raise InvalidInputError(
-        f"No namespace is called {name!r} {where}.{names} Add a section [namespaces.{name}] with its type and settings."
-    )
-
-
-def _namespace(name: str, entry: Mapping[str, str]) -> NamespaceSettings:
-    settings = dict(entry)
-    kind = settings.pop("type", None)
-    if not kind:
-        raise InvalidInputError(f"[namespaces.{name}] has no type. Set type to dir, rest or another catalog's name.")
-    at, jobs = settings.pop("at", None), settings.pop("jobs", None)
-    return NamespaceSettings(name, kind, MappingProxyType(settings), at or None, jobs or None)
-
-
+NAMESPACES, CATALOGS, SERVER = "namespaces", "catalogs", "server"
 FILE_NAME = "lanceway.toml"
 # Where a lake is, and how it is made, for those who name none: a password in a variable is in no list of processes.
 LAKE_VARIABLES: Mapping[str, str] = MappingProxyType(
@@ -112,11 +68,15 @@ def document(file: str | Path | None) -> tuple[Path | None, Mapping[str, object]
         return None, {}
     try:
         with path.open("rb") as opened:
-            return path, tomllib.load(opened)
+            content = tomllib.load(opened)
     except OSError as error:
         raise InvalidInputError(f"Cannot read {path}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{path} is not valid TOML: {error}.") from error
+    for name in content:
+        if name not in (SERVER, CATALOGS, NAMESPACES):
+            raise InvalidInputError(unknown(str(path), (SERVER, CATALOGS, NAMESPACES), name, "section"))
+    return path, content
 
 
 def section(path: Path | None, content: Mapping[str, object], kind: str) -> Section:
@@ -217,6 +177,11 @@ def quiet_lance() -> None:
 def share_metrics(folder: str) -> None:
     """Let the processes that are started from here add their metrics up in a folder. prometheus_client looks for it."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+
+
+def shows_colours() -> bool:
+    """Return whether terminals are to show colours, as far as `NO_COLOR` and `TERM` say."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def java() -> str | None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lanceway.config.credentials import CREDENTIALS, CredentialSettings, credentials_of
-from lanceway.config.files import NAMESPACES, document, lake, override, override_named, section, sections, variable
-from lanceway.config.settings import Setting, read_settings, unknown
+from lanceway.config.files import CATALOGS, document, lake, override, override_named, section, sections, variable
+from lanceway.config.files import SERVER as SERVER_SECTION
+from lanceway.config.settings import Setting, read_settings
 from lanceway.errors import InvalidInputError
 
-_CATALOGS, _SERVER = "catalogs", "server"
 _STORAGE = "storage."
 ALLOWED_LOCATIONS, SECRET_KEY = "LANCEWAY_ALLOWED_LOCATIONS", "LANCEWAY_SECRET_KEY"
 _MEBIBYTE, _GIBIBYTE = 1 << 20, 1 << 30
@@ -77,7 +77,7 @@ SERVER = (
     ),
     Setting(
         "warehouse",
-        "Below which the tables of new catalogs lie: a URI or a path. LANCEWAY_WAREHOUSE sets it too; the folder "
+        "Where the tables of new catalogs are stored: a URI or a path. LANCEWAY_WAREHOUSE sets it too; the folder "
         "warehouse in the home if neither does.",
     ),
     Setting(
@@ -116,14 +116,13 @@ SERVER = (
     ),
     Setting(
         "allowed_hosts",
-        "By which names besides loopback's the server may be asked for, a list; * for all. Without it any name will "
-        "do, but with anonymous on loopback none besides.",
+        "Host names to accept, a list; * for any. Default: any; with anonymous access on loopback, local names only.",
         default="",
     ),
     Setting("tls_cert", "The certificate to serve HTTPS with, a PEM file; it needs tls_key."),
     Setting("tls_key", "The certificate's key, a PEM file."),
     Setting("root_path", "The path prefix that a proxy in front cuts off, such as /lanceway.", default=""),
-    Setting("cors_origins", "Web pages of which origins may ask, a list; none by default.", default=""),
+    Setting("cors_origins", "Origins whose web pages may send requests, a list; none by default.", default=""),
     Setting(
         "forwarded_headers",
         "Which headers of clients catalogs and the services behind them get, a list of names; none by default.",
@@ -135,7 +134,7 @@ SERVER = (
         "A short name for the issuer: its users are called name@alias. Without it, the issuer's host.",
         aliases=("oidc.alias",),
     ),
-    Setting("oidc_audience", "For whom the JWTs must be issued.", aliases=("oidc.audience",)),
+    Setting("oidc_audience", "The audience that JWTs must be issued for.", aliases=("oidc.audience",)),
     Setting("oidc_jwks_uri", "Where the issuer's public keys are.", aliases=("oidc.jwks_uri",)),
     Setting("oidc_leeway", "How many seconds clocks may differ.", float, default=60.0, aliases=("oidc.leeway",)),
     Setting("oidc_user_claim", "The claim that names the user.", default="sub", aliases=("oidc.user_claim",)),
@@ -146,6 +145,20 @@ SERVER = (
         int,
         default=0,
         aliases=("oidc.token_lifetime",),
+    ),
+    Setting(
+        "oidc_client_id",
+        "The issuer's public client for signing in to the console; without it, people need a token.",
+        aliases=("oidc.client_id",),
+    ),
+    Setting(
+        "oidc_authorization_uri",
+        "Where the issuer signs people in: its authorization endpoint.",
+        aliases=("oidc.authorization_uri",),
+    ),
+    Setting("oidc_token_uri", "Where codes are exchanged for tokens: its token endpoint.", aliases=("oidc.token_uri",)),
+    Setting(
+        "oidc_scopes", "What the console asks the issuer for, with spaces.", default="openid", aliases=("oidc.scopes",)
     ),
     Setting(
         "audit",
@@ -237,6 +250,10 @@ class ServerSettings:
     oidc_user_claim: str
     oidc_groups_claim: str
     oidc_token_lifetime: int
+    oidc_client_id: str | None
+    oidc_authorization_uri: str | None
+    oidc_token_uri: str | None
+    oidc_scopes: str
     audit: str
     audit_retention: int
     event_retention: int
@@ -250,11 +267,7 @@ class ServerSettings:
 def server(file: str | Path | None = None, arguments: Mapping[str, object] | None = None) -> ServerSettings:
     """Return the server's settings: of the file, then of the environment, then the arguments that are not None."""
     path, content = document(file)
-    section_names = (_SERVER, _CATALOGS, NAMESPACES)
-    for name in content:
-        if name not in section_names:
-            raise InvalidInputError(unknown(str(path), section_names, name, "section"))
-    merged = _merge(section(path, content, _SERVER), arguments or {})
+    merged = _merge(section(path, content, SERVER_SECTION), arguments or {})
     values = dict(read_settings("The server", SERVER, merged))
     _check(values)
     values["home"] = Path(values["home"]).expanduser()
@@ -279,7 +292,7 @@ def _merge(entries: Mapping[str, str], arguments: Mapping[str, object]) -> dict[
         value = variable(variable_name)
         if value:
             merged[key] = value
-    override(merged, _SERVER)
+    override(merged, SERVER_SECTION)
     return {**merged, **{name: value for name, value in arguments.items() if value is not None}}
 
 
@@ -314,13 +327,13 @@ def _prefix(text: str) -> str:
 def _catalogs(
     path: Path | None, content: Mapping[str, object], server: Mapping[str, Any]
 ) -> dict[str, CatalogSettings]:
-    entries = sections(path, content, _CATALOGS, "archive")
-    override_named(entries, _CATALOGS)
+    entries = sections(path, content, CATALOGS, "archive")
+    override_named(entries, CATALOGS)
     return {name: _catalog(name, entry, server) for name, entry in entries.items()}
 
 
 def _catalog(name: str, entry: Mapping[str, str], server: Mapping[str, Any]) -> CatalogSettings:
-    return _read_catalog(f"[{_CATALOGS}.{name}]", entry, server["threads"], server["request_timeout"])
+    return _read_catalog(f"[{CATALOGS}.{name}]", entry, server["threads"], server["request_timeout"])
 
 
 class CatalogDefaults(Protocol):

@@ -27,6 +27,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     secret: bool = False
+    internal: bool = False  # set by programs, and so in no message
 
     @property
     def prefix(self) -> str | None:
@@ -44,7 +45,7 @@ def read_settings(owner: str, rows: Sequence[Setting], given: Mapping[str, objec
     for key, value in given.items():
         row = _find(rows, key)
         if row is None:
-            raise InvalidInputError(unknown(owner, [row.name for row in rows], key))
+            raise InvalidInputError(unknown(owner, [row.name for row in rows if not row.internal], key))
         if value is None:
             continue
         if row.prefix is not None:
@@ -84,7 +85,7 @@ def _row(rows: Sequence[Setting], name: str) -> Setting:
 
 
 def _known(rows: Iterable[Setting]) -> str:
-    return ", ".join(sorted(row.name for row in rows))
+    return ", ".join(sorted(row.name for row in rows if not row.internal))
 
 
 def unknown(owner: str, choices: Iterable[str], key: str, what: str = "setting") -> str:

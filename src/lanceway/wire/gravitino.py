@@ -1,4 +1,4 @@
-"""Gravitino REST as data: the routes, the bodies of requests, and the envelope, types and codes of errors.
+"""Gravitino REST as data: the routes, and the envelope, types and codes of errors.
 
 Names in paths are percent-encoded once. A schema is one part of a path, a logical name whose separator stays as it is:
 `/metalakes/m/catalogs/lake/schemas/A%3AB`. An object of a grant or an owner is a full name below the metalake, such as
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from msgspec import Meta, Struct, field
-
 from lanceway.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 BASE = "/api"
 # Clients refuse a server whose version is lower than theirs. This is the newest version of the protocol that is spoken.
@@ -23,144 +24,6 @@ VERSION = "1.3.1"
 SEPARATOR_KEY, AUTHORIZATION_KEY = "gravitino.schema.separator", "gravitino.authorization.enable"
 MEDIA_TYPE = "application/vnd.gravitino.v1+json"
 LANCE_PROVIDER, RELATIONAL = "lakehouse-generic", "relational"
-
-Properties = dict[str, str]
-
-
-# -- bodies of requests --------------------------------------------------------------------------
-
-
-class CatalogCreateRequest(Struct):
-    """A catalog to make, or to try."""
-
-    name: str
-    type: str | None = None
-    provider: str | None = None
-    comment: str | None = None
-    properties: Properties | None = None
-
-
-class SchemaCreateRequest(Struct):
-    """A schema to make, by its logical name, with what is missing above it."""
-
-    name: str
-    comment: str | None = None
-    properties: Properties | None = None
-
-
-class UpdateRequest(Struct):
-    """One change of an object. Which of the fields it has depends on its type."""
-
-    kind: str = field(name="@type")
-    property: str | None = None
-    value: str | None = None
-    new_name: str | None = field(name="newName", default=None)
-    new_schema: str | None = field(name="newSchemaName", default=None)
-    new_comment: str | None = field(name="newComment", default=None)
-    column: list[str] | None = field(name="fieldName", default=None)
-    old_column: list[str] | None = field(name="oldFieldName", default=None)
-    new_column: str | None = field(name="newFieldName", default=None)
-    type: Any = None
-    new_type: Any = field(name="newType", default=None)
-    comment: str | None = None
-    position: Any = None
-    nullable: bool | None = None
-    auto_increment: bool | None = field(name="autoIncrement", default=None)
-    default: Any = field(name="defaultValue", default=None)
-    if_exists: bool | None = field(name="ifExists", default=None)
-
-
-class UpdatesRequest(Struct):
-    """Changes that are made together, or not at all."""
-
-    updates: Annotated[list[UpdateRequest], Meta(min_length=1, max_length=1000)]
-
-
-class CatalogSetRequest(Struct):
-    """Whether a catalog can be used."""
-
-    in_use: bool = field(name="inUse")
-
-
-class GravitinoColumn(Struct):
-    """A column of a table. Its type is a text such as `long`, or an object for a nested one."""
-
-    name: Annotated[str, Meta(min_length=1)]
-    type: Any
-    comment: str | None = None
-    nullable: bool = True
-    auto_increment: bool = field(name="autoIncrement", default=False)
-    default: Any = field(name="defaultValue", default=None)
-
-
-class TableCreateRequest(Struct):
-    """A table to make."""
-
-    name: str
-    columns: list[GravitinoColumn] | None = None
-    comment: str | None = None
-    properties: Properties | None = None
-    partitioning: list[Any] | None = None
-    distribution: dict[str, Any] | None = None
-    sort_orders: list[Any] | None = field(name="sortOrders", default=None)
-    indexes: list[Any] | None = None
-
-
-class NameAddRequest(Struct):
-    """A user or a group to add."""
-
-    name: str
-
-
-class GravitinoPrivilege(Struct):
-    """A privilege that is granted (allow) or denied (deny)."""
-
-    name: str
-    condition: str = "allow"
-
-
-class GravitinoSecurable(Struct):
-    """An object with the privileges that a role has on it."""
-
-    full_name: str = field(name="fullName")
-    type: str
-    privileges: Annotated[list[GravitinoPrivilege], Meta(max_length=100)]
-
-
-class RoleCreateRequest(Struct):
-    """A role to make, with what it is granted."""
-
-    name: str
-    properties: Properties | None = None
-    objects: Annotated[list[GravitinoSecurable], Meta(max_length=100)] = field(
-        name="securableObjects", default_factory=list
-    )
-
-
-class RoleNamesRequest(Struct):
-    """Roles that are given or taken."""
-
-    names: Annotated[list[str], Meta(min_length=1, max_length=100)] = field(name="roleNames")
-
-
-class PrivilegesRequest(Struct):
-    """Privileges that a role is granted or loses."""
-
-    privileges: Annotated[list[GravitinoPrivilege], Meta(min_length=1, max_length=100)]
-
-
-class PrivilegeOverrideRequest(Struct):
-    """All that a role is to be granted from now on."""
-
-    overrides: Annotated[list[GravitinoSecurable], Meta(max_length=100)]
-
-
-class OwnerSetRequest(Struct):
-    """The owner that an object is given."""
-
-    name: str
-    type: str
-
 
 # -- routes --------------------------------------------------------------------------------------
 
@@ -173,8 +36,18 @@ class GravitinoRoute:
     method: str
     path: str
     noun: str
-    body: type[Struct] | None = None
+    reads: str | None = None  # the name of what a server reads the body as
     query: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> type[Struct] | None:
+        """Return what a server reads the body as. Clients have no need of msgspec, which comes with the server."""
+        if self.reads is None:
+            return None
+        from lanceway.wire import gravitino_requests
+
+        type_: type[Struct] = getattr(gravitino_requests, self.reads)
+        return type_
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -192,44 +65,46 @@ ROUTES: tuple[GravitinoRoute, ...] = (
     _route("list_metalakes", "GET", "/metalakes", "metalake"),
     _route("load_metalake", "GET", _M, "metalake"),
     _route("list_catalogs", "GET", f"{_M}/catalogs", "catalog", query=("details",)),
-    _route("create_catalog", "POST", f"{_M}/catalogs", "catalog", CatalogCreateRequest),
-    _route("test_connection", "POST", f"{_M}/catalogs/testConnection", "catalog", CatalogCreateRequest),
+    _route("create_catalog", "POST", f"{_M}/catalogs", "catalog", "CatalogCreateRequest"),
+    _route("test_connection", "POST", f"{_M}/catalogs/testConnection", "catalog", "CatalogCreateRequest"),
     _route("load_catalog", "GET", _C, "catalog"),
-    _route("test_catalog", "POST", f"{_C}/testConnection", "catalog", UpdatesRequest),
-    _route("alter_catalog", "PUT", _C, "catalog", UpdatesRequest),
-    _route("set_catalog", "PATCH", _C, "catalog", CatalogSetRequest),
+    _route("test_catalog", "POST", f"{_C}/testConnection", "catalog", "UpdatesRequest"),
+    _route("alter_catalog", "PUT", _C, "catalog", "UpdatesRequest"),
+    _route("set_catalog", "PATCH", _C, "catalog", "CatalogSetRequest"),
     _route("drop_catalog", "DELETE", _C, "catalog", query=("force",)),
     _route("list_schemas", "GET", f"{_C}/schemas", "schema", query=("parentSchema",)),
-    _route("create_schema", "POST", f"{_C}/schemas", "schema", SchemaCreateRequest),
+    _route("create_schema", "POST", f"{_C}/schemas", "schema", "SchemaCreateRequest"),
     _route("load_schema", "GET", _S, "schema"),
-    _route("alter_schema", "PUT", _S, "schema", UpdatesRequest),
+    _route("alter_schema", "PUT", _S, "schema", "UpdatesRequest"),
     _route("drop_schema", "DELETE", _S, "schema", query=("cascade",)),
     _route("list_tables", "GET", f"{_S}/tables", "table"),
-    _route("create_table", "POST", f"{_S}/tables", "table", TableCreateRequest),
+    _route("create_table", "POST", f"{_S}/tables", "table", "TableCreateRequest"),
     _route("load_table", "GET", _T, "table", query=("privileges",)),
-    _route("alter_table", "PUT", _T, "table", UpdatesRequest),
+    _route("alter_table", "PUT", _T, "table", "UpdatesRequest"),
     _route("drop_table", "DELETE", _T, "table", query=("purge",)),
     _route("list_users", "GET", f"{_M}/users", "user", query=("details",)),
-    _route("add_user", "POST", f"{_M}/users", "user", NameAddRequest),
+    _route("add_user", "POST", f"{_M}/users", "user", "NameAddRequest"),
     _route("get_user", "GET", f"{_M}/users/{{user}}", "user"),
     _route("remove_user", "DELETE", f"{_M}/users/{{user}}", "user"),
     _route("list_groups", "GET", f"{_M}/groups", "group", query=("details",)),
-    _route("add_group", "POST", f"{_M}/groups", "group", NameAddRequest),
+    _route("add_group", "POST", f"{_M}/groups", "group", "NameAddRequest"),
     _route("get_group", "GET", f"{_M}/groups/{{group}}", "group"),
     _route("remove_group", "DELETE", f"{_M}/groups/{{group}}", "group"),
     _route("list_roles", "GET", f"{_M}/roles", "role"),
-    _route("create_role", "POST", f"{_M}/roles", "role", RoleCreateRequest),
+    _route("create_role", "POST", f"{_M}/roles", "role", "RoleCreateRequest"),
     _route("get_role", "GET", f"{_M}/roles/{{role}}", "role"),
     _route("delete_role", "DELETE", f"{_M}/roles/{{role}}", "role"),
-    _route("grant_roles_to_user", "PUT", f"{_P}/users/{{user}}/grant", "user", RoleNamesRequest),
-    _route("revoke_roles_from_user", "PUT", f"{_P}/users/{{user}}/revoke", "user", RoleNamesRequest),
-    _route("grant_roles_to_group", "PUT", f"{_P}/groups/{{group}}/grant", "group", RoleNamesRequest),
-    _route("revoke_roles_from_group", "PUT", f"{_P}/groups/{{group}}/revoke", "group", RoleNamesRequest),
-    _route("grant_privileges", "PUT", f"{_P}/roles/{{role}}/{{type}}/{{object}}/grant", "object", PrivilegesRequest),
-    _route("revoke_privileges", "PUT", f"{_P}/roles/{{role}}/{{type}}/{{object}}/revoke", "object", PrivilegesRequest),
-    _route("override_privileges", "PUT", f"{_P}/roles/{{role}}", "object", PrivilegeOverrideRequest),
+    _route("grant_roles_to_user", "PUT", f"{_P}/users/{{user}}/grant", "user", "RoleNamesRequest"),
+    _route("revoke_roles_from_user", "PUT", f"{_P}/users/{{user}}/revoke", "user", "RoleNamesRequest"),
+    _route("grant_roles_to_group", "PUT", f"{_P}/groups/{{group}}/grant", "group", "RoleNamesRequest"),
+    _route("revoke_roles_from_group", "PUT", f"{_P}/groups/{{group}}/revoke", "group", "RoleNamesRequest"),
+    _route("grant_privileges", "PUT", f"{_P}/roles/{{role}}/{{type}}/{{object}}/grant", "object", "PrivilegesRequest"),
+    _route(
+        "revoke_privileges", "PUT", f"{_P}/roles/{{role}}/{{type}}/{{object}}/revoke", "object", "PrivilegesRequest"
+    ),
+    _route("override_privileges", "PUT", f"{_P}/roles/{{role}}", "object", "PrivilegeOverrideRequest"),
     _route("get_owner", "GET", f"{_M}/owners/{{type}}/{{object}}", "object"),
-    _route("set_owner", "PUT", f"{_M}/owners/{{type}}/{{object}}", "object", OwnerSetRequest),
+    _route("set_owner", "PUT", f"{_M}/owners/{{type}}/{{object}}", "object", "OwnerSetRequest"),
     _route("list_object_roles", "GET", f"{_M}/objects/{{type}}/{{object}}/roles", "object"),
 )
 BY_OPERATION: Mapping[str, GravitinoRoute] = MappingProxyType({route.operation: route for route in ROUTES})
@@ -338,7 +213,7 @@ def _decoded(part: str) -> str:
         return unquote_to_bytes(part.encode(errors="surrogateescape")).decode()
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            "A name in the path is no UTF-8. Percent-encode the bytes of its UTF-8 form."
+            "A name in the path is not UTF-8. Percent-encode the bytes of its UTF-8 form."
         ) from error
 
 

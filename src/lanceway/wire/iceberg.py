@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, unquote_plus
-
-import msgspec
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.identifiers import Identifier
-from lanceway.wire import iceberg_requests as requests
+
+if TYPE_CHECKING:
+    import msgspec
 
 # Joins the names of a namespace, unless a server announces another one.
 SEPARATOR = "\x1f"
@@ -38,7 +38,17 @@ class IcebergRoute:
     query: tuple[str, ...] = ()
     status: int = 200
     codes: Mapping[int, int] = field(default_factory=dict)
-    body: type[msgspec.Struct] | None = None
+    reads: str | None = None  # the name of what a server reads the body as
+
+    @property
+    def body(self) -> type[msgspec.Struct] | None:
+        """Return what a server reads the body as. Clients have no need of msgspec, which comes with the server."""
+        if self.reads is None:
+            return None
+        from lanceway.wire import iceberg_requests
+
+        type_: type[msgspec.Struct] = getattr(iceberg_requests, self.reads)
+        return type_
 
     @property
     def endpoint(self) -> str:
@@ -66,51 +76,41 @@ ROUTES: tuple[IcebergRoute, ...] = (
     IcebergRoute("get_config", "GET", "/v1/config", ("warehouse",), codes={404: 1}),
     IcebergRoute("get_token", "POST", "/v1/oauth/tokens"),
     IcebergRoute("list_namespaces", "GET", _NAMESPACES, ("parent", *_PAGE), codes=_NO_NAMESPACE),
-    IcebergRoute(
-        "create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}, body=requests.NamespaceCreation
-    ),
+    IcebergRoute("create_namespace", "POST", _NAMESPACES, codes={**_NO_NAMESPACE, 409: 2}, reads="NamespaceCreation"),
     IcebergRoute("load_namespace", "GET", _NAMESPACE, codes=_NO_NAMESPACE),
     IcebergRoute("namespace_exists", "HEAD", _NAMESPACE, status=204, codes=_NO_NAMESPACE),
     IcebergRoute("drop_namespace", "DELETE", _NAMESPACE, ("cascade",), 204, {**_NO_NAMESPACE, 409: 3}),
     IcebergRoute(
-        "update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE, body=requests.PropertiesUpdate
+        "update_properties", "POST", f"{_NAMESPACE}/properties", codes=_NO_NAMESPACE, reads="PropertiesUpdate"
     ),
     IcebergRoute("list_tables", "GET", _TABLES, _PAGE, codes=_NO_NAMESPACE),
-    IcebergRoute("create_table", "POST", _TABLES, codes=_NEW_TABLE, body=requests.IcebergTableCreation),
+    IcebergRoute("create_table", "POST", _TABLES, codes=_NEW_TABLE, reads="IcebergTableCreation"),
     IcebergRoute("load_table", "GET", _TABLE, ("snapshots",), codes=_NO_TABLE),
     IcebergRoute("table_exists", "HEAD", _TABLE, status=204, codes=_NO_TABLE),
-    IcebergRoute("commit_table", "POST", _TABLE, codes=_COMMIT, body=requests.TableCommit),
+    IcebergRoute("commit_table", "POST", _TABLE, codes=_COMMIT, reads="TableCommit"),
     IcebergRoute("drop_table", "DELETE", _TABLE, (PURGE,), status=204, codes=_NO_TABLE),
     IcebergRoute("unregister_table", "POST", f"{_TABLE}/unregister", codes=_NO_TABLE),
     IcebergRoute("load_credentials", "GET", f"{_TABLE}/credentials", codes=_NO_TABLE),
-    IcebergRoute("sign_request", "POST", f"{_TABLE}/sign", codes=_NO_TABLE, body=requests.SigningRequest),
-    IcebergRoute(
-        "report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE, body=requests.MetricsReport
-    ),
-    IcebergRoute("register_table", "POST", f"{_NAMESPACE}/register", codes=_NEW_TABLE, body=requests.TableRegistration),
-    IcebergRoute(
-        "rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes=_RENAME, body=requests.NameChange
-    ),
+    IcebergRoute("sign_request", "POST", f"{_TABLE}/sign", codes=_NO_TABLE, reads="SigningRequest"),
+    IcebergRoute("report_metrics", "POST", f"{_TABLE}/metrics", status=204, codes=_NO_TABLE, reads="MetricsReport"),
+    IcebergRoute("register_table", "POST", f"{_NAMESPACE}/register", codes=_NEW_TABLE, reads="TableRegistration"),
+    IcebergRoute("rename_table", "POST", "/v1/{prefix}/tables/rename", status=204, codes=_RENAME, reads="NameChange"),
     IcebergRoute(
         "commit_transaction",
         "POST",
         "/v1/{prefix}/transactions/commit",
         status=204,
         codes=_COMMIT,
-        body=requests.TransactionCommit,
+        reads="TransactionCommit",
     ),
     IcebergRoute("list_views", "GET", _VIEWS, _PAGE, codes=_NO_NAMESPACE),
-    IcebergRoute("create_view", "POST", _VIEWS, codes=_NEW_TABLE, body=requests.ViewCreation),
+    IcebergRoute("create_view", "POST", _VIEWS, codes=_NEW_TABLE, reads="ViewCreation"),
     IcebergRoute("load_view", "GET", _VIEW, codes=_NO_TABLE),
     IcebergRoute("view_exists", "HEAD", _VIEW, status=204, codes=_NO_TABLE),
-    IcebergRoute("replace_view", "POST", _VIEW, codes=_COMMIT, body=requests.ViewCommit),
+    IcebergRoute("replace_view", "POST", _VIEW, codes=_COMMIT, reads="ViewCommit"),
     IcebergRoute("drop_view", "DELETE", _VIEW, status=204, codes=_NO_TABLE),
-    IcebergRoute(
-        "register_view", "POST", f"{_NAMESPACE}/register-view", codes=_NEW_TABLE, body=requests.ViewRegistration
-    ),
-    IcebergRoute(
-        "rename_view", "POST", "/v1/{prefix}/views/rename", status=204, codes=_RENAME, body=requests.NameChange
-    ),
+    IcebergRoute("register_view", "POST", f"{_NAMESPACE}/register-view", codes=_NEW_TABLE, reads="ViewRegistration"),
+    IcebergRoute("rename_view", "POST", "/v1/{prefix}/views/rename", status=204, codes=_RENAME, reads="NameChange"),
 )
 BY_OPERATION: Mapping[str, IcebergRoute] = MappingProxyType({route.operation: route for route in ROUTES})
 
@@ -179,7 +179,7 @@ def read_segment(raw: str) -> str:
     try:
         return unquote_plus(raw, errors="strict")
     except UnicodeDecodeError as error:
-        raise InvalidInputError("A name in the path is no UTF-8. Percent-encode its bytes in UTF-8.") from error
+        raise InvalidInputError("A name in the path is not UTF-8. Percent-encode its bytes in UTF-8.") from error
 
 
 # -- configuration -------------------------------------------------------------------------------

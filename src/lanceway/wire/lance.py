@@ -254,7 +254,7 @@ def match(path: str) -> Match:
 
 
 def _unquoted(text: str) -> str:
-    """Return the text behind its percent signs. What is no UTF-8 becomes what no name may hold, not another name."""
+    """Return the text behind its percent signs. What is not UTF-8 becomes what no name may hold, not another name."""
     return unquote(text, errors="surrogateescape")
 
 
@@ -350,7 +350,7 @@ def _read_map(name: str, text: str) -> dict[str, str]:
     if isinstance(values, dict) and all(isinstance(value, str) for value in values.values()):
         return values
     # The text itself stays out: storage options may hold secrets.
-    raise InvalidInputError(f'The query has a {name} that is no JSON object of strings, such as {{"key": "value"}}.')
+    raise InvalidInputError(f'The query has a {name} that is not a JSON object of strings, such as {{"key": "value"}}.')
 
 
 # -- errors --------------------------------------------------------------------------------------

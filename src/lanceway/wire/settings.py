@@ -21,7 +21,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 # What every catalog behind HTTP may set, beside its address and its credentials.
 SETTINGS = (
-    Setting("timeout", "How many seconds to wait for a server's next word.", float, default=300.0),
+    Setting("timeout", "Read timeout in seconds.", float, default=300.0),
     Setting("connect_timeout", "How many seconds to wait for a connection.", float, default=10.0),
     Setting("retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting("header.*", "Headers sent with every request: header.X-Team = …", secret=True),
@@ -73,7 +73,7 @@ def checked_uri(uri: str) -> str:
             )
         read_address(uri)
     except ValueError:
-        said = "no address" if "@" in uri else f"{uri!r}, which is no address"
+        said = "no address" if "@" in uri else f"{uri!r}, which is not an address"
         raise InvalidInputError(f"uri is {said}. Give it as http://host:port/path.") from None
     if parts.query or parts.fragment:
         raise InvalidInputError("uri has a query or a fragment. Give it as http://host:port/path.")
