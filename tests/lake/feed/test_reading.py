@@ -209,7 +209,7 @@ def test_a_position_of_another_feed_is_refused(lake: Lake) -> None:
     with pytest.raises(FeedExpiredError, match="ends before this position"):
         read(lake.store, newest._replace(id=newest.id + 1))
     for text in ("", "1", "a.b", "1.2.3", "-1.2"):
-        with pytest.raises(InvalidInputError, match="no position"):
+        with pytest.raises(InvalidInputError, match="not a position"):
             FeedPosition.parse(text)
 
 

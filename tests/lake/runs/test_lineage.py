@@ -73,6 +73,18 @@ def test_more_than_anybody_could_look_at_is_refused(store: LakeStore, monkeypatc
     assert len(store.snapshot(lineage.around, tables=["/t0"], depth=2)) == 2
 
 
+def test_all_that_is_directly_beside_a_table_is_listed_however_much_it_is(
+    store: LakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lineage, "FARTHEST", 3)
+    for number in range(5):
+        written(store, f"p{number}", "t", f"t{number}")
+    assert len(store.snapshot(lineage.around, tables=["/t"], depth=1)) == 5
+    monkeypatch.setattr(lineage, "WIDEST", 4)
+    with pytest.raises(InvalidInputError, match="more than 4 tables"):
+        store.snapshot(lineage.around, tables=["/t"], depth=1)
+
+
 def test_who_is_no_admin_sees_his_own_alone(chain: LakeStore) -> None:
     assert pairs(chain.snapshot(lineage.around, tables=["/clean"], user="bob")) == {("clean", "copy")}
     assert chain.snapshot(lineage.places, name="clean", user="bob") == {"/clean"}

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from lanceway.errors import ConcurrentModificationError
-from lanceway.lake.runs import leases, runs, source_files
+from lanceway.lake.runs import leases, listing, runs, source_files
 from lanceway.lake.runs.leases import PipelineRow
 from lanceway.lake.runs.runs import DONE, FAILED, Read, Run, StepRow
 from lanceway.lake.runs.source_files import File
@@ -65,6 +65,22 @@ def test_runs_are_numbered_and_newest_come_first(store: LakeStore, pipeline: Pip
         None,
         {"nodes": [1]},
     )
+
+
+def test_a_resumed_run_took_as_long_as_its_steps(store: LakeStore, pipeline: PipelineRow) -> None:
+    run = begin(store, pipeline)
+    names = ["first", "second", "third"]
+    store.transact(runs.plan, run.id, [StepRow(name, "output", position=i) for i, name in enumerate(names)])
+    # The second ran beside the first; before the third the run was stopped for a quarter of an hour.
+    for name, began, ended in (("first", 0, 2000), ("second", 1000, 3000), ("third", 900_000, 900_500)):
+        times = {"began_at": run.began_at + began, "ended_at": run.began_at + ended}
+        store.transact(runs._change_step, run.id, name, state=DONE, rows=200, table_name=f"lake.{name}", **times)
+    store.transact(runs.change, run.id, state=DONE, ended_at=run.began_at + 901_000)
+    for attempts, seconds in ((1, 901.0), (2, 3.5)):
+        store.transact(runs.change, run.id, attempts=attempts)
+        ended = store.read(runs.load, run.id)
+        assert store.read(runs.of, ended).seconds == seconds
+        assert store.read(listing.summaries, [ended])[0]["seconds"] == seconds
 
 
 def test_a_steps_end_and_what_it_read_are_recorded_together(store: LakeStore, pipeline: PipelineRow) -> None:

@@ -94,7 +94,7 @@ class Worker:
     def noted(
         self, operation: str, *, refusal: type[LanceNamespaceError] | None = None, **values: object
     ) -> Iterator[None]:
-        """Note an operation before it begins, and how it ended. Only the one refusal is no failure."""
+        """Note an operation before it begins, and how it ended. Only the one refusal is not a failure."""
         self.note(begun=operation, **values)
         try:
             yield

@@ -174,9 +174,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "cut off": (lambda lines: lines[:-1], "is not whole"),
     "a row less": (lambda lines: _without_the_last_row(lines), "is not whole"),
     "more at the end": (lambda lines: [*lines, "1"], "is not whole"),
-    "no header": (lambda lines: lines[1:], "is no backup"),
-    "another header": (lambda lines: ['"x"', *lines[1:]], "is no backup"),
-    "no JSON": (lambda lines: [*lines[:5], "{", *lines[5:]], "is no backup of a lake, or is damaged"),
+    "no header": (lambda lines: lines[1:], "is not a backup"),
+    "another header": (lambda lines: ['"x"', *lines[1:]], "is not a backup"),
+    "no JSON": (lambda lines: [*lines[:5], "{", *lines[5:]], "is not a backup of a lake, or is damaged"),
     "a newer one": (
         lambda lines: [lines[0].replace(f'"version":{VERSION}', '"version":99'), *lines[1:]],
         "newer lanceway",
@@ -210,7 +210,7 @@ def test_no_backup_at_all(empty: LakeStore, tmp_path: Path, content: bytes | Non
     file = tmp_path / "b"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(InvalidInputError, match=r"is no backup|cannot be read: No such file"):
+    with pytest.raises(InvalidInputError, match=r"is not a backup|cannot be read: No such file"):
         backups.restore(empty, file)
     assert is_empty(empty)
 

@@ -266,7 +266,7 @@ def test_a_file_that_is_read_only(tmp_path: Path) -> None:
 
 def test_a_file_that_is_something_else(tmp_path: Path) -> None:
     (tmp_path / "lake.db").write_bytes(b"no database at all, but a few words" * 100)
-    expect(InvalidInputError, "no SQLite database", lambda: open_store(f"sqlite:///{tmp_path}/lake.db"))
+    expect(InvalidInputError, "not an SQLite database", lambda: open_store(f"sqlite:///{tmp_path}/lake.db"))
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_enabling_is_refused_with_the_conflicts_and_a_way_out(plain: Lake) -> No
 
 def test_mended_names_no_longer_stand_in_the_way(plain: Lake) -> None:
     table = plain.do(tables.create, Identifier(["a:b", "t"]), by="me")
-    renamed = plain.do(nesting.mend, ":", "_", by="bob")
+    renamed = plain.do(nesting.fix, ":", "_", by="bob")
     assert renamed == [(("a:b",), ("a_b",)), (("x:",), ("x_",))]
     assert plain.do(nesting.enable, by="bob").conflicts == []
     assert is_nested(plain)
@@ -93,10 +93,10 @@ def test_mended_names_no_longer_stand_in_the_way(plain: Lake) -> None:
 def test_mending_into_a_taken_name_changes_nothing(plain: Lake) -> None:
     plain.do(namespaces.create, Identifier(["x_"]), by="me")
     with pytest.raises(NamespaceAlreadyExistsError, match="x_"):
-        plain.do(nesting.mend, ":", "_", by="me")
+        plain.do(nesting.fix, ":", "_", by="me")
     assert "a:b" in plain.see(namespaces.children, ROOT)
     with pytest.raises(InvalidInputError, match="which it is to replace"):
-        plain.do(nesting.mend, ":", "-:-", by="me")
+        plain.do(nesting.fix, ":", "-:-", by="me")
 
 
 def test_enabling_twice_does_no_harm_and_a_dry_run_changes_nothing(flat: Lake) -> None:
@@ -130,7 +130,7 @@ def test_the_separator_changes_while_no_segment_holds_the_new_one(lake: Lake) ->
 def test_a_deep_conflict_is_mended_from_the_bottom_up(lake: Lake) -> None:
     lake.do(namespaces.create, Identifier(["a;", "b", ";c;", "d;"]), by="me", parents=True)
     table = lake.do(tables.create, Identifier(["a;", "b", ";c;", "d;", "t;"]), by="me")
-    lake.do(nesting.mend, ";", "-", by="me")
+    lake.do(nesting.fix, ";", "-", by="me")
     assert lake.see(lookups.find, Identifier(["a-", "b", "-c-", "d-", "t;"])).id == table.id
     change(lake, ";")
 

@@ -89,7 +89,7 @@ def test_only_the_next_version(lake: Lake, table: TableRow, number: int) -> None
 
 @pytest.mark.parametrize("number", [-1, 0, 2**63, 2**70])
 def test_what_is_no_version(lake: Lake, table: TableRow, number: int) -> None:
-    with pytest.raises(InvalidInputError, match="no version"):
+    with pytest.raises(InvalidInputError, match="not a version"):
         take(lake, table, asked(number))
 
 

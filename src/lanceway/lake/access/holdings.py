@@ -6,16 +6,42 @@ catalogs here, and without waiting by `fast_holdings`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, ColumnElement, Connection, Select, Text, bindparam, cast, literal, null, select, union_all
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Connection,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    union_all,
+)
 
 from lanceway.lake.access import facts
 from lanceway.lake.access.facts import ADMIN, AccessFacts, Caller, PlaceOnWay, bind_caller, callers, one_of
 from lanceway.lake.access.securables import CATALOG, Securable
 from lanceway.lake.store.rows import CompiledStatement
-from lanceway.lake.store.schema import ALLOW, NAMESPACE, catalogs, foreign_objects, grants, metalakes, objects
+from lanceway.lake.store.schema import (
+    ALLOW,
+    GROUP,
+    NAMESPACE,
+    USER,
+    catalogs,
+    foreign_objects,
+    grants,
+    metalakes,
+    objects,
+)
 
 
 class Holdings(NamedTuple):
@@ -148,3 +174,27 @@ def _catalog_rows(connection: Connection, values: dict[str, Any]) -> Sequence[An
     name = connection.dialect.name
     statement = _COMPILED.get(name) or _COMPILED.setdefault(name, CompiledStatement(_CATALOGS, connection.dialect))
     return connection.exec_driver_sql(statement.text, statement.bind(values)).all()
+
+
+# -- objects without rights of their own ---------------------------------------------------------
+
+_AT_ONCE = 500
+_SET_APART = select(objects.c.id).where(
+    objects.c.id.in_(bindparam("ids", expanding=True)),
+    or_(
+        and_(func.coalesce(objects.c.owner, ADMIN) == bindparam("user"), objects.c.owner_kind == USER),
+        objects.c.owner_kind == GROUP,
+        exists().where(grants.c.object_id == objects.c.id),
+    ),
+)
+
+
+def set_apart(connection: Connection, user: str, ids: Collection[int]) -> set[int]:
+    """Return which objects may be decided otherwise than what is around them.
+
+    They have grants or denials of their own, or are owned by the user or by a group. The others in one namespace are
+    all decided alike.
+    """
+    ordered = sorted(ids)
+    parts = (ordered[start : start + _AT_ONCE] for start in range(0, len(ordered), _AT_ONCE))
+    return {id_ for part in parts for id_ in connection.scalars(_SET_APART, {"ids": part, "user": user})}

@@ -54,7 +54,7 @@ class FeedPosition(NamedTuple):
         turn, dot, id_ = text.partition(".")
         if not (dot and turn.isascii() and turn.isdigit() and id_.isascii() and id_.isdigit() and len(text) < 40):
             raise InvalidInputError(
-                f"{text[:40]!r} is no position in the feed. Pass the id of an event, or the cursor of a page."
+                f"{text[:40]!r} is not a position in the feed. Pass the id of an event, or the cursor of a page."
             )
         return cls(int(turn), int(id_))
 
@@ -202,6 +202,17 @@ def page(
     return rows, after if end is None else FeedPosition(end.turn, end.id)
 
 
+def latest(connection: Connection, wanted: FeedFilter, *, window: int = WINDOW, skipped: int = 0) -> Sequence[FeedRow]:
+    """Return those of the last `window` events that are wanted, the newest first. Read it in a snapshot.
+
+    The newest events of all may be `skipped`, so that those before them are looked at.
+    """
+    order = [column.desc() for column in _ORDER[connection.dialect.name]]
+    last = select(feed).order_by(*order).limit(window).offset(skipped).subquery("last")
+    chosen = select(last).where(*wanted.conditions(last.c)).order_by(last.c.turn.desc(), last.c.id.desc())
+    return [FeedRow.of(row) for row in connection.execute(chosen)]
+
+
 def newest(connection: Connection) -> FeedPosition:
     """Return the position behind all events that can be read now."""
     row = connection.execute(_NEWEST[connection.dialect.name]).one_or_none()
@@ -220,12 +231,12 @@ def _refuse_expired(connection: Connection, after: FeedPosition) -> None:
     if after < beginning(connection):
         raise FeedExpiredError(
             f"Events after this position are deleted, and this reader has come too late. {_kept(connection)} Read the "
-            "state of the tree itself and go on with after=latest, or leave `after` out for the oldest event there is."
+            "state of the tree itself and continue with after=latest, or leave `after` out for the oldest event."
         )
     if after > newest(connection):
         raise FeedExpiredError(
             "The feed ends before this position: the lake's database is a copy from an earlier time. Read the state of "
-            "the tree itself, and go on with what comes from now on: after=latest."
+            "the tree itself, and continue with what comes from now on: after=latest."
         )
 
 

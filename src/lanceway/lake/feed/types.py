@@ -53,7 +53,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
         "group.left": "the `user` was taken out of a group",
         "user.created": "a user was made",
         "user.promoted": "a user is an admin now",
-        "user.demoted": "a user is no admin any more",
+        "user.demoted": "a user is not an admin any more",
         "user.disabled": "a user is refused from now on",
         "user.enabled": "a user is let in again",
         "user.renamed": "a user has another name; `previous` is the one before",
@@ -66,7 +66,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
         "job.cancelled": "a job is to end, or has not begun and never will",
         "job.ended": "a job has ended; `state` says how",
         "run.started": "a run of a pipeline has begun",
-        "run.resumed": "a run goes on",
+        "run.resumed": "a run resumes",
         "run.ended": "a run is over; `state` says how",
     }
 )

@@ -33,7 +33,12 @@ _TAKE = (
     .returning(pipelines.c.id)
 )
 _RENEW = update(pipelines).where(_MINE).values(held_until=_UNTIL).returning(pipelines.c.id)
-_RELEASE = update(pipelines).where(_MINE).values(holder=None, held_by=None, held_since=None, held_until=None)
+_RELEASE = (
+    update(pipelines)
+    .where(_MINE)
+    .values(holder=None, held_by=None, held_since=None, held_until=None)
+    .returning(pipelines.c.id)
+)
 # Locks the row, so that no other key takes it over before what follows is committed.
 _HELD = (
     select(pipelines.c.id)
@@ -94,8 +99,9 @@ def renew(connection: Connection, pipeline: int, key: str, *, lifetime: int) -> 
     return connection.execute(_RENEW, {"row": pipeline, "key": key, "lifetime": lifetime}).one_or_none() is not None
 
 
-def release(connection: Connection, pipeline: int, key: str) -> None:
-    connection.execute(_RELEASE, {"row": pipeline, "key": key})
+def release(connection: Connection, pipeline: int, key: str) -> bool:
+    """Give a lease back; return False if another key has taken it over."""
+    return connection.execute(_RELEASE, {"row": pipeline, "key": key}).one_or_none() is not None
 
 
 def require(connection: Connection, name: str, key: str) -> int:
@@ -104,6 +110,6 @@ def require(connection: Connection, name: str, key: str) -> int:
     if row is None:
         raise ConcurrentModificationError(
             f"The pipeline {name} was taken over by another run, because this one did not renew its lease in time. "
-            "What this one has committed stays, and the other one goes on from there."
+            "What this one has committed stays, and the other one continues from there."
         )
     return int(row.id)

@@ -15,7 +15,8 @@ from lanceway.errors import InvalidInputError
 from lanceway.lake.runs.listing import seen_by
 from lanceway.lake.store.schema import pipelines, run_reads, run_steps, runs
 
-FARTHEST = 1000  # tables
+FARTHEST = 1000  # tables, over any number of steps
+WIDEST = 10_000  # tables directly beside one, which are all that a single step reaches
 
 _SOURCE = func.coalesce(run_reads.c.table_name, run_reads.c.source)
 _EDGES: Select[Any] = (
@@ -101,6 +102,7 @@ def around(
     `every` one; of the runs that `user` may see. Raises InvalidInputError where that would be too much to read.
     """
     lineage: set[LineageEdge] = set()
+    most = WIDEST if depth == 1 else FARTHEST
     for is_wanted, is_up in ((upstream, True), (downstream, False)):
         layer, visited, remaining = set(tables), set(tables), depth
         while is_wanted and layer and remaining != 0:
@@ -110,9 +112,9 @@ def around(
             layer = {place for place in beyond if place is not None} - visited
             visited |= layer
             remaining = None if remaining is None else remaining - 1
-            if len(visited) > FARTHEST:
+            if len(visited) > most:
                 raise InvalidInputError(
-                    f"The lineage reaches more than {FARTHEST:,} tables. Ask for less of it: give a depth."
+                    f"The lineage reaches more than {most:,} tables. Ask for less of it: give a depth."
                 )
     return sorted(lineage, key=lambda edge: (edge.at or 0, edge.step, edge.source), reverse=True)
 

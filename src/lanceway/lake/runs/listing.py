@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, or_, select
 
-from lanceway.lake.runs.runs import DONE, RUNNING, Run
+from lanceway.lake.runs.runs import DONE, RUNNING, Run, duration, steps
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.schema import pipelines, run_steps, runs
 from lanceway.lake.tree.names import checked_name
@@ -116,8 +116,9 @@ def summaries(connection: Connection, found: Iterable[Run]) -> list[dict[str, An
     records = []
     for run in listed:
         record = {key: value for key, value in asdict(run).items() if key not in _HIDDEN and value is not None}
-        if run.ended_at is not None:
-            record["seconds"] = (run.ended_at - run.began_at) / 1000
+        seconds = duration(run, steps(connection, run.id) if run.attempts > 1 else ())
+        if seconds is not None:
+            record["seconds"] = seconds
         records.append({**record, "rows": rows.get(run.id, 0), "written": written.get(run.id, [])})
     return records
 

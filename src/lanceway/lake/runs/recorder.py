@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection
 
 from lanceway.errors import ConcurrentModificationError, InvalidInputError, PermissionDeniedError
-from lanceway.lake.runs import leases, runs, source_files
+from lanceway.lake.runs import leases, listing, runs, source_files
 from lanceway.lake.runs.events import Begin, BeginStep, End, EndStep, Pin, PlannedSteps, Record, Resume
 from lanceway.lake.runs.leases import PipelineRow
-from lanceway.lake.runs.runs import Run, StepRow
+from lanceway.lake.runs.runs import RUNNING, STOPPED, Run, StepRow
+from lanceway.lake.store.errors import RetryError
 
+_CANCELLED = "Cancelled"
 Recorded = Run | list[StepRow] | StepRow | None
 
 
@@ -64,9 +66,14 @@ def _time(milliseconds: int) -> str:
 def record(connection: Connection, name: str, lease: str, run: str, event: Record, *, by: str) -> Recorded:
     """Write what a run of a pipeline has to say, as long as it holds the pipeline; answers what is known then.
 
-    Raises ConcurrentModificationError where another run took over. `by` is who a new run is said to be started by.
+    Raises ConcurrentModificationError where another run took over, or this one was cancelled. `by` is who a new run is
+    said to be started by.
     """
-    pipeline = leases.require(connection, name, lease)
+    try:
+        pipeline = leases.require(connection, name, lease)
+    except ConcurrentModificationError:
+        _refuse_cancelled(connection, run)
+        raise
     if isinstance(event, Begin):
         return runs.create(connection, pipeline, run, by=by, full=event.full, graph=event.graph)
     row = runs.find(connection, pipeline, run)
@@ -88,6 +95,36 @@ def record(connection: Connection, name: str, lease: str, run: str, event: Recor
             runs.plan(connection, row, steps)
             return list(runs.steps(connection, row))
     return None
+
+
+def cancel(connection: Connection, run: Run, *, by: str) -> None:
+    """Stop a run that some process executes: it ends now, and the process at its next look. What was committed stays.
+
+    Raises InvalidInputError if the run is not running. One that was cancelled stays so.
+    """
+    if _is_cancelled(run):
+        return
+    pipeline = leases.find(connection, run.pipeline)
+    if run.state != RUNNING or pipeline is None or pipeline.holder is None:
+        raise InvalidInputError(
+            f"The run {run.number} of {run.pipeline} is {run.state}: only one that is running can be cancelled."
+        )
+    if not leases.release(connection, pipeline.id, pipeline.holder):
+        raise RetryError("The pipeline was just taken over by another process. Try again.")
+    runs.end(connection, run.id, STOPPED, f"{_CANCELLED} by {by}.")
+
+
+def _is_cancelled(run: Run) -> bool:
+    return run.state == STOPPED and (run.error or "").startswith(_CANCELLED)
+
+
+def _refuse_cancelled(connection: Connection, key: str) -> None:
+    run = listing.find(connection, key)
+    if run is not None and _is_cancelled(run):
+        raise ConcurrentModificationError(
+            f"The run {run.number} of {run.pipeline} ended early. {run.error} What it has committed stays; run it "
+            "again to resume it."
+        )
 
 
 def _record_step(connection: Connection, run: int, event: BeginStep | EndStep) -> StepRow:

@@ -283,7 +283,7 @@ class RunReport:
 
     @property
     def seconds(self) -> float:
-        return ((self.run.ended_at or self.run.began_at) - self.run.began_at) / 1000
+        return duration(self.run, self.steps) or 0.0
 
     @property
     def failed(self) -> list[StepRow]:
@@ -301,7 +301,7 @@ class RunReport:
 
     @property
     def warnings(self) -> list[str]:
-        """Return what needs attention but is no failure, such as a table that was dropped and has been rebuilt."""
+        """Return what needs attention but is not a failure, such as a table that was dropped and has been rebuilt."""
         return [warning for step in self.steps for warning in step.details.get(WARNINGS, ())]
 
     def as_record(self) -> dict[str, Any]:
@@ -318,6 +318,23 @@ class RunReport:
             "steps": [step_record(step) for step in self.steps],
             "reads": [asdict(read) for read in self.reads],
         }
+
+
+def duration(run: Run, steps: Iterable[StepRow]) -> float | None:
+    """Return how many seconds a run took, None while it has no end.
+
+    Of a run that was resumed, it is the time in which a step was running, and not that for which the run was stopped.
+    """
+    if run.ended_at is None:
+        return None
+    if run.attempts == 1:
+        return (run.ended_at - run.began_at) / 1000
+    milliseconds, until = 0, run.began_at
+    spans = sorted((step.began_at, step.ended_at) for step in steps if step.began_at and step.ended_at)
+    for began, ended in spans:
+        milliseconds += max(0, ended - max(began, until))
+        until = max(until, ended)
+    return milliseconds / 1000
 
 
 def committed(steps: Iterable[StepRow]) -> list[StepRow]:

@@ -24,7 +24,16 @@ from lanceway.lake.store import upgrades
 from lanceway.lake.store.clock import now
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
-from lanceway.lake.store.schema import OLDEST_CODE, VERSION, feed, idempotency_keys, metadata, objects, settings
+from lanceway.lake.store.schema import (
+    OLDEST_CODE,
+    VERSION,
+    feed,
+    idempotency_keys,
+    metadata,
+    objects,
+    settings,
+    sign_in_codes,
+)
 from lanceway.lake.store.upgrades import CODE, MIGRATIONS, State
 from lanceway.lake.tree.settings import SECRETS
 
@@ -120,6 +129,9 @@ def _ordered(table: Table) -> Select[Any]:
     if table is idempotency_keys:
         # Their answers tell of changes that a restored lake may not have.
         return rows.where(false())
+    if table is sign_in_codes:
+        # They are good for minutes, and one that was used must not come back.
+        return rows.where(false())
     # Secrets of the servers stay where they are: a restored lake makes its own.
     return rows.where(table.c.key.not_in(SECRETS)) if table is settings else rows
 
@@ -151,7 +163,9 @@ def _reading(file: Path) -> Iterator[Iterator[Any]]:
         with gzip.open(file, "rt", encoding="utf-8") as source:
             yield (json.loads(line) for line in source)
     except _UNREADABLE as error:
-        raise InvalidInputError(f"{file} is no backup of a lake, or is damaged or not whole. Use another.") from error
+        raise InvalidInputError(
+            f"{file} is not a backup of a lake, or is damaged or not whole. Use another."
+        ) from error
     except OSError as error:
         raise InvalidInputError(f"{file} cannot be read: {error.strerror or error}.") from error
 
@@ -159,7 +173,9 @@ def _reading(file: Path) -> Iterator[Iterator[Any]]:
 def _header(lines: Iterator[Any], file: Path, version: int) -> Mapping[str, Any]:
     header = next(lines, None)
     if not isinstance(header, dict) or header.get("what") != _MARK:
-        raise InvalidInputError(f"{file} is no backup of a lake. Use a file that `lanceway lake backup` has written.")
+        raise InvalidInputError(
+            f"{file} is not a backup of a lake. Use a file that `lanceway lake backup` has written."
+        )
     if header["format"] > FORMAT or header["version"] > version:
         raise InvalidInputError(
             f"{file} was made of a lake with version {header['version']}, and this code knows {version}. "

@@ -52,7 +52,7 @@ _MEANINGS: tuple[tuple[str, Error, str], ...] = (
     ("SQLITE_PERM", PermissionDeniedError, "the file may not be used; give access to it and its folder"),
     ("SQLITE_FULL", ServiceUnavailableError, "the disk is full; free some space"),
     ("SQLITE_CANTOPEN", InvalidInputError, "the file cannot be opened; check that its folder is there and writable"),
-    ("SQLITE_NOTADB", InvalidInputError, "the file is no SQLite database; choose another one"),
+    ("SQLITE_NOTADB", InvalidInputError, "the file is not an SQLite database; choose another one"),
     ("SQLITE_CORRUPT", InternalError, "the file is damaged; restore a backup"),
     ("SQLITE_IOERR", ServiceUnavailableError, "the file cannot be read or written; check the disk"),
 )

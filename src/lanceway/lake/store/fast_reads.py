@@ -23,6 +23,9 @@ Values = TypeVarTuple("Values")
 
 _PARENT = "SELECT id FROM objects WHERE catalog_id = ? AND physical = ?"
 _FIND = f"SELECT location, managed, properties FROM objects WHERE parent_id = ({_PARENT}) AND name = ? AND kind = ?"
+_FIND_ICEBERG = (
+    f"SELECT id, location, metadata_pointer FROM objects WHERE parent_id = ({_PARENT}) AND name = ? AND kind = ?"
+)
 _PAGE = f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind = ? AND name > ? ORDER BY name LIMIT ?"
 _PAGE_OF_ALL = (
     f"SELECT name FROM objects WHERE parent_id = ({_PARENT}) AND kind IN (?, ?) AND name > ? ORDER BY name LIMIT ?"
@@ -54,6 +57,14 @@ class FastTableRow(NamedTuple):
     location: str
     managed: bool
     properties: str
+
+
+class FastIcebergRow(NamedTuple):
+    """An Iceberg table: its row, and the metadata file that it points to."""
+
+    id: int
+    location: str
+    pointer: str
 
 
 class FastDetailsRow(NamedTuple):
@@ -115,7 +126,7 @@ class FastReads:
     """One database, for any number of threads and processes."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
         self._own = threading.local()
         self._parents: list[sqlite3.Connection] = []
 
@@ -131,6 +142,11 @@ class FastReads:
         """Return a table by the physical name of its namespace and its own; None if it cannot be read at once."""
         rows = self.rows(_FIND, (catalog, namespace, name, TABLE))
         return FastTableRow(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
+
+    def iceberg_table(self, catalog: int, namespace: str, name: str) -> FastIcebergRow | None:
+        """Return an Iceberg table as `table` does; None for anything else of the name."""
+        rows = self.rows(_FIND_ICEBERG, (catalog, namespace, name, ICEBERG_TABLE))
+        return FastIcebergRow(*rows[0]) if rows else None
 
     def tables(
         self, catalog: int, namespace: str, after: str, limit: int, *, with_iceberg: bool = False
@@ -210,13 +226,13 @@ class FastReads:
         if connection is None or process != os.getpid():
             if connection is not None:
                 self._parents.append(connection)  # neither used in a child nor closed there
-            connection = _opened(self._path)
+            connection = _opened(self.path)
             self._own.opened = connection, os.getpid()
             self._own.memory = _Memory()
         return connection
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FastReads, (self._path,)
+        return FastReads, (self.path,)
 
 
 def _opened(path: str) -> sqlite3.Connection:

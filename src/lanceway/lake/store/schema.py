@@ -3,6 +3,7 @@
     metalakes ─< catalogs ─< objects ─< objects (a namespace holds namespaces, tables and views)
                                 └─< versions, strays, tags, branches, definitions, clones (of tables)
     users ─< tokens ─< tokens (issued for a token)
+    users ─< sign_in_codes
     metalakes ─< mounts ─< foreign_objects
     metalakes ─< roles ─< grants (on metalakes, objects and foreign_objects)
     users ─< members >─ groups
@@ -42,7 +43,7 @@ from sqlalchemy import (
 )
 
 # How the newest migration counts, and the oldest code that still runs on what it leaves.
-VERSION = 12
+VERSION = 13
 OLDEST_CODE = 1
 VERSION_TABLE = "lanceway_schema"
 
@@ -372,6 +373,20 @@ tokens = Table(
     Index(None, "user_id", "id"),
     Index(None, "parent_id"),
     sqlite_autoincrement=True,
+)
+
+# Codes of links that sign in to the console, each for one sign-in within a few minutes.
+sign_in_codes = Table(
+    "sign_in_codes",
+    metadata,
+    Column("hash", Name, primary_key=True),  # of the code, which is kept nowhere
+    Column("user_id", Id, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    ForeignKeyConstraint(["user_id"], ["users.id"], ondelete="CASCADE"),
+    Index(None, "user_id"),
+    Index(None, "expires_at"),
 )
 
 # Groups of the lake itself, and those of issuers that have roles. Who is in the latter, an issuer says in each request.

@@ -58,7 +58,7 @@ def canonical(location: str) -> str:
     real = spelled(os.path.realpath(text))
     if _is_of_the_system(text) or _is_of_the_system(real):
         raise InvalidInputError(
-            f"The location {location!r} cannot be used: what lies in /proc, /dev and /sys is the operating system's, "
+            f"The location {location!r} cannot be used: /proc, /dev and /sys belong to the operating system, "
             "or something else under another name. Use the path that the folder has."
         )
     return real
@@ -232,7 +232,7 @@ def _below(column: Column[Any], location: str) -> ColumnElement[bool]:
 def _refuse(wanted: str, whose: str, other: str | None) -> None:
     if other is None:
         return
-    how = "is" if other == wanted else "lies inside" if wanted.startswith(f"{other}/") else "contains"
+    how = "is" if other == wanted else "is inside" if wanted.startswith(f"{other}/") else "contains"
     which = "" if how == "contains" else f" {other}"  # whoever asks may not know of what is inside
     raise InvalidInputError(
         f"The location {wanted} cannot be used: it {how} the location{which} {whose}. Choose another one."

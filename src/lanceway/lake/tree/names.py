@@ -77,5 +77,5 @@ def new_name(kind: str, name: str) -> str:
 def checked_text(what: str, text: str | None) -> str | None:
     """Return a comment or the name of a principal. Refuse what one of the databases could not store."""
     if text is not None and ("\x00" in text or any("\ud800" <= c <= "\udfff" for c in text)):
-        raise InvalidInputError(f"{what} is no text that a database could keep: {text[:40]!r}. Use Unicode text.")
+        raise InvalidInputError(f"{what} is not text that a database can store: {text[:40]!r}. Use Unicode text.")
     return text

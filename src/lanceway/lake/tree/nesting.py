@@ -179,7 +179,7 @@ def change_separator(
     return scan
 
 
-def mend(
+def fix(
     connection: Connection, catalog: int, separator: str, replacement: str, *, by: str
 ) -> Sequence[tuple[Identifier, Identifier]]:
     """Rename every namespace of a catalog whose name holds `separator`, with `replacement` in its place.

@@ -359,7 +359,7 @@ def values(table: int, requested: VersionClaim, by: str, *, copied: bool) -> dic
 def check(requested: VersionClaim) -> None:
     """Refuse what is no version's number."""
     if not 1 <= requested.version < _HIGHEST:
-        raise InvalidInputError(f"{requested.version} is no version of a table: versions are counted from 1.")
+        raise InvalidInputError(f"{requested.version} is not a version of a table: versions are counted from 1.")
 
 
 def _missing(
