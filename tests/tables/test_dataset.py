@@ -83,9 +83,9 @@ def test_a_foreign_folder_says_that_it_is_no_lance_table(tmp_path: Path) -> None
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "notes.txt").write_text("hello")
     foreign = StoredTable("foreign", str(tmp_path / "foreign"))
-    with pytest.raises(InvalidTableStateError, match="is no Lance table"):
+    with pytest.raises(InvalidTableStateError, match="is not a Lance table"):
         open_at(foreign)
-    with pytest.raises(InvalidTableStateError, match="is no Lance table"):
+    with pytest.raises(InvalidTableStateError, match="is not a Lance table"):
         describe(foreign, load_detailed_metadata=True)
 
 

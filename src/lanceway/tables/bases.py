@@ -5,11 +5,18 @@ with the keys of the process that reads. In a process that reads for others, suc
 could so read whatever that process can. Such a process confines base paths (`confine`); every dataset is checked when
 it is opened, and every manifest when its version is claimed. The name of a data file cannot lead elsewhere by itself:
 Lance escapes `/` in it. A claim is refused for it all the same, since that is Lance's choice and not the format's.
+
+A data file too can say that something is elsewhere: a blob may be a URI. No manifest shows that, so those that are read
+are checked (`check_blobs`).
+
+A confined process may have others read for it, such as Spark's workers: they are confined as the tables say that it
+sends them (`receive`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -40,11 +47,17 @@ class Located(Protocol):
 class BasePathPolicy(Protocol):
     """Which base paths the tables of this process may have."""
 
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Return the locations below which every table may have base paths."""
+
     def allows(self, location: str, base_path: str) -> bool:
         """Return whether the table at a location may have files below a base path."""
 
 
 _policy: BasePathPolicy | None = None
+# What a process works under that was sent tables by a confined one.
+_received: BasePathPolicy | None = None
 
 
 def confine(policy: BasePathPolicy) -> Callable[[], None]:
@@ -59,8 +72,23 @@ def confine(policy: BasePathPolicy) -> Callable[[], None]:
     return release
 
 
+def receive(policy: BasePathPolicy | None) -> None:
+    """Confine base paths as the process does that has sent a table, until another is sent; None confines nothing.
+
+    A process that confines them by itself keeps to its own policy.
+    """
+    global _received
+    if _policy is None:
+        _received = policy
+
+
+def policy() -> BasePathPolicy | None:
+    """Return the policy that base paths are confined by here, None where they are not."""
+    return _policy or _received
+
+
 def is_confined() -> bool:
-    return _policy is not None
+    return policy() is not None
 
 
 # Whether the version that is being claimed was written by a client. One that this process writes itself is claimed in a
@@ -88,8 +116,9 @@ def check(table: Located, opened: lance.LanceDataset) -> None:
 
     Raises InvalidInputError.
     """
-    if _policy is not None:
-        _check_paths(table, (base.path for base in opened.base_paths().values()))
+    current = policy()
+    if current is not None:
+        _check_paths(current, table, (base.path for base in opened.base_paths().values()))
 
 
 def check_manifest(table: Located, manifest: bytes) -> None:
@@ -127,9 +156,28 @@ def check_manifest(table: Located, manifest: bytes) -> None:
         )
 
 
-def _check_paths(table: Located, base_paths: Iterable[str]) -> None:
-    assert _policy is not None
-    refused = [path for path in base_paths if not _policy.allows(table.location, path)]
+def check_blobs(table: Located, uris: Iterable[str]) -> None:
+    """Refuse blobs that are outside of the table's location, as base paths are. Raises InvalidInputError."""
+    current = policy()
+    if current is None:
+        return
+    refused = [uri for uri in uris if not _allows_blob(current, table, uri)]
+    if refused:
+        raise InvalidInputError(
+            f"{table.name} has blobs outside of its location {table.location}: {_listed(refused)}. This server reads "
+            "no files there. Write the bytes into the table, or ask an administrator to add the location to "
+            "allowed_base_paths in [server]."
+        )
+
+
+def _allows_blob(policy: BasePathPolicy, table: Located, uri: str) -> bool:
+    if "://" in uri:
+        return policy.allows(table.location, uri)
+    return re.search(_LEADS_AWAY, uri) is None  # below a base path, which was checked with the dataset
+
+
+def _check_paths(current: BasePathPolicy, table: Located, base_paths: Iterable[str]) -> None:
+    refused = [path for path in base_paths if not current.allows(table.location, path)]
     if refused:
         raise InvalidInputError(
             f"{table.name} has base paths outside of its location {table.location}: {_listed(refused)}. This server "

@@ -170,7 +170,7 @@ def _no_lance_table(table: StoredTable) -> InvalidTableStateError:
             "Write its first version with create_table."
         )
     return InvalidTableStateError(
-        f"{table.name} is no Lance table: the content of {table.location} does not follow the Lance table format. "
+        f"{table.name} is not a Lance table: the content of {table.location} does not follow the Lance table format. "
         "Drop it, or register the location that was meant."
     )
 

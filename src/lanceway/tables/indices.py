@@ -7,7 +7,7 @@ clients send their defaults along.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 import lance_namespace as ln
 from lance_namespace_urllib3_client.models.index_content import IndexContent
@@ -21,6 +21,7 @@ from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
     import lance
+    import pyarrow as pa
     from lance.lance.indices import IndexDescription
 
 _VECTOR = ("IVF_FLAT", "IVF_HNSW_FLAT", "IVF_HNSW_PQ", "IVF_HNSW_SQ", "IVF_PQ", "IVF_RQ", "IVF_SQ")
@@ -37,6 +38,8 @@ _TEXT_OPTIONS = (
     "remove_stop_words",
     "ascii_folding",
 )
+# Those of `ReplacingIndexRequest` alone.
+_MORE_TEXT_OPTIONS = ("custom_stop_words", "min_ngram_length", "max_ngram_length", "prefix_only")
 # The contract's name of a vector index's option, and pylance's.
 _VECTOR_OPTIONS = {
     "num_partitions": "num_partitions",
@@ -53,6 +56,16 @@ _NUMBERS = (
 )
 
 
+class ReplacingIndexRequest(ln.CreateTableIndexRequest):
+    """An index that may take the place of one of its name, with options of text that the contract does not have."""
+
+    replace: bool = False
+    custom_stop_words: list[str] | None = None
+    min_ngram_length: int | None = None
+    max_ngram_length: int | None = None
+    prefix_only: bool | None = None
+
+
 def create(table: StoredTable, request: ln.CreateTableIndexRequest) -> None:
     """Make an index of any type. Raises TableIndexAlreadyExistsError where its name is taken."""
     _create(table, request, "create_table_index", (*_VECTOR, *_TEXT, *_SCALAR))
@@ -66,13 +79,14 @@ def create_scalar(table: StoredTable, request: ln.CreateTableIndexRequest) -> No
 def _create(table: StoredTable, request: ln.CreateTableIndexRequest, operation: str, kinds: tuple[str, ...]) -> None:
     expressions.check_numbers(operation, request, _NUMBERS)
     dataset = open_at(table, branch=request.branch)
-    index = prepare(table, dataset, request, operation, kinds)
+    replace = isinstance(request, ReplacingIndexRequest) and request.replace
+    index = prepare(table, dataset, request, operation, kinds, replace=replace)
     with translated(table, operation):
         if index.is_vector:
-            dataset.create_index(request.column, index.kind, name=index.name, **index.options)
+            dataset.create_index(request.column, index.kind, name=index.name, replace=replace, **index.options)
         else:
             kind = cast("Any", index.kind)
-            dataset.create_scalar_index(request.column, kind, name=index.name, replace=False, **index.options)
+            dataset.create_scalar_index(request.column, kind, name=index.name, replace=replace, **index.options)
 
 
 class Prepared(NamedTuple):
@@ -103,9 +117,24 @@ def prepare(
     if not replace:
         _check_free(table, dataset, name, operation)
     if kind in _VECTOR:
-        return Prepared(kind, name, _vector_options(request, kind, search.size(field.type)))
-    options = _options(request, {option: option for option in _TEXT_OPTIONS}) if kind in _TEXT else {}
+        dimension = search.size(field.type)
+        if dimension is None:
+            _refuse_vector_index(table, field, kind, operation)
+        return Prepared(kind, name, _vector_options(request, kind, dimension))
+    more = _MORE_TEXT_OPTIONS if isinstance(request, ReplacingIndexRequest) else ()
+    options = _options(request, {option: option for option in (*_TEXT_OPTIONS, *more)}) if kind in _TEXT else {}
     return Prepared(kind, name, options)
+
+
+def _refuse_vector_index(table: StoredTable, field: pa.Field, kind: str, operation: str) -> NoReturn:
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    instead = "For texts make an FTS index" if is_text else "For other values make a BTREE index"
+    raise InvalidInputError(
+        f"{operation}: the column {field.name} of {table.name} has the type {field.type}, but an {kind} index needs "
+        f"vectors: lists of numbers of one length. {instead}."
+    )
 
 
 def _kind(index_type: str, operation: str, kinds: tuple[str, ...]) -> str:
@@ -129,13 +158,13 @@ def _options(request: ln.CreateTableIndexRequest, names: dict[str, str]) -> dict
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _vector_options(request: ln.CreateTableIndexRequest, kind: str, dimension: int | None) -> dict[str, Any]:
+def _vector_options(request: ln.CreateTableIndexRequest, kind: str, dimension: int) -> dict[str, Any]:
     options = _options(request, _VECTOR_OPTIONS | (_HNSW_OPTIONS if "HNSW" in kind else {}))
     options["metric"] = search.metric(request.distance_type) or "l2"
     if not kind.endswith("FLAT") and request.num_bits is not None:
         options["num_bits"] = request.num_bits
     if kind.endswith("PQ"):
-        options["num_sub_vectors"] = request.num_sub_vectors or _sub_vectors(dimension or 1)
+        options["num_sub_vectors"] = request.num_sub_vectors or _sub_vectors(dimension)
     return options
 
 

@@ -41,6 +41,11 @@ def test_what_is_no_arrow_is_bad_input(data: bytes) -> None:
         ipc.read(data).read_all()
 
 
+def test_a_table_is_not_bytes_and_the_operation_for_it_is_named() -> None:
+    with pytest.raises(InvalidInputError, match=r"Table was given.*create_table_stream"):
+        ipc.read(DATA)
+
+
 def test_a_stream_that_breaks_off_is_bad_input_when_it_gets_there() -> None:
     reader = ipc.read(STREAM[: len(STREAM) - 300])
     assert reader.read_next_batch().num_rows == 4

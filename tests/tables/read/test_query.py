@@ -230,8 +230,18 @@ def test_a_vector_search_that_cannot_be(
 
 def test_a_table_without_vectors_says_so(tmp_path: Path) -> None:
     table = samples.make(tmp_path, pa.table({"a": [1]}))
-    with pytest.raises(InvalidInputError, match="has no vector column"):
+    with pytest.raises(InvalidInputError, match=r"has no vector column to search\.$"):
         ask(table, k=1, vector=near(1))
+
+
+def test_lists_of_floats_that_are_no_vectors_are_named(tmp_path: Path) -> None:
+    lists = pa.array([[0.1, 0.2], [0.3, 0.4]], pa.list_(pa.float32()))
+    table = samples.make(tmp_path, pa.table({"names": [["a"], ["b"]], "taste": lists}))
+    hint = r"The column taste holds lists of any length.* with vectors=\['taste'\]\.$"
+    with pytest.raises(InvalidInputError, match=hint):
+        ask(table, k=1, vector=near(1))
+    with pytest.raises(InvalidInputError, match=hint):
+        ask(table, k=1, vector=near(1), vector_column="taste")
 
 
 # -- text ----------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_other_names_are_understood(name: str, type_: pa.DataType) -> None:
     ids=str,
 )
 def test_what_is_no_type_is_bad_input(value: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match="is no data type"):
+    with pytest.raises(InvalidInputError, match="is not a data type"):
         arrow_json.parse_type(value)
 
 

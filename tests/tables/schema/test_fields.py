@@ -30,7 +30,7 @@ def test_paths_are_parsed(path: str, names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("path", ["", ".", "a.", ".a", "a..b", "`a", "a`b", "`a`b", "``", "`a`.`"])
 def test_malformed_paths_are_refused(path: str) -> None:
-    with pytest.raises(InvalidInputError, match="no valid field path"):
+    with pytest.raises(InvalidInputError, match="not a valid field path"):
         fields.parse(path)
 
 

@@ -112,7 +112,7 @@ def test_what_it_may_not(key: str) -> None:
 
 @pytest.mark.parametrize("region", ["evil.example/#", "a.b", "x@y", "", "us east", "a:1", 7])
 def test_a_region_is_no_address(region: object) -> None:
-    with pytest.raises(InvalidInputError, match="is no region"):
+    with pytest.raises(InvalidInputError, match="is not a region"):
         check({"aws_region": region})
 
 
@@ -121,7 +121,7 @@ def test_a_table_names_no_address_for_credentials_that_are_not_its_own() -> None
     for own in (OWN, {}, None):  # without any, a store would find those of this machine
         with pytest.raises(InvalidInputError, match="aws_endpoint"):
             for_table(S3, own, address)
-        with pytest.raises(InvalidInputError, match="whole"):
+        with pytest.raises(InvalidInputError, match="complete"):
             for_table(S3, own, {**address, "aws_access_key_id": "my-id"})
         with pytest.raises(InvalidInputError, match="region"):
             for_table(S3, own, {"aws_region": "elsewhere.example/"})

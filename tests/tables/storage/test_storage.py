@@ -10,6 +10,7 @@ import pytest
 
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, UnauthenticatedError
 from lanceway.tables.storage.store import FolderStore, Store, local_path, open_store
+from tests.servers.listener import listen
 from tests.servers.seaweedfs import S3
 
 
@@ -27,6 +28,12 @@ def test_an_object_is_written_once_unless_it_may_be_replaced(store: Store) -> No
     assert store.read("a/b") == b"first"
     store.put("a/b", b"third")
     assert store.read("a/b") == b"third"
+
+
+@pytest.mark.parametrize("location", ["http://127.0.0.1/x", "HTTPS://a.example/x"])
+def test_a_web_address_is_no_place_for_tables(location: str) -> None:
+    with pytest.raises(InvalidInputError, match="it is a web address"):
+        open_store(location)
 
 
 def test_what_is_not_there_reads_as_none(store: Store) -> None:
@@ -189,7 +196,7 @@ def test_locations_elsewhere() -> None:
     [
         (lambda store: store.put("file/below", b"1"), "a file is in the way"),
         (lambda store: store.read("x" * 300), "File name too long"),
-        (lambda store: store.read("zero\0byte"), "is no valid path"),
+        (lambda store: store.read("zero\0byte"), "is not a valid path"),
     ],
 )
 def test_the_operating_systems_errors_become_ours(tmp_path: Path, act: Callable[[Store], object], message: str) -> None:
@@ -224,7 +231,7 @@ def test_an_unknown_storage_option_is_ignored_as_pylance_does(s3: S3) -> None:
 
 
 def test_a_bad_path_and_an_unknown_store_are_bad_input(s3: S3) -> None:
-    with pytest.raises(InvalidInputError, match="no valid path"):
+    with pytest.raises(InvalidInputError, match="not a valid path"):
         open_store(f"s3://{s3.bucket}/x", s3.storage_options).put("a/./b", b"")
     with pytest.raises(InvalidInputError, match=r"foo://x cannot be used"):
         open_store("foo://x/y")
@@ -249,7 +256,7 @@ def test_a_key_stays_below_its_location(store: Store, key: str) -> None:
         lambda: list(store.objects(key)),
         lambda: store.has_any(key),
     ):
-        with pytest.raises(InvalidInputError, match="is no key below"):
+        with pytest.raises(InvalidInputError, match="is not a key below"):
             ask()
     assert list(store.keys()) == ["a/b"]
 
@@ -261,7 +268,7 @@ def test_folders_are_removed_and_files_linked_below_the_location_alone(tmp_path:
         lambda: store.remove_empty_folders("../beside"),
         lambda: store.place_if_absent("../beside/x", "a", b"2"),
     ):
-        with pytest.raises(InvalidInputError, match="is no key below"):
+        with pytest.raises(InvalidInputError, match="is not a key below"):
             ask()
     assert beside.is_dir()
 
@@ -288,3 +295,20 @@ def test_links_are_listed_as_they_are_and_never_followed(tmp_path: Path) -> None
     store.remove_empty_folders()
     assert not (tmp_path / "store").exists()
     assert (tmp_path / "behind" / "kept").read_bytes() == b"years of work"
+
+
+def test_without_credentials_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last place to look for them is the service of a machine at Amazon, which refuses, or which is not there."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    with listen() as refusing:
+        endpoint = refusing.endpoint
+        store = open_store("s3://bucket/place", {"metadata_endpoint": endpoint, "max_retries": "0"})
+        with pytest.raises(
+            UnauthenticatedError, match=r"Could not write s3://bucket/place/a.*no credentials were found"
+        ):
+            store.put("a", b"1")
+    assert any("/latest/api/token" in head for head in refusing.heads)
+    gone = open_store("s3://bucket/place", {"metadata_endpoint": endpoint, "max_retries": "0"})
+    with pytest.raises(UnauthenticatedError, match="no credentials were found"):
+        gone.read("a")

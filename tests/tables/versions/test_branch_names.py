@@ -54,9 +54,9 @@ def test_what_pylance_takes_for_a_branch_has_a_folder(table: StoredTable, name: 
 def test_what_pylance_refuses_has_none(table: StoredTable, name: str) -> None:
     with pytest.raises(OSError, match=r"Ref is invalid|illegal character"):
         open_at(table).create_branch(name)
-    with pytest.raises(InvalidInputError, match=r"is no name of a branch.*letters, digits"):
+    with pytest.raises(InvalidInputError, match=r"is not a name of a branch.*letters, digits"):
         manifests.folder(name)
-    with pytest.raises(InvalidInputError, match="is no name of a branch"):
+    with pytest.raises(InvalidInputError, match="is not a name of a branch"):
         branches.create(table, CreateTableBranchRequest(name=name))
 
 
@@ -85,7 +85,7 @@ def test_no_branch_leads_to_another_table(table: StoredTable, victim: StoredTabl
         lambda: versions.delete(table, everything),
         lambda: manifests.key(1, branch),
     ):
-        with pytest.raises(InvalidInputError, match="is no name of a branch"):
+        with pytest.raises(InvalidInputError, match="is not a name of a branch"):
             ask()
     with pytest.raises(LanceNamespaceError):
         branches.delete(table, DeleteTableBranchRequest(name=branch))

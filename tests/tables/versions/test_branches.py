@@ -59,7 +59,7 @@ def test_a_branch_that_cannot_be(table: StoredTable) -> None:
         create(table, "new", from_version=9)
     with pytest.raises(InvalidInputError, match="every table has"):
         create(table, "main")
-    with pytest.raises(InvalidInputError, match="is no name of a branch"):
+    with pytest.raises(InvalidInputError, match="is not a name of a branch"):
         create(table, "../out")
     assert list(branches.list_(table, None)) == ["taken"]
 

@@ -192,7 +192,7 @@ def test_a_path_that_is_no_staged_manifest_of_the_table_is_refused(table: Stored
         "data/x",
         "s3://elsewhere/_versions/x",
     ):
-        with pytest.raises(InvalidInputError, match="no staged manifest"):
+        with pytest.raises(InvalidInputError, match="not a staged manifest"):
             create(table, 2, path)
     with pytest.raises(InvalidInputError, match="no such file"):
         create(table, 2, "_versions/nothing-here")
@@ -243,7 +243,7 @@ def test_versions_of_a_branch_are_deleted_there(table: StoredTable) -> None:
 
 def test_what_is_no_range_is_refused(table: StoredTable) -> None:
     for start, end in ((-1, 2), (0, -2)):
-        with pytest.raises(InvalidInputError, match="no range"):
+        with pytest.raises(InvalidInputError, match="not a range"):
             delete(table, (start, end))
 
 

@@ -102,11 +102,12 @@ def test_a_branch_takes_its_own_rows(table: StoredTable) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (pa.table({"other": [1]}), r"unexpected=\[other\]"),
+        (pa.table({"other": [1]}), r"things has no column other\. It has: id, name"),
         (pa.table({"id": ["x"]}), "`id` should have type int64 but type was string"),
-        (samples.rows().append_column("more", pa.array(range(10))), r"unexpected=\[more\]"),
+        (samples.rows().append_column("more", pa.array(range(10))), r"has no column more\. It has: "),
+        (pa.table({"a": [1], "b": [1]}), r"has no columns a, b\. It has: "),
     ],
-    ids=["other", "type", "more"],
+    ids=["other", "type", "more", "two"],
 )
 def test_data_that_does_not_fit_is_told_how(table: StoredTable, data: pa.Table, words: str) -> None:
     before = samples.files(table.location)
@@ -198,8 +199,12 @@ def test_merging_on_a_branch(table: StoredTable) -> None:
         ({"on": ["none"]}, TableColumnNotFoundError, "no column none"),
         ({"on": ["place.city"]}, InvalidInputError, "Name place"),
         ({}, InvalidInputError, "join keys"),
-        ({"on": ["id"], "when_not_matched_insert_all": False}, InvalidInputError, "not configured to change"),
-        ({"on": ["id"], "timeout": "soon"}, InvalidInputError, "no duration"),
+        (
+            {"on": ["id"], "when_not_matched_insert_all": False},
+            InvalidInputError,
+            "nothing would be changed in .* Set at least one of when_matched_update_all,",
+        ),
+        ({"on": ["id"], "timeout": "soon"}, InvalidInputError, "not a duration"),
         ({"on": ["id"], "when_matched_update_all_filt": "source.none = 1"}, TableColumnNotFoundError, "none"),
         ({"on": ["id"], "when_not_matched_by_source_delete_filt": "id >"}, InvalidInputError, "parser"),
     ],

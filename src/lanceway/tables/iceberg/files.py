@@ -5,6 +5,7 @@ A table's row points to one of them. What a commit wrote and lost is deleted by 
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import uuid
@@ -12,9 +13,10 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from lanceway.errors import InvalidInputError
-from lanceway.tables.storage.store import Store, open_store
+from lanceway.tables.storage.store import FolderStore, Store, open_store
 
 FOLDER = "metadata"
 # Of a file, unpacked. A table with a hundred thousand snapshots has less.
@@ -66,19 +68,44 @@ class MetadataFiles:
 
         A file never changes as long as it is the same `owner`'s, so it is read once, and goes through a `check` then.
         """
-        known = (pointer, owner, tuple(sorted((self._options or {}).items())))
-        data = _CACHE.get(known)
+        data = self.at_hand(pointer, owner)
         if data is None:
             data = self.read_stored(pointer)
             check(data)
-            _CACHE.put(known, data)
+            _CACHE.put(self._key(pointer, owner), data)
         return data
+
+    def at_hand(self, pointer: str, owner: object) -> bytes | None:
+        """Return what `read` has read before, without waiting for storage; None means to read it."""
+        return _CACHE.get(self._key(pointer, owner))
+
+    def read_at_once(self, pointer: str, owner: object, check: Callable[[bytes], None], most: int) -> bytes | None:
+        """Return what `read` would of a file in a local folder, waiting for nothing but the disk.
+
+        None means to call `read`: the file is missing, elsewhere, packed, larger than `most` bytes, or none that a
+        commit has written.
+        """
+        folder, _, name = unescaped(pointer).rpartition("/")
+        if not os.path.isabs(folder) or not name.endswith(".json"):
+            return None
+        data = FolderStore(Path(folder)).read_at_once(name, most)
+        try:
+            if data is not None:
+                check(data)
+        except InvalidInputError:
+            return None
+        if data is not None:
+            _CACHE.put(self._key(pointer, owner), data)
+        return data
+
+    def _key(self, pointer: str, owner: object) -> tuple[object, ...]:
+        return pointer, owner, tuple(sorted((self._options or {}).items()))
 
     def read_stored(self, pointer: str) -> bytes:
         """Return what a file holds now; it may be one that others write."""
         folder, _, name = pointer.rpartition("/")
         if not folder or not name.endswith(_SUFFIXES):
-            raise InvalidInputError(f"{pointer!r} is no metadata file: its name must end with .metadata.json.")
+            raise InvalidInputError(f"{pointer!r} is not a metadata file: its name must end with .metadata.json.")
         store = self._store(folder)
         stored = store.head(name)
         if stored is None:

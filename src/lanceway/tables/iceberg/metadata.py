@@ -45,7 +45,7 @@ def build(
     chosen = table_properties.checked(properties or {})
     version = kept_format(chosen.get(FORMAT_VERSION, "2"))
     if not isinstance(schema, Mapping) or not isinstance(schema.get("fields"), Sequence):
-        raise InvalidInputError("The table cannot be created: its schema is no JSON object with a list of fields.")
+        raise InvalidInputError("The table cannot be created: its schema is not a JSON object with a list of fields.")
     checked_json("The table cannot be created", schema, partition_spec, sort_order, chosen)
     with valid("The table cannot be created"):
         columns = Schema.model_validate(schema)
@@ -61,7 +61,7 @@ def read(data: bytes) -> TableMetadata:
     with valid("The metadata cannot be read"):
         document = decoded(data)
         if FORMAT_VERSION not in document:
-            raise ValueError("it is no JSON object with a format-version")
+            raise ValueError("it is not a JSON object with a format-version")
     kept_format(document[FORMAT_VERSION])
     with valid("The metadata cannot be read"):
         metadata = TableMetadataUtil.parse_obj(document)
@@ -81,7 +81,7 @@ def decoded(data: bytes) -> dict[str, Any]:
     """
     document = msgspec.json.decode(data)
     if not isinstance(document, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return document
 
 
@@ -94,7 +94,7 @@ def checked_file(data: bytes) -> dict[str, Any]:
         document = decoded(data)
         found = document.get("properties")
         if not isinstance(found, dict | None):
-            raise ValueError("its properties are no JSON object")
+            raise ValueError("its properties are not a JSON object")
     table_properties.checked(found or {})
     return document
 
@@ -111,7 +111,7 @@ def checked_json(what: str, *values: object) -> None:
             left += [*value, *value.values()]
         elif isinstance(value, str):
             if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-                raise InvalidInputError(f"{what}: {value[:40]!r} is no Unicode text.")
+                raise InvalidInputError(f"{what}: {value[:40]!r} is not Unicode text.")
         elif isinstance(value, int):
             if not -(2**63) <= value < 2**63:
                 raise InvalidInputError(f"{what}: the number {str(value)[:25]}… does not fit into 64 bits.")
@@ -120,7 +120,7 @@ def checked_json(what: str, *values: object) -> None:
 
 
 def rows_of(what: str, rows: Sequence[Json]) -> list[dict[str, Any]]:
-    """Return the requirements or updates of a commit. Raises InvalidInputError for what is no JSON object."""
+    """Return the requirements or updates of a commit. Raises InvalidInputError for what is not a JSON object."""
     if not all(isinstance(row, Mapping) for row in rows):
         raise InvalidInputError(f"{what}: each must be a JSON object.")
     checked_json(what, rows)

@@ -83,5 +83,7 @@ def checked(properties: Mapping[str, str]) -> dict[str, str]:
         )
     for key, value in properties.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise InvalidInputError(f"The property {str(key)[:80]!r} is no text with a text as its value. Use strings.")
+            raise InvalidInputError(
+                f"The property {str(key)[:80]!r} is not a string with a string as its value. Use strings."
+            )
     return dict(properties)

@@ -26,7 +26,7 @@ def build(schema: Json, version: Json, *, location: str, properties: Mapping[str
     """Return the metadata of a new view. Raises InvalidInputError for what the format does not allow."""
     what = "The view cannot be created"
     if not isinstance(version, Mapping):
-        raise InvalidInputError(f"{what}: its version is no JSON object.")
+        raise InvalidInputError(f"{what}: its version is not a JSON object.")
     checked_json(what, schema, version, properties)
     draft = _Draft.new(location)
     draft.set_properties({"updates": dict(properties or {})})
@@ -43,7 +43,7 @@ def read(data: bytes) -> ViewMetadata:
     with valid("The metadata of the view cannot be read"):
         document = decoded(data)
         if document.get(FORMAT_VERSION) != FORMAT:
-            raise ValueError("it is no JSON object with a format-version of 1, the one that there is for views")
+            raise ValueError("it is not a JSON object with a format-version of 1, the one that there is for views")
         metadata = ViewMetadata.model_validate(document)
         uuid.UUID(metadata.view_uuid)
     if metadata.current_version_id not in {version.version_id for version in metadata.versions}:

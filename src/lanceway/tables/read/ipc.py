@@ -31,6 +31,7 @@ def read(data: bytes) -> pa.RecordBatchReader:
     """
     import pyarrow as pa
 
+    check_bytes(data)
     if not data:
         raise InvalidInputError("The data is empty; an Arrow IPC stream is needed, which holds at least a schema.")
     try:
@@ -41,6 +42,15 @@ def read(data: bytes) -> pa.RecordBatchReader:
     except (pa.ArrowException, OSError, EOFError) as error:
         raise _broken(error) from error
     return checked(stream.schema, stream)
+
+
+def check_bytes(data: object) -> None:
+    """Raise InvalidInputError for data that is not bytes, with the operations that take it."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InvalidInputError(
+            f"The bytes of an Arrow IPC stream are needed here, but {type(data).__name__} was given. The operations "
+            "that end in _stream, such as create_table_stream, take tables, data frames and readers."
+        )
 
 
 def read_from(file: BinaryReader, limits: StreamLimits | None = None) -> pa.RecordBatchReader:
@@ -117,7 +127,7 @@ def _validated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _broken(error: BaseException) -> InvalidInputError:
     return InvalidInputError(
-        f"The data is no valid Arrow IPC stream: {str(error).rstrip('.')}. Write it with an Arrow IPC stream writer "
+        f"The data is not a valid Arrow IPC stream: {str(error).rstrip('.')}. Write it with an Arrow IPC stream writer "
         "and send it whole. Nothing was changed."
     )
 

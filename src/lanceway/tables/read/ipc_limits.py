@@ -202,6 +202,6 @@ class _Message:
 
 def _broken(reason: str) -> InvalidInputError:
     return InvalidInputError(
-        f"The data is no valid Arrow IPC stream: {reason}. Write it with an Arrow IPC stream writer and send it whole. "
-        "Nothing was changed."
+        f"The data is not a valid Arrow IPC stream: {reason}. Write it with an Arrow IPC stream writer and send it "
+        "whole. Nothing was changed."
     )

@@ -24,6 +24,7 @@ from lanceway.tables.errors import translated
 from lanceway.tables.read import search as fulltext
 from lanceway.tables.read import search as hybrid
 from lanceway.tables.read import search as vectors
+from lanceway.tables.read import sorting
 from lanceway.tables.schema import fields
 
 if TYPE_CHECKING:
@@ -106,19 +107,21 @@ def _plan(table: StoredTable, request: Query, operation: str) -> tuple[list[lanc
     text = fulltext.query(table, dataset, request.full_text_query)
     near = vectors.nearest(table, dataset, request)
     columns = _columns(table, dataset.schema, request, operation)
+    is_search = near is not None or text is not None
+    order = sorting.keys(table, dataset.schema, request, operation, is_search=is_search)
     common: dict[str, Any] = {
         "filter": request.filter or None,
         "prefilter": request.prefilter is not False,
         "fast_search": request.fast_search,
         "io_buffer_size": _READ_AHEAD,
     }
-    if near is not None or text is not None:
+    if is_search:
         expressions.check_neighbours(operation, request.k, request.offset)
     options = hybrid.Options(dataset, columns, bool(request.with_row_id))
     with translated(table, operation):
         if near is not None and text is not None:
             return hybrid.searches(dataset, near, text, request, common), options
-        common |= {"columns": columns, "with_row_id": request.with_row_id, **_window(request, near)}
+        common |= {"columns": columns, "with_row_id": request.with_row_id, "order_by": order, **_window(request, near)}
         return [dataset.scanner(nearest=near, full_text_query=text, **common)], options
 
 

@@ -104,6 +104,8 @@ def _column(table: StoredTable, schema: pa.Schema, name: str | None) -> str:
             )
         return name
     candidates = _candidates(schema)
+    if not candidates:
+        raise InvalidInputError(f"query_table: {table.name} has no vector column to search.{_lists(schema)}")
     if len(candidates) != 1:
         raise InvalidInputError(f"query_table: name the vector_column of {table.name} to search. {_known(schema)}")
     return candidates[0]
@@ -115,7 +117,23 @@ def _candidates(schema: pa.Schema) -> list[str]:
 
 def _known(schema: pa.Schema) -> str:
     candidates = _candidates(schema)
-    return f"Its vector columns: {', '.join(candidates)}." if candidates else "It has no vector column."
+    if candidates:
+        return f"Its vector columns: {', '.join(candidates)}."
+    return f"It has no vector column.{_lists(schema)}"
+
+
+def _lists(schema: pa.Schema) -> str:
+    """Return what to do where lists of floats were meant to be vectors."""
+    import pyarrow as pa
+
+    lists = [field for field in schema if pa.types.is_list(field.type) or pa.types.is_large_list(field.type)]
+    column = next((field for field in lists if pa.types.is_floating(field.type.value_type)), None)
+    if column is None:
+        return ""
+    return (
+        f" The column {column.name} holds lists of any length; those of a vector have one length. Create the table "
+        f"again with vectors=['{column.name}']."
+    )
 
 
 def _check_size(table: StoredTable, schema: pa.Schema, column: str, query: list[Any]) -> None:

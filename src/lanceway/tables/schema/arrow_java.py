@@ -100,7 +100,7 @@ def parse_field(value: object) -> pa.Field:
         return _parsed(value)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise InvalidInputError(
-            "This is no Arrow field as Arrow's Java library writes it. Send one such as "
+            "This is not an Arrow field as Arrow's Java library writes it. Send one such as "
             '{"name": "v", "nullable": true, "type": {"name": "fixedsizelist", "listSize": 4}, "children": [{"name": '
             '"item", "nullable": true, "type": {"name": "floatingpoint", "precision": "SINGLE"}, "children": []}]}.'
         ) from error

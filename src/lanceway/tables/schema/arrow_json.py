@@ -55,8 +55,20 @@ def _field(field: pa.Field) -> JsonArrowField:
         name=field.name,
         nullable=field.nullable,
         type=data_type(field.type),
-        metadata=_metadata(field.metadata),
+        metadata=_metadata({**(field.metadata or {}), **_extension(field.type)}),
     )
+
+
+def _extension(type_: pa.DataType) -> dict[bytes, bytes]:
+    """Return what marks a column of an extension type, as Arrow has it in a schema."""
+    import pyarrow as pa
+
+    if not isinstance(type_, pa.ExtensionType):
+        return {}
+    return {
+        b"ARROW:extension:name": type_.extension_name.encode(),
+        b"ARROW:extension:metadata": type_.__arrow_ext_serialize__(),
+    }
 
 
 def _metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, str] | None:
@@ -112,7 +124,7 @@ def parse_type(document: Mapping[str, Any] | JsonArrowDataType) -> pa.DataType:
         return _parse(value)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, pa.ArrowException) as error:
         raise InvalidInputError(
-            f"{value!r} is no data type. Write an Arrow type such as "
+            f"{value!r} is not a data type. Write an Arrow type such as "
             '{"type": "int64"}, {"type": "timestamp:us:UTC"} or '
             '{"type": "fixed_size_list", "length": 4, "fields": [{"name": "item", "nullable": true, '
             '"type": {"type": "float32"}}]}.'

@@ -46,7 +46,7 @@ def add(
     if later and len(later) < len(request.new_columns):
         raise InvalidInputError(
             f"alter_table_add_columns: {later[0].name!r} of {table.name} is filled later and others are at once, which "
-            "is no single version. Ask for them one after the other."
+            "is not a single version. Ask for them one after the other."
         )
     if later:
         return _add_empty(table, dataset, later)
@@ -57,6 +57,23 @@ def add(
     with translated(table, "alter_table_add_columns"):
         dataset.add_columns(new)
         return ln.AlterTableAddColumnsResponse(version=dataset.version)
+
+
+def add_nulls(table: StoredTable, columns: pa.Schema, branch: str | None = None) -> int:
+    """Add columns of these types that hold nothing yet, and return the version that has them."""
+    dataset = open_at(table, branch=branch)
+    if not columns.names:
+        raise InvalidInputError(f"alter_table_add_columns: no column was given for {table.name}.")
+    for index, column in enumerate(columns):
+        _require_free(table, {*columns.names[:index], *dataset.schema.names}, column.name)
+        if not column.nullable:
+            raise InvalidInputError(
+                f"alter_table_add_columns: the column {column.name!r} of {table.name} would hold nothing but nulls, so "
+                "it must be nullable."
+            )
+    with translated(table, "alter_table_add_columns"):
+        dataset.add_columns(columns)
+        return int(dataset.version)
 
 
 def is_filled_later(entry: AddColumnsEntry) -> bool:
@@ -121,7 +138,7 @@ def _alteration(table: StoredTable, entry: AlterColumnsEntry) -> dict[str, Any]:
         alteration["data_type"] = arrow_json.parse_type(entry.data_type)
     if len(alteration) == 1:
         raise InvalidInputError(
-            f"alter_table_alter_columns: nothing is to be altered of {entry.path} of {table.name}; "
+            f"alter_table_alter_columns: nothing to alter for {entry.path} of {table.name}; "
             "give rename, data_type or nullable."
         )
     return alteration

@@ -107,7 +107,7 @@ def _computed(table: StoredTable, dataset: lance.LanceDataset, name: str, expres
         field = dataset.scanner(columns={name: expression, some: fields.quoted(some)}).projected_schema.field(name)
     if pa.types.is_null(field.type):
         raise InvalidInputError(
-            f"{_ADD}: the expression of {name!r} tells no type. Cast it, as in CAST({expression} AS BIGINT)."
+            f"{_ADD}: the expression of {name!r} has no known type. Cast it, as in CAST({expression} AS BIGINT)."
         )
     return pa.field(name, field.type, metadata={COMPUTED: expression})
 

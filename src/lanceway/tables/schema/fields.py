@@ -39,7 +39,7 @@ def parse(path: str) -> tuple[str, ...]:
 
 def _malformed(path: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{path!r} is no valid field path. Names are separated by single dots; put backticks around a name that "
+        f"{path!r} is not a valid field path. Names are separated by single dots; put backticks around a name that "
         "holds a dot, and double a backtick inside them."
     )
 

@@ -52,13 +52,13 @@ def read_function(what: str, envelope: str, backend: str | None = None) -> str:
         content = json.loads(base64.b64decode(envelope, validate=True))
     except (binascii.Error, ValueError, RecursionError):
         raise UnsupportedOperationError(
-            f"{what}: it is no JSON envelope. A pickled function is not loaded, since that runs whatever its sender "
+            f"{what}: it is not a JSON envelope. A pickled function is not loaded, since that runs whatever its sender "
             f"wants. {_HOW}"
         ) from None
     if not isinstance(content, dict) or set(content) != {_FUNCTION} or not isinstance(content[_FUNCTION], str):
         raise InvalidInputError(f"{what}: the envelope must hold one text, {_FUNCTION!r}. {_HOW}")
     if not _PATH.fullmatch(content[_FUNCTION]):
-        raise InvalidInputError(f"{what}: {content[_FUNCTION]!r} is no import path. Write package.module:name.")
+        raise InvalidInputError(f"{what}: {content[_FUNCTION]!r} is not an import path. Write package.module:name.")
     return str(content[_FUNCTION])
 
 
@@ -156,7 +156,9 @@ def check(view: View, schema: pa.Schema, source: StoredTable) -> None:
         _require_cast(projected.field(field.name), field)
     for name in view.key:
         if name not in schema.names:
-            raise InvalidInputError(f"{_CREATE}: the key {name!r} is no column of the view: {', '.join(schema.names)}.")
+            raise InvalidInputError(
+                f"{_CREATE}: the key {name!r} is not a column of the view: {', '.join(schema.names)}."
+            )
 
 
 def _require_values(partition: pa.Field) -> None:
@@ -167,7 +169,7 @@ def _require_values(partition: pa.Field) -> None:
         pa.array([], partition.type).dictionary_encode()
     except (pa.ArrowException, NotImplementedError) as error:
         raise InvalidInputError(
-            f"{_CREATE}: partition_by is {partition.name!r}, and values of {partition.type} tell no rows apart."
+            f"{_CREATE}: partition_by is {partition.name!r}, and values of {partition.type} do not tell rows apart."
         ) from error
 
 
@@ -178,7 +180,7 @@ def _require_cast(source: pa.Field, target: pa.Field) -> None:
         pa.array([], source.type).cast(target.type)
     except (pa.ArrowException, NotImplementedError) as error:
         raise InvalidInputError(
-            f"{_CREATE}: the query gives {source.name!r} as {source.type}, which is not to be had as {target.type}: "
+            f"{_CREATE}: the query gives {source.name!r} as {source.type}, which cannot be converted to {target.type}: "
             f"{error}."
         ) from error
 
@@ -262,7 +264,7 @@ def _query(text: str) -> dict[str, Any]:
     try:
         query = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{_CREATE_VIEW}: source_query is no JSON: {error}. Write {_example()}") from None
+        raise InvalidInputError(f"{_CREATE_VIEW}: source_query is not JSON: {error}. Write {_example()}") from None
     if not isinstance(query, dict):
         raise InvalidInputError(f"{_CREATE_VIEW}: source_query must be a JSON object. Write {_example()}")
     for key in query:
@@ -324,7 +326,7 @@ def output_schema(request: CreateMaterializedViewRequest) -> pa.Schema:
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.output_schema, validate=True)))
     except (binascii.Error, ValueError, OSError, pa.ArrowException) as error:
-        raise InvalidInputError(f"{_CREATE_VIEW}: output_schema is no Arrow schema in base64: {error}.") from error
+        raise InvalidInputError(f"{_CREATE_VIEW}: output_schema is not an Arrow schema in base64: {error}.") from error
     if not schema.names:
         raise InvalidInputError(f"{_CREATE_VIEW}: output_schema has no columns.")
     return schema

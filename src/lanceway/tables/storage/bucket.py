@@ -156,7 +156,7 @@ class BucketStore(Store):
         except exceptions.BaseError as error:
             raise _translate(error, f"Could not {verb} {self._location}/{key}".rstrip("/")) from None
         except ValueError as error:
-            raise InvalidInputError(f"{self._location}/{key} is no valid path in a bucket: {error}.") from error
+            raise InvalidInputError(f"{self._location}/{key} is not a valid path in a bucket: {error}.") from error
 
 
 _ABSENT = (exceptions.NotFoundError, FileNotFoundError)
@@ -200,13 +200,14 @@ def _make(bucket: str, config: dict[str, str], client: dict[str, str], retries: 
         return from_url(
             bucket,
             config=cast("S3Config", config),
-            client_options=cast("ClientConfig", client),
+            # Any of them, even none, would take the place of those in the environment, such as AWS_ALLOW_HTTP.
+            client_options=cast("ClientConfig", client) if client else None,
             retry_config=retries,
         )
     except (exceptions.BaseError, ValueError):
         # Its own message may repeat an option's value, so it is not passed on.
         raise InvalidInputError(
-            f"{bucket} cannot be used: the location is no URI of a known store (s3, gs, az), or one of the storage "
+            f"{bucket} cannot be used: the location is not a URI of a known store (s3, gs, az), or one of the storage "
             f"options {sorted(config | client)} has a value that the store does not take or lacks its other half "
             "(an access key needs its secret)."
         ) from None
@@ -233,6 +234,7 @@ _BAD_CREDENTIALS = frozenset(
     {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "InvalidClientTokenId"}
 )
 _DENIED = frozenset({"AccessDenied", "403"})  # of a listing, for which obstore has no class of its own
+_METADATA_SERVICE = "/latest/api/token"  # of a machine at Amazon, which is asked last, where nothing is configured
 _THROTTLED = frozenset({"SlowDown", "TooManyRequests", "RequestLimitExceeded", "ServerBusy", "429"})
 
 
@@ -250,7 +252,7 @@ def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
     if isinstance(error, exceptions.PermissionDeniedError) or code in _DENIED:
         return PermissionDeniedError(f"{what}: the storage denies it to these credentials{said}.")
     if isinstance(error, exceptions.InvalidPathError):
-        return InvalidInputError(f"{what}: this is no valid path in a bucket.")
+        return InvalidInputError(f"{what}: this is not a valid path in a bucket.")
     if code in _THROTTLED:
         return ThrottlingError(f"{what}: the storage asks to slow down{said}. Try again later.")
     if isinstance(error, exceptions.NotFoundError):
@@ -259,8 +261,8 @@ def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
 
 
 def _translate_generic(text: str, code: str, what: str) -> LanceNamespaceError:
+    if _METADATA_SERVICE in text or "credential" in text.lower() or "error getting token" in text.lower():
+        return UnauthenticatedError(f"{what}: no credentials were found. Set them in the storage options.")
     if "error sending request" in text or "HTTP error" in text or code.startswith("50"):
         return ServiceUnavailableError(f"{what}: the storage cannot be reached or is out of order. Try again later.")
-    if "credential" in text.lower() or "error getting token" in text.lower():
-        return UnauthenticatedError(f"{what}: no credentials were found. Set them in the storage options.")
     return InternalError(f"{what}: {text.splitlines()[0][:300]}")

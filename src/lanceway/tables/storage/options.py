@@ -72,7 +72,7 @@ def check(requested: object) -> None:
     for key, value in requested.items():
         override = _OVERRIDES.get(str(key).lower())
         if override is not None and not (isinstance(value, str) and override[1].fullmatch(value)):
-            raise InvalidInputError(f"storage_options: the value of {key!r} is no {override[0]}.")
+            raise InvalidInputError(f"storage_options: the value of {key!r} is not a {override[0]}.")
 
 
 def _is_known(key: str) -> bool:
@@ -146,11 +146,11 @@ def _require_whole(location: str, names: set[str]) -> None:
     parts = {_CREDENTIALS[name][1] for name in names if _CREDENTIALS[name][0] == cloud}
     if cloud is None or {_CREDENTIALS[name][0] for name in names} != {cloud}:
         raise InvalidInputError(
-            f"storage_options: {', '.join(sorted(names))} are no credentials for {scheme}://, where the table is."
+            f"storage_options: {', '.join(sorted(names))} are not credentials for {scheme}://, where the table is."
         )
     if not any(complete <= parts for complete in _WHOLE[cloud]):
         choices = " or ".join(" and ".join(sorted(complete)) for complete in _WHOLE[cloud])
         raise InvalidInputError(
-            f"storage_options: {', '.join(sorted(names))} alone are no whole credentials for {cloud}; {choices} would "
-            "be. None are taken from the catalog's own."
+            f"storage_options: {', '.join(sorted(names))} alone are not complete credentials for {cloud}; {choices} "
+            "would be. None are taken from the catalog's own."
         )

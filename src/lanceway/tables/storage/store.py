@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -101,7 +102,7 @@ def checked_key(location: str, key: str) -> str:
     """Return a key that stays below its location. Raises InvalidInputError for one that would lead elsewhere."""
     if key.startswith("/") or (".." in key and ".." in key.split("/")):
         raise InvalidInputError(
-            f"{key!r} is no key below {location}: it begins with '/' or has a part '..'. Give a path inside it."
+            f"{key!r} is not a key below {location}: it begins with '/' or has a part '..'. Give a path inside it."
         )
     return key
 
@@ -109,6 +110,7 @@ def checked_key(location: str, key: str) -> str:
 # What absence looks like to the operating system: no such entry, or a file where a folder is asked for.
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_WEB = ("http:", "https:")
 # The storage option that says when credentials end, in epoch milliseconds.
 EXPIRES = "expires_at_millis"
 
@@ -118,6 +120,10 @@ def open_store(location: str, storage_options: Mapping[str, str] | None = None) 
     path = local_path(location)
     if path is not None:
         return FolderStore(path)
+    if location.lower().startswith(_WEB):  # which can be read, but neither listed nor written
+        raise InvalidInputError(
+            f"{location!r} cannot hold tables: it is a web address. Give a path, or a bucket such as s3://bucket/path."
+        )
     from lanceway.tables.storage.bucket import BucketStore, is_usable_here
     from lanceway.tables.storage.fork import RelayedStore
 
@@ -180,6 +186,23 @@ class FolderStore(Store):
                     return file.read()
             except (*_ABSENT, IsADirectoryError):
                 return None
+
+    def read_at_once(self, key: str, most: int) -> bytes | None:
+        """Return the content of a regular file of at most `most` bytes, waiting for nothing but the disk.
+
+        None means to `read` it: it cannot be opened, is larger, or is something whose other end may be awaited.
+        """
+        try:
+            descriptor = os.open(self._path(key), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            status = os.fstat(descriptor)
+            return os.read(descriptor, most) if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
 
     def head(self, key: str) -> Object | None:
         with translated("look at", self._path(key)):
@@ -315,4 +338,4 @@ def translated(verb: str, path: str) -> Iterator[None]:
         kind = InvalidInputError if error.errno in (errno.ENAMETOOLONG, errno.EINVAL) else InternalError
         raise kind(f"Could not {verb} {path}: {error.strerror}.") from error
     except ValueError as error:  # a zero byte in a path
-        raise InvalidInputError(f"{path!r} is no valid path: {error}.") from error
+        raise InvalidInputError(f"{path!r} is not a valid path: {error}.") from error

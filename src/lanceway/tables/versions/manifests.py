@@ -40,8 +40,8 @@ def check_branch(name: str) -> None:
     """Refuse what can be no name of a branch."""
     if not is_branch(name):
         raise InvalidInputError(
-            f"{name!r} is no name of a branch. It has one or more parts, joined by '/', of letters, digits, '.', '-' "
-            "and '_'; no part is '.', nowhere are two dots in a row, and it does not end with '.lock'."
+            f"{name!r} is not a name of a branch. It has one or more parts, joined by '/', of letters, digits, '.', "
+            "'-' and '_'; no part is '.', nowhere are two dots in a row, and it does not end with '.lock'."
         )
 
 
@@ -62,7 +62,7 @@ def _is_for_branches(character: str) -> bool:
 
 def key(version: int, branch: str | None = None, *, scheme: str = "V2") -> str:
     if not 1 <= version <= _TOP:
-        raise InvalidInputError(f"{version} is no number of a version: they begin with 1.")
+        raise InvalidInputError(f"{version} is not a version number: they begin with 1.")
     name = f"{_TOP - version:0{_DIGITS}d}" if scheme == "V2" else str(version)
     return f"{folder(branch)}/{name}{_SUFFIX}"
 
@@ -97,7 +97,7 @@ def staged(table: StoredTable, path: str, branch: str | None) -> str:
     parent, _, name = below.rpartition("/")
     if parent != folder(branch) or name in ("", ".", "..") or version_of(below) is not None:
         raise InvalidInputError(
-            f"create_table_version: {path!r} is no staged manifest of {table.name}. Write it into "
+            f"create_table_version: {path!r} is not a staged manifest of {table.name}. Write it into "
             f"{root(table)}/{folder(branch)} under a name of its own and give that path."
         )
     return below

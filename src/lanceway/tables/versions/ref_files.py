@@ -95,8 +95,8 @@ def check_tag(name: str) -> None:
     allowed = name.isascii() and manifests.is_branch(name) and "/" not in name
     if not allowed or name.startswith(".") or name.endswith("."):
         raise InvalidInputError(
-            f"{name!r} is no name of a tag. It has letters (a to z), digits, '.', '-' and '_', does not begin or end "
-            "with a dot, has no two dots in a row, and does not end with '.lock'."
+            f"{name!r} is not a name of a tag. It has letters (a to z), digits, '.', '-' and '_', does not begin or "
+            "end with a dot, has no two dots in a row, and does not end with '.lock'."
         )
 
 

@@ -128,7 +128,7 @@ def ranges(request: ln.BatchDeleteTableVersionsRequest) -> list[tuple[int, int |
 def _bounds(part: VersionRange) -> tuple[int, int | None]:
     if part.start_version < 0 or part.end_version < -1:
         raise InvalidInputError(
-            f"batch_delete_table_versions: {part.start_version} to {part.end_version} is no range of versions; "
+            f"batch_delete_table_versions: {part.start_version} to {part.end_version} is not a range of versions; "
             "start_version is 0 or more, end_version is exclusive and -1 for no end."
         )
     return part.start_version, None if part.end_version == -1 else part.end_version

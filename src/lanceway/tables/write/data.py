@@ -88,7 +88,7 @@ def _literal(data: Any) -> pa.Table:
     import pyarrow as pa
 
     if not data:
-        raise InvalidInputError("The data is empty, so its columns cannot be told. Give the table a schema.")
+        raise InvalidInputError("The data is empty, so its columns are unknown. Give the table a schema.")
     if not isinstance(data, Mapping):
         names = dict.fromkeys(name for row in data for name in row)
         data = {name: [row.get(name) for row in data] for name in names}
@@ -215,7 +215,7 @@ def _length(name: str, batch: pa.RecordBatch | None) -> int:
     lengths = (len(value) for value in (batch.column(name) if batch is not None else ()) if value.is_valid)
     length = next(lengths, 0)
     if not length:
-        raise InvalidInputError(f"The length of the vectors in {name!r} cannot be told: the first rows have none.")
+        raise InvalidInputError(f"The length of the vectors in {name!r} is unknown: the first rows have none.")
     return length
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import lance_namespace as ln
 
-from lanceway.errors import ConcurrentModificationError, InvalidInputError
+from lanceway.errors import ConcurrentModificationError, InvalidInputError, TableSchemaValidationError
 from lanceway.tables import expressions
 from lanceway.tables.dataset import StoredTable, open_at
 from lanceway.tables.errors import FOREIGN, translate, translated
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
+_ACTIONS = ("when_matched_update_all", "when_not_matched_insert_all", "when_not_matched_by_source_delete")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
@@ -52,6 +53,8 @@ def _append(table: StoredTable, branch: str | None, source: CountingReader, oper
     import lance  # and no module of it: a thread that starts there and one that starts here trip over each other
 
     dataset = open_at(table, branch=branch)
+    if mode == "append":
+        _check_columns(table, dataset.schema.names, source.schema.names, operation)
     with source.consumed(table, operation):
         transaction = lance.fragment.write_fragments(source.reader, dataset, mode=mode, return_transaction=True)
         try:
@@ -61,6 +64,16 @@ def _append(table: StoredTable, branch: str | None, source: CountingReader, oper
             if isinstance(translate(table, operation, error), ConcurrentModificationError):
                 _remove_unused(table, dataset, transaction, branch)
             raise
+
+
+def _check_columns(table: StoredTable, columns: list[str], names: list[str], operation: str) -> None:
+    """Refuse rows with columns that the table does not have."""
+    strange = [name for name in names if name not in columns]
+    if strange:
+        noun = "column" if len(strange) == 1 else "columns"
+        raise TableSchemaValidationError(
+            f"{operation}: {table.name} has no {noun} {', '.join(strange)}. It has: {', '.join(columns)}."
+        )
 
 
 def _remove_unused(
@@ -81,6 +94,11 @@ def merge_insert(
 ) -> ln.MergeInsertIntoTableResponse:
     """Match rows by the columns `on`. A filter of an action implies the action."""
     filters = (request.when_matched_update_all_filt, request.when_not_matched_by_source_delete_filt)
+    if not any((*filters, *(getattr(request, action) for action in _ACTIONS))):
+        raise InvalidInputError(
+            f"merge_insert_into_table: nothing would be changed in {table.name}. Set at least one of "
+            f"{', '.join(_ACTIONS)}."
+        )
     expressions.check("merge_insert_into_table", *filters)
     source = CountingReader(data)
     dataset = open_at(table, branch=request.branch)
@@ -117,7 +135,7 @@ def _merge(dataset: lance.LanceDataset, keys: list[str], request: ln.MergeInsert
 def _duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text.strip().lower())
     if match is None:
-        raise InvalidInputError(f"The timeout {text!r} is no duration; write a number and ms, s, m or h: 30s, 5m.")
+        raise InvalidInputError(f"The timeout {text!r} is not a duration; write a number and ms, s, m or h: 30s, 5m.")
     return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
 
 
@@ -140,9 +158,15 @@ def update(table: StoredTable, request: ln.UpdateTableRequest) -> ln.UpdateTable
         return ln.UpdateTableResponse(updated_rows=counts["num_rows_updated"], version=dataset.version)
 
 
+class CountedDeletionResponse(ln.DeleteFromTableResponse):
+    """A deletion that says how many rows it took, which the contract's does not."""
+
+    num_deleted_rows: int | None = None
+
+
 def delete(table: StoredTable, request: ln.DeleteFromTableRequest) -> ln.DeleteFromTableResponse:
     expressions.check("delete_from_table", request.predicate)
     dataset = open_at(table, branch=request.branch)
     with translated(table, "delete_from_table"):
-        dataset.delete(request.predicate)
-        return ln.DeleteFromTableResponse(version=dataset.version)
+        deleted = dataset.delete(request.predicate)["num_deleted_rows"]
+        return CountedDeletionResponse(version=dataset.version, num_deleted_rows=deleted)

@@ -1,0 +1,1 @@
+"""SQL over tables, by DuckDB: statements, scans, sessions."""
