@@ -28,8 +28,11 @@ class CatalogType(NamedTuple):
 _CATALOGS = {
     "dir": CatalogType("lanceway.catalogs.directory:DirectoryCatalog", None),
     "glue": CatalogType("lanceway.catalogs.glue:GlueCatalog", "glue"),
+    "gravitino": CatalogType("lanceway.catalogs.gravitino:GravitinoCatalog", None),
+    "hive": CatalogType("lanceway.catalogs.hive:HiveCatalog", "hive"),
     "iceberg": CatalogType("lanceway.catalogs.iceberg:IcebergCatalog", None),
     "lake": CatalogType("lanceway.catalogs.lake:LakeCatalog", "lake"),
+    "polaris": CatalogType("lanceway.catalogs.polaris:PolarisCatalog", None),
     "rest": CatalogType("lanceway.catalogs.rest:RestCatalog", None),
     "unity": CatalogType("lanceway.catalogs.unity:UnityCatalog", None),
 }
@@ -82,7 +85,7 @@ _HEADING = """\
 
 A row is an operation of the Lance Namespace contract, a column a catalog, or one way of setting it up.
 A blank means that the catalog answers `UnsupportedOperationError` (code 0) and says why.
-Backfills and materialized views are to be had with any of them where the setting `jobs`
+Backfills and materialized views are available with any of them if the setting `jobs`
 [names a database](../guide/background-jobs.md#catalogs-without-a-database).
 This page is made from the code: `python -m lanceway.catalogs.registry > docs/reference/support.md`.
 """

@@ -253,7 +253,7 @@ def test_a_configuration_that_failed_is_asked_for_again(catalog: IcebergCatalog,
 
 def test_an_endpoint_that_is_no_catalog(catalog: IcebergCatalog, proxy: Proxy) -> None:
     proxy.next(Refuse(404, body=b"<html>nothing here</html>"))
-    with pytest.raises(InvalidInputError, match="no Iceberg REST catalog"):
+    with pytest.raises(InvalidInputError, match="not an Iceberg REST catalog"):
         catalog.list_namespaces({"id": ["wh"]})
 
 

@@ -229,7 +229,7 @@ def test_a_table_of_icebergs_own_is_no_lance_table(catalog: IcebergCatalog, iceb
     create(catalog, [*space, "ours"])
     assert catalog.list_tables({"id": space}).tables == ["ours", "shouting"]
     for asking in (catalog.describe_table, catalog.deregister_table, catalog.drop_table, catalog.count_table_rows):
-        with pytest.raises(InvalidInputError, match="no Lance table"):
+        with pytest.raises(InvalidInputError, match="not a Lance table"):
             asking({"id": [*space, "plain"]})
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lanceway.catalogs.iceberg.names import check, check_levels, default_location
+from lanceway.catalogs.metastore.iceberg.names import check, check_levels, default_location
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lanceway.catalogs.iceberg.tables import options_of, public
+from lanceway.catalogs.metastore.iceberg.storage import options_of, public
 from lanceway.errors import InvalidInputError
 from lanceway.wire.iceberg import LoadedTable, read_table
 

@@ -14,7 +14,7 @@ import tenacity.nap
 
 from lanceway.catalogs import IcebergCatalog, RestCatalog, UnityCatalog
 from lanceway.catalogs.contract.base import Catalog
-from lanceway.catalogs.iceberg.settings import IcebergSettings
+from lanceway.catalogs.metastore.iceberg.settings import IcebergSettings
 from lanceway.catalogs.unity.client import UnitySettings
 from lanceway.config import read_settings
 from lanceway.errors import ServiceUnavailableError

@@ -114,7 +114,7 @@ def test_a_blob_is_binary_and_says_so() -> None:
     back = unity_columns.to_schema([column(old), column(new)])
     assert back is not None
     assert back.fields[0].metadata == {"lance-encoding:blob": "true"}
-    assert back.fields[1].metadata == {"ARROW:extension:name": "lance.blob.v2"}
+    assert back.fields[1].metadata == {"ARROW:extension:name": "lance.blob.v2", "ARROW:extension:metadata": ""}
 
 
 def test_metadata_comes_back() -> None:

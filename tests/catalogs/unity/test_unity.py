@@ -221,7 +221,7 @@ def test_only_lance_tables_are_listed_and_others_are_left_alone(unity: Home, cat
     assert describe(catalog, table).location == "s3://bucket/somewhere/lance.lance"
     for other in others:
         for operation in ("describe_table", "deregister_table", "drop_table", "count_table_rows"):
-            with pytest.raises(InvalidInputError, match="no Lance table"):
+            with pytest.raises(InvalidInputError, match="not a Lance table"):
                 getattr(catalog, operation)({"id": other})
         with pytest.raises(InvalidInputError):
             catalog.rename_table({"id": other, "new_table_name": "x"})

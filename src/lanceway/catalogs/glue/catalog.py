@@ -10,7 +10,7 @@ import heapq
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import lance_namespace as ln
 
@@ -90,6 +90,10 @@ class GlueCatalog(Catalog):
         row = self._namespaces.find(found)[1] if is_namespace else self._tables.row(found)
         made = row.get("CreateTime")
         return None if made is None else (None, round(made.timestamp() * 1000))
+
+    def ask_service(self) -> None:
+        """Ask Glue for the names in the root."""
+        self._namespaces.children(ROOT)
 
     # -- namespaces ------------------------------------------------------------------------------
 
@@ -188,7 +192,7 @@ class GlueCatalog(Catalog):
 
     # -- columns: the dataset knows its schema, and what Glue shows follows it -------------------
 
-    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+    def describe_table(self, request: ln.DescribeTableRequest | Mapping[str, Any]) -> ln.DescribeTableResponse:
         request = accept(ln.DescribeTableRequest, request)
         response = super().describe_table(request)
         if not request.load_detailed_metadata:
@@ -218,7 +222,7 @@ class GlueCatalog(Catalog):
         return response
 
     def insert_into_table_stream(
-        self, request: ln.InsertIntoTableRequest, data: pa.RecordBatchReader
+        self, request: ln.InsertIntoTableRequest | Mapping[str, Any], data: Any
     ) -> ln.InsertIntoTableResponse:
         request = accept(ln.InsertIntoTableRequest, request)
         response = super().insert_into_table_stream(request, data)
@@ -226,19 +230,25 @@ class GlueCatalog(Catalog):
             self._show_stored(request.id)
         return response
 
-    def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
+    def alter_table_add_columns(
+        self, request: ln.AlterTableAddColumnsRequest | Mapping[str, Any]
+    ) -> ln.AlterTableAddColumnsResponse:
         request = accept(ln.AlterTableAddColumnsRequest, request)
         return self._altered(request, super().alter_table_add_columns)
 
-    def alter_table_alter_columns(self, request: ln.AlterTableAlterColumnsRequest) -> ln.AlterTableAlterColumnsResponse:
+    def alter_table_alter_columns(
+        self, request: ln.AlterTableAlterColumnsRequest | Mapping[str, Any]
+    ) -> ln.AlterTableAlterColumnsResponse:
         request = accept(ln.AlterTableAlterColumnsRequest, request)
         return self._altered(request, super().alter_table_alter_columns)
 
-    def alter_table_drop_columns(self, request: ln.AlterTableDropColumnsRequest) -> ln.AlterTableDropColumnsResponse:
+    def alter_table_drop_columns(
+        self, request: ln.AlterTableDropColumnsRequest | Mapping[str, Any]
+    ) -> ln.AlterTableDropColumnsResponse:
         request = accept(ln.AlterTableDropColumnsRequest, request)
         return self._altered(request, super().alter_table_drop_columns)
 
-    def restore_table(self, request: ln.RestoreTableRequest) -> ln.RestoreTableResponse:
+    def restore_table(self, request: ln.RestoreTableRequest | Mapping[str, Any]) -> ln.RestoreTableResponse:
         request = accept(ln.RestoreTableRequest, request)
         return self._altered(request, super().restore_table)
 

@@ -95,7 +95,7 @@ class GlueSettings:
     def _check_role(self, owner: str) -> None:
         if not self.assume_role_arn and (self.assume_role_region or self.assume_role_external_id):
             name = "assume_role_region" if self.assume_role_region else "assume_role_external_id"
-            raise InvalidInputError(f"{owner}: {name} is set, but no role is to be assumed. Set assume_role_arn.")
+            raise InvalidInputError(f"{owner}: {name} is set, but assume_role_arn is not. Set assume_role_arn.")
         seconds = self.assume_role_timeout_sec
         if not _SHORTEST <= seconds <= _LONGEST:
             raise InvalidInputError(

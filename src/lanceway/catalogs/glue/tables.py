@@ -79,7 +79,7 @@ class GlueTables:
             raise
         if not is_lance(row):
             raise InvalidInputError(
-                f"{table} is no Lance table: in Glue it is a table of another kind. A Lance table has the type "
+                f"{table} is not a Lance table: in Glue it is a table of another kind. A Lance table has the type "
                 f"{EXTERNAL}, the parameter {TABLE_TYPE}={LANCE} and a location."
             )
         return row

@@ -17,11 +17,11 @@ from lanceway.catalogs.contract.base import Catalog, TableEntry
 from lanceway.catalogs.contract.capabilities import ObjectIdentity
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.requests import accept
-from lanceway.catalogs.iceberg import names
-from lanceway.catalogs.iceberg.client import IcebergClient
-from lanceway.catalogs.iceberg.namespaces import IcebergNamespaces
-from lanceway.catalogs.iceberg.settings import SETTINGS, IcebergSettings
 from lanceway.catalogs.iceberg.tables import IcebergTables
+from lanceway.catalogs.metastore.iceberg import names
+from lanceway.catalogs.metastore.iceberg.client import IcebergClient
+from lanceway.catalogs.metastore.iceberg.namespaces import IcebergNamespaces
+from lanceway.catalogs.metastore.iceberg.settings import SETTINGS, IcebergSettings
 from lanceway.catalogs.metastore.tables import ExternalTables
 from lanceway.errors import ConcurrentModificationError, LanceNamespaceError
 from lanceway.identifiers import Identifier
@@ -68,9 +68,13 @@ class IcebergCatalog(Catalog):
         uuid = self._tables.peek(Identifier(id_)).uuid
         return None if uuid is None else (uuid, None)
 
+    def ask_service(self) -> None:
+        """Ask the server for a namespace of the configured warehouse."""
+        self._namespaces.ask_service()
+
     # -- namespaces ------------------------------------------------------------------------------
 
-    def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
+    def drop_namespace(self, request: DropNamespaceRequest | Mapping[str, Any]) -> DropNamespaceResponse:
         """Drop a namespace. One that is missing is fine, as the specification has it, unless the mode is `fail`."""
         request = accept(DropNamespaceRequest, request)
         return super().drop_namespace(request if request.mode else request.model_copy(update={"mode": "skip"}))

@@ -7,17 +7,16 @@ Storage options of a table come from the catalog's settings, the table's propert
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from types import MappingProxyType
 
 from lanceway.catalogs.contract.base import TableEntry
-from lanceway.catalogs.iceberg.client import IcebergClient
-from lanceway.catalogs.iceberg.names import check_table, default_location
-from lanceway.catalogs.iceberg.namespaces import IcebergNamespaces
-from lanceway.catalogs.iceberg.settings import IcebergSettings
+from lanceway.catalogs.metastore.iceberg.client import IcebergClient
+from lanceway.catalogs.metastore.iceberg.names import check_table, default_location
+from lanceway.catalogs.metastore.iceberg.namespaces import IcebergNamespaces
+from lanceway.catalogs.metastore.iceberg.settings import IcebergSettings
+from lanceway.catalogs.metastore.iceberg.storage import options_of, own_options, public
+from lanceway.catalogs.metastore.lists import tables_among
 from lanceway.catalogs.metastore.tables import CLAIM, NewTable, data_left_behind, find_created, require_data
 from lanceway.errors import (
     ConcurrentModificationError,
@@ -35,71 +34,10 @@ from lanceway.identifiers import Identifier, check_visible
 from lanceway.tables import dataset
 from lanceway.tables.dataset import StoredTable
 from lanceway.tables.storage import options, own_files
-from lanceway.tables.storage.store import EXPIRES, local_path, open_store
+from lanceway.tables.storage.store import local_path, open_store
 from lanceway.wire import iceberg
 from lanceway.wire.errors import Repeat
 from lanceway.wire.iceberg import LoadedTable
-
-PREFIX = "storage."
-# Iceberg's words for what pylance calls otherwise.
-_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "s3.access-key-id": "aws_access_key_id",
-        "s3.secret-access-key": "aws_secret_access_key",
-        "s3.session-token": "aws_session_token",
-        "s3.region": "aws_region",
-        "client.region": "aws_region",
-        "s3.endpoint": "aws_endpoint",
-        "s3.session-token-expires-at-ms": EXPIRES,
-        "gcs.oauth2.token": "google_bearer_token",
-        "gcs.oauth2.token-expires-at": EXPIRES,
-    }
-)
-_SAS = "adls.sas-token."
-_SAS_EXPIRES = "adls.sas-token-expires-at-ms."
-
-
-def options_of(loaded: LoadedTable, own: Mapping[str, str], *, vended: bool) -> dict[str, str] | None:
-    """Return the storage options of a table, None for none. The more special wins: vended, the table's, the catalog's.
-
-    Raises InvalidInputError where the table's properties name an address for credentials that are not the table's.
-    """
-    table_options = own_options(loaded.properties)
-    vended_options = _vended(loaded) if vended else {}
-    if vended_options:
-        options.check(table_options)
-    return {**options.for_table(loaded.location, own, table_options), **vended_options} or None
-
-
-def own_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the storage options among a table's properties."""
-    return {key.removeprefix(PREFIX): value for key, value in properties.items() if key.startswith(PREFIX)}
-
-
-def public(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties without those that are storage options, and may be secrets."""
-    return {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
-
-
-def _vended(loaded: LoadedTable) -> dict[str, str]:
-    """Return what the server vends for this table: by the longest prefix of its location, else for any."""
-    fitting = [row for row in loaded.credentials if loaded.location.startswith(row[0])]
-    special = max(fitting, key=lambda row: len(row[0]))[1] if fitting else {}
-    return _translated({**loaded.config, **special})
-
-
-def _translated(config: Mapping[str, str]) -> dict[str, str]:
-    translated = {_NAMES[key]: value for key, value in config.items() if key in _NAMES}
-    for key, value in config.items():
-        if key.startswith(_SAS_EXPIRES):
-            translated[EXPIRES] = value
-        elif key.startswith(_SAS):
-            translated["azure_storage_sas_token"] = value
-            translated["azure_storage_account_name"] = key.removeprefix(_SAS).partition(".")[0]
-    if translated.get("aws_endpoint", "").startswith("http://"):
-        translated["allow_http"] = "true"
-    return translated
-
 
 # What Iceberg calls its folder.
 _METADATA = "metadata"
@@ -128,7 +66,7 @@ class IcebergTables:
             raise table_not_found(f"There is no table {table}.") from error
         if not loaded.is_lance:
             raise InvalidInputError(
-                f"{table} is no Lance table: its property {iceberg.TABLE_TYPE!r} is not {iceberg.LANCE!r}. Use a "
+                f"{table} is not a Lance table: its property {iceberg.TABLE_TYPE!r} is not {iceberg.LANCE!r}. Use a "
                 "client for Iceberg tables."
             )
         return loaded
@@ -176,17 +114,6 @@ class IcebergTables:
         names = {name for page in pages for parent, name in iceberg.read_tables(page) if parent == levels}
         if not names:
             self._namespaces.require(namespace)  # some servers answer nothing for a namespace that is missing
-        following = sorted(name for name in names if after is None or name > after)
-        width = self._settings.concurrency
-        batch_size = max(1, len(following)) if limit is None else min(4 * width, max(limit, width))
-        with ThreadPoolExecutor(width) as pool:
-            tables = self._lance_tables(namespace, _batches(following, batch_size), include_declared, pool)
-            return list(islice(tables, limit))
-
-    def _lance_tables(
-        self, namespace: Identifier, batches: Iterable[Sequence[str]], include_declared: bool, pool: ThreadPoolExecutor
-    ) -> Iterator[str]:
-        """Yield the names of Lance tables, in order; all of a batch are loaded before the next."""
 
         def is_listed(name: str) -> bool:
             table = namespace.child(name)
@@ -196,8 +123,7 @@ class IcebergTables:
                 return False
             return loaded.is_lance and (include_declared or dataset.has_data(_handle(table, self.entry(loaded))))
 
-        for batch in batches:
-            yield from (name for name, listed in zip(batch, pool.map(is_listed, batch), strict=True) if listed)
+        return tables_among(names, after, limit, self._settings.concurrency, is_listed)
 
     # -- entries ---------------------------------------------------------------------------------
 
@@ -325,7 +251,7 @@ class IcebergTables:
         if had_data and self.has_data(table, loaded) is False:
             raise InternalError(
                 f"{table} is deregistered, but its data at {loaded.location} is gone: the server deleted it, although "
-                "it was told to keep it. Do not deregister tables there."
+                "it was asked to keep it. Do not deregister tables there."
             )
         return self.describe(loaded)
 
@@ -353,12 +279,6 @@ class IcebergTables:
         warehouse, _ = self._client.resolve(table.parent)
         body = iceberg.rename_body(Identifier(table[1:]), Identifier(target[1:]))
         self._client.ask(warehouse, "rename_table", f"Renaming the table {table} to {target}", body=body)
-
-
-def _batches(names: Iterable[str], size: int) -> Iterator[list[str]]:
-    remaining = iter(names)
-    while batch := list(islice(remaining, size)):
-        yield batch
 
 
 def _handle(table: Identifier, entry: TableEntry) -> StoredTable:

@@ -50,7 +50,7 @@ Row = TypeVar("Row")
 class NewTable:
     """A row that is to be made."""
 
-    location: str
+    location: str  # empty where the service chooses
     properties: Mapping[str, str]
     claim: str = field(default_factory=lambda: uuid.uuid4().hex)
     schema: pa.Schema | None = None
@@ -72,7 +72,7 @@ class TableService(Protocol[Row]):
         """Return the identifier as the service has it. Raises InvalidInputError where no table may have it."""
 
     def locate(self, table: Identifier, location: str | None, claim: str) -> str:
-        """Return the location of a new table: the given one as a URI, or one of the service's choice."""
+        """Return the location of a new table: the given one as a URI, or a new one; empty where the service chooses."""
 
     def storage_options(self, location: str, properties: Mapping[str, str]) -> Mapping[str, str] | None:
         """Return the storage options of a table that is yet to be made, without those that the service would vend."""
@@ -136,7 +136,7 @@ class ExternalTables(Generic[Row]):
         claim = uuid.uuid4().hex
         where = service.locate(table, location, claim)
         options = service.storage_options(where, properties) or None
-        has_data = False if is_own_folder(where, claim) else _has_data(StoredTable(str(table), where, options))
+        has_data = False if is_own_folder(where, claim) else _has_data_at(table, where, options)
         if has_data:
             self._refuse_taken(table)
             raise _filled(table, where, is_chosen=location is not None)
@@ -224,7 +224,7 @@ class ExternalTables(Generic[Row]):
         entry = self._service.reach(row)
         if not urlsplit(entry.location).path.strip("/"):
             raise InvalidInputError(
-                f"{table} cannot be dropped: its location is {entry.location}, all of which would be deleted. "
+                f"{table} cannot be dropped: its location is {entry.location}, which would be deleted as a whole. "
                 "Deregister it, and delete its data by hand."
             )
         self._service.delete(table, row)
@@ -281,6 +281,11 @@ def require_data(table: Identifier, location: str, options: Mapping[str, str] | 
             f"{table} cannot be registered at {location}: there is no Lance table. Declare it to have one there."
         )
     return handle
+
+
+def _has_data_at(table: Identifier, where: str, options: Mapping[str, str] | None) -> bool | None:
+    """Return whether a Lance table is at a location, None where that is not known yet, or storage does not say."""
+    return _has_data(StoredTable(str(table), where, options)) if where else None
 
 
 def _has_data(table: StoredTable) -> bool | None:

@@ -63,6 +63,10 @@ class UnityCatalog(Catalog):
         found = Identifier(id_)
         return self._namespaces.identity(found) if is_namespace else self._tables.identity(found)
 
+    def ask_service(self) -> None:
+        """Ask Unity for the configured catalog."""
+        self._namespaces.properties(Identifier((self._name,)))
+
     # -- namespaces ------------------------------------------------------------------------------
 
     def _namespace_properties(self, namespace: Identifier) -> Mapping[str, str]:

@@ -33,9 +33,9 @@ SETTINGS = (
     Setting("endpoint", "The server's address, without the path of its API: http://localhost:8080.", required=True),
     Setting("catalog", "The catalog in Unity: the first name of every identifier.", required=True),
     Setting("api_path", "The path of the API below the address.", default=unity.API_PATH),
-    Setting("auth_token", "The bearer token that says who asks.", secret=True),
+    Setting("auth_token", "The bearer token to send.", secret=True),
     Setting("connect_timeout", "How many seconds to wait for a connection.", float, default=10.0),
-    Setting("read_timeout", "How many seconds to wait for the server's next word.", float, default=60.0),
+    Setting("read_timeout", "Read timeout in seconds.", float, default=60.0),
     Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting(
         "root",
@@ -66,7 +66,7 @@ class UnitySettings:
     def read(cls, owner: str, settings: Mapping[str, Any]) -> Self:
         """Return the settings. Raises InvalidInputError for one that cannot be used."""
         if not settings["catalog"] or "." in settings["catalog"]:
-            raise InvalidInputError(f"{owner}: catalog is {settings['catalog']!r}, which is no name in Unity.")
+            raise InvalidInputError(f"{owner}: catalog is {settings['catalog']!r}, which is not a name in Unity.")
         for name in ("connect_timeout", "read_timeout"):
             if not 0 < settings[name] < float("inf"):
                 raise InvalidInputError(f"{owner}: {name} is {settings[name]}, but must be seconds above 0.")
@@ -176,7 +176,7 @@ def _refused(request: Request, response: HttpAnswer) -> LanceNamespaceError:
     failure: unity.UnityFailure | None = read_failure(response, unity.read_failure)
     if response.status == 404 and (failure is None or failure.error_code == "ENDPOINT_NOT_FOUND"):
         return InvalidInputError(
-            f"{request.what} failed: the server has no {request.path}, so it is no Unity Catalog, or one at another "
+            f"{request.what} failed: the server has no {request.path}, so it is not a Unity Catalog, or one at another "
             f"path. Check endpoint, and api_path, which is {unity.API_PATH} by default."
         )
     code = unity.code_of(request.route, response.status, failure)

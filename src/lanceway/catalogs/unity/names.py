@@ -53,7 +53,7 @@ def check_table(table: Identifier) -> None:
     check(table)
     if table.depth < TABLE_LEVEL:
         raise InvalidInputError(
-            f"{list(table)!r} is no table's identifier: it needs a catalog, a schema and a name, such as "
+            f"{list(table)!r} is not the identifier of a table: it needs a catalog, a schema and a name, such as "
             "['main', 'sales', 'orders']."
         )
     if table.depth > TABLE_LEVEL:

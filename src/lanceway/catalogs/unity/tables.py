@@ -93,7 +93,7 @@ class UnityTables:
             raise missing_schema(table.parent) from error
         if not info.is_lance:
             raise InvalidInputError(
-                f"{table} is no Lance table: in Unity it is a table of another kind. A Lance table has the type "
+                f"{table} is not a Lance table: in Unity it is a table of another kind. A Lance table has the type "
                 f"{unity.EXTERNAL}, the property {unity.TABLE_TYPE}={unity.LANCE} and a location."
             )
         return info

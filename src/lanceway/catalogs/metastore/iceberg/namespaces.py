@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lanceway.catalogs.iceberg.client import IcebergClient
+from lanceway.catalogs.metastore.iceberg.client import IcebergClient
 from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -57,6 +57,12 @@ class IcebergNamespaces:
                 "identifier with the name of one."
             )
         return self._configured
+
+    def ask_service(self) -> None:
+        """Ask for a namespace of the configured warehouse. Raises InvalidInputError if none is set."""
+        warehouse, _ = self._client.resolve(Identifier((self.configured_warehouse(),)))
+        what = f"Listing the namespaces in {warehouse.name}"
+        self._client.ask(warehouse, "list_namespaces", what, query=[("pageSize", "1")])
 
     def children(self, namespace: Identifier) -> list[str]:
         """Return the names in a namespace, in no order. Raises NamespaceNotFoundError."""

@@ -38,7 +38,7 @@ def check_table(table: Identifier) -> None:
     check(table)
     if table.depth < 3:
         raise InvalidInputError(
-            f"{list(table)!r} is no table's identifier: it needs a warehouse, a namespace and a name, such as "
+            f"{list(table)!r} is not the identifier of a table: it needs a warehouse, a namespace and a name, such as "
             "['warehouse', 'sales', 'orders']."
         )
 
@@ -47,7 +47,7 @@ def check_levels(namespace: Identifier, separator: str) -> None:
     """Refuse the name of a namespace that holds what this server joins the names with."""
     for name in namespace:
         if separator in name:
-            _refuse(namespace, name, f"holds {separator!r}, by which this server joins the names", separator)
+            _refuse(namespace, name, f"holds {separator!r}, which this server joins the names with", separator)
 
 
 def default_location(root: str, table: Identifier) -> str:

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
 
-from lanceway.catalogs.iceberg.names import check, check_levels
-from lanceway.catalogs.iceberg.settings import IcebergSettings
 from lanceway.catalogs.metastore.http import json_request, pages, read_failure, read_json, refusal
+from lanceway.catalogs.metastore.iceberg.names import check, check_levels
+from lanceway.catalogs.metastore.iceberg.settings import IcebergSettings
 from lanceway.errors import (
     ErrorInfo,
     InternalError,
@@ -24,7 +24,7 @@ from lanceway.errors import (
 )
 from lanceway.identifiers import Identifier
 from lanceway.wire import iceberg
-from lanceway.wire.authentication import ClientCredentials, Credentials, Fixed, TokenFile, bearer
+from lanceway.wire.authentication import Credentials
 from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Client, HttpAnswer, Request
 from lanceway.wire.iceberg import Config, IcebergRoute
@@ -45,6 +45,15 @@ class IcebergCall(Request):
     """A request of the protocol, with the row that says what its refusal means."""
 
     route: IcebergRoute = iceberg.ROUTES[0]
+
+
+class Content(TypedDict, total=False):
+    """What a request carries beside its path."""
+
+    query: Sequence[tuple[str, str]]
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] | None
+    repeat: Repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +79,15 @@ class IcebergClient:
             warehouse.client.close()
 
     def _open(self, uri: str) -> Client:
-        return Client(uri, self._settings.client, self._credentials, _refused)
+        return Client(uri, self._settings.client, self._credentials, refused)
+
+    def beside(self, uri: str) -> Client:
+        """Return a client for an API of the same server beside Iceberg REST, signed in alike. Close it."""
+        return self._open(uri)
 
     def _credentials(self) -> Credentials:
         settings = self._settings
-        if settings.credential:
-            client, _, secret = settings.credential.partition(":")
-            token_uri = settings.oauth2_server_uri or settings.endpoint + iceberg.BY_OPERATION["get_token"].path
-            return ClientCredentials(token_uri, client, secret, settings.scope, in_form=True)
-        if settings.token_file:
-            return TokenFile(settings.token_file)
-        return Fixed(bearer(settings.auth_token) if settings.auth_token else {})
+        return settings.sign_in.credentials(settings.endpoint + iceberg.BY_OPERATION["get_token"].path)
 
     # -- warehouses ------------------------------------------------------------------------------
 
@@ -101,12 +108,14 @@ class IcebergClient:
 
     def _load_warehouse(self, name: str) -> Warehouse:
         unknown = Warehouse(name, self._client, Config(None))
-        response = self.ask(unknown, "get_config", f"Asking for the warehouse {name!r}", query=[("warehouse", name)])
+        known_as = self._settings.warehouse_id if name == self._settings.warehouse else None
+        what = f"Asking for the warehouse {name!r}"
+        response = self.ask(unknown, "get_config", what, query=[("warehouse", known_as or name)])
         config = iceberg.read_config(response, self._settings.prefix)
         warehouse = Warehouse(name, self._client_at(config.uri), config)
         if config.prefix or self._is_without_prefix(warehouse):
             return warehouse
-        return replace(warehouse, config=replace(config, prefix=quote(name, safe="")))
+        return replace(warehouse, config=replace(config, prefix=quote(known_as or name, safe="")))
 
     def _client_at(self, uri: str | None) -> Client:
         """Return the client for an address that the server names. No other server may get the token."""
@@ -137,30 +146,11 @@ class IcebergClient:
         what: str,
         namespace: Sequence[str] = (),
         table: str = "",
-        *,
-        query: Sequence[tuple[str, str]] = (),
-        body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        repeat: Repeat | None = None,
+        **content: Unpack[Content],
     ) -> Any:
         """Return the JSON of the response, None if it is empty. Raises what a refusal means."""
-        route = iceberg.BY_OPERATION[operation]
-        config = warehouse.config
-        call = json_request(
-            IcebergCall,
-            what,
-            route.method,
-            iceberg.path(route, config.prefix, namespace, table, config.separator),
-            query=query,
-            body=body,
-            headers=headers,
-            repeat=repeat,
-            route=route,
-        )
-        response = warehouse.client.send(call)
-        if not response.content.strip():
-            return None
-        return read_json(call, response, "Is the endpoint an Iceberg REST catalog?")
+        route, question = iceberg.BY_OPERATION[operation], "Is the endpoint an Iceberg REST catalog?"
+        return send(warehouse.client, route, warehouse.config, what, namespace, table, question, **content)
 
     def ask_twice(self, *args: Any, **options: Any) -> Any:
         """Send a request that may be repeated once more if the server breaks down.
@@ -193,14 +183,42 @@ class IcebergClient:
         return pages(what, fetch, iceberg.next_page, None if size is None else "")
 
 
-def _refused(request: Request, response: HttpAnswer) -> LanceNamespaceError:
+def send(
+    client: Client,
+    route: IcebergRoute,
+    config: Config,
+    what: str,
+    namespace: Sequence[str],
+    table: str,
+    question: str,
+    **content: Unpack[Content],
+) -> Any:
+    """Send a request along a route. Return the JSON of the response, None if it is empty; where that is not JSON, the
+    question says what to check. Raises what a refusal means.
+    """
+    call = json_request(
+        IcebergCall,
+        what,
+        route.method,
+        iceberg.path(route, config.prefix, namespace, table, config.separator),
+        query=content.get("query", ()),
+        body=content.get("body"),
+        headers=content.get("headers"),
+        repeat=content.get("repeat"),
+        route=route,
+    )
+    response = client.send(call)
+    return read_json(call, response, question) if response.content.strip() else None
+
+
+def refused(request: Request, response: HttpAnswer) -> LanceNamespaceError:
     """Return what a refusal means, by the route, its status and its type; its words are for people."""
     assert isinstance(request, IcebergCall)
     failure: iceberg.IcebergFailure | None = read_failure(response, iceberg.read_failure)
     if failure is None and response.status == 404 and request.route.operation == "get_config":
         return InvalidInputError(
-            f"{request.what} failed: the endpoint has no {request.route.path}, so it is no Iceberg REST catalog. Give "
-            "its address up to and without /v1."
+            f"{request.what} failed: the endpoint has no {request.route.path}, so it is not an Iceberg REST catalog. "
+            "Give its address up to and without /v1."
         )
     code = iceberg.code_of(request.route, response.status, failure)
     return refusal(request, response, code, failure.message if failure else None, _WHAT_TO_DO)

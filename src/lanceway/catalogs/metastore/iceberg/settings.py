@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from lanceway.catalogs.metastore.credentials import ServiceSignIn, sign_in_settings
 from lanceway.catalogs.metastore.http import HTTP_SETTINGS, absolute_path, client_settings
 from lanceway.config import Setting
 from lanceway.errors import InvalidInputError, UnauthenticatedError
@@ -18,17 +19,13 @@ _MILLISECONDS = 1000
 SETTINGS = (
     Setting("endpoint", "The catalog's address, up to and without /v1: http://localhost:8181.", required=True),
     Setting("warehouse", "The warehouse that the root lists. Others are reached by their names all the same."),
-    Setting("auth_token", "The bearer token that says who asks.", secret=True),
-    Setting("credential", "client_id:client_secret, for which a token is fetched and renewed.", secret=True),
     Setting(
-        "oauth2_server_uri",
-        "Where that token is fetched: the identity provider's token endpoint, else the catalog's own.",
-        aliases=("oauth2-server-uri",),
+        "warehouse_id",
+        "How the server is asked for that warehouse where its name here is another: gs://bucket, workspace/item.",
     ),
-    Setting("scope", "The scope that is asked for with credential.", default=iceberg.DEFAULT_SCOPE),
-    Setting("token_file", "A file that holds the bearer token and that another program renews."),
+    *sign_in_settings(iceberg.DEFAULT_SCOPE),
     Setting("connect_timeout", "How many milliseconds to wait for a connection.", int, default=10_000),
-    Setting("read_timeout", "How many milliseconds to wait for the server's next word.", int, default=30_000),
+    Setting("read_timeout", "Read timeout in milliseconds.", int, default=30_000),
     Setting("max_retries", "How often a request is sent again where that is safe.", int, default=3),
     Setting(
         "root",
@@ -52,11 +49,8 @@ class IcebergSettings:
 
     endpoint: str
     warehouse: str | None
-    auth_token: str | None = field(repr=False)
-    credential: str | None = field(repr=False)
-    oauth2_server_uri: str | None
-    scope: str
-    token_file: str | None
+    warehouse_id: str | None
+    sign_in: ServiceSignIn
     root: str  # a URI or an absolute path
     prefix: str | None
     page_size: int | None
@@ -72,9 +66,9 @@ class IcebergSettings:
         for name in ("connect_timeout", "read_timeout", "concurrency", "page_size"):
             if settings[name] is not None and settings[name] < 1:
                 raise InvalidInputError(f"{owner}: {name} is {settings[name]}, but must be 1 or more.")
-        _check_credentials(owner, settings)
         return cls(
             endpoint=endpoint,
+            sign_in=ServiceSignIn.read(owner, settings),
             root=absolute_path(settings["root"]),
             client=client_settings(
                 settings,
@@ -87,18 +81,21 @@ class IcebergSettings:
 
     def client_properties(self) -> dict[str, Any]:
         """Return the settings as pyiceberg's REST client takes them."""
+        sign_in = self.sign_in
         try:
-            token = Path(self.token_file).read_text().strip() if self.token_file else self.auth_token
+            token = Path(sign_in.token_file).read_text().strip() if sign_in.token_file else sign_in.auth_token
         except OSError as error:
-            raise UnauthenticatedError(f"The token_file {self.token_file} cannot be read: {error.strerror}.") from error
+            raise UnauthenticatedError(
+                f"The token_file {sign_in.token_file} cannot be read: {error.strerror}."
+            ) from error
         named = {
             "uri": self.endpoint,
-            "warehouse": self.warehouse,
+            "warehouse": self.warehouse_id or self.warehouse,
             "prefix": self.prefix,
             "token": token,
-            "credential": self.credential,
-            "oauth2-server-uri": self.oauth2_server_uri,
-            "scope": self.scope if self.credential else None,
+            "credential": sign_in.credential,
+            "oauth2-server-uri": sign_in.oauth2_server_uri,
+            "scope": sign_in.scope if sign_in.credential else None,
         }
         headers = {**self.client["header"], **self.client["headers"]}
         pair = {"cert": self.client["tls.cert_file"], "key": self.client["tls.key_file"]}
@@ -111,10 +108,7 @@ class IcebergSettings:
         }
 
 
-_AS_THEY_ARE = (
-    *("warehouse", "auth_token", "credential", "oauth2_server_uri", "scope", "token_file", "prefix", "page_size"),
-    *("concurrency", "vended_credentials", "storage"),
-)
+_AS_THEY_ARE = ("warehouse", "warehouse_id", "prefix", "page_size", "concurrency", "vended_credentials", "storage")
 
 
 def _checked_endpoint(endpoint: str) -> str:
@@ -123,14 +117,3 @@ def _checked_endpoint(endpoint: str) -> str:
             f"endpoint is {endpoint!r}, but must start with http:// or https://, such as http://localhost:8181."
         )
     return http.checked_uri(endpoint)
-
-
-def _check_credentials(owner: str, settings: Mapping[str, Any]) -> None:
-    ways = [name for name in ("auth_token", "credential", "token_file") if settings[name]]
-    if len(ways) > 1:
-        raise InvalidInputError(f"{owner}: {' and '.join(ways)} are set, but one of them says who asks. Leave one.")
-    client, colon, secret = (settings["credential"] or "x:x").partition(":")
-    if not (client and colon and secret):
-        raise InvalidInputError(f"{owner}: credential must be client_id:client_secret.")
-    if settings["oauth2_server_uri"]:
-        http.checked_uri(settings["oauth2_server_uri"])
