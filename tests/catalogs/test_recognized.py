@@ -20,6 +20,7 @@ from lanceway.errors import (
     TableNotFoundError,
     from_error_code,
 )
+from tests.catalogs.hive import hive_helpers
 from tests.catalogs.iceberg import iceberg_helpers
 from tests.catalogs.lake import lake_helpers
 
@@ -46,6 +47,11 @@ def unity(request: pytest.FixtureRequest, root: Path) -> Place:
     return home.connect(root), [home.catalog, "n"]
 
 
+def hive(request: pytest.FixtureRequest, root: Path) -> Place:
+    catalog = hive_helpers.connect(request.getfixturevalue("hive"), root)
+    return catalog, ["hive", f"n{uuid.uuid4().hex[:12]}"]
+
+
 def iceberg(request: pytest.FixtureRequest, root: Path) -> Place:
     catalog = iceberg_helpers.connect(request.getfixturevalue("iceberg").endpoint, root)
     return catalog, [*catalog.list_namespaces({}).namespaces, f"n{uuid.uuid4().hex[:12]}"]  # type: ignore[arg-type]
@@ -56,7 +62,7 @@ def rest(request: pytest.FixtureRequest, root: Path) -> Place:
     return RestCatalog(uri=server.uri, token=server.token), ["lake", f"n{uuid.uuid4().hex[:12]}"]
 
 
-CATALOGS: list[Callable[[pytest.FixtureRequest, Path], Place]] = [folder, lake, glue, unity, iceberg, rest]
+CATALOGS: list[Callable[[pytest.FixtureRequest, Path], Place]] = [folder, lake, glue, hive, unity, iceberg, rest]
 
 
 @pytest.mark.parametrize("connect", CATALOGS, ids=lambda connect: str(connect.__name__))

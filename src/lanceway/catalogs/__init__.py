@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from lanceway.catalogs.directory.catalog import DirectoryCatalog as DirectoryCatalog
     from lanceway.catalogs.federated.catalog import FederatedCatalog as FederatedCatalog
     from lanceway.catalogs.glue.catalog import GlueCatalog as GlueCatalog
+    from lanceway.catalogs.gravitino.catalog import GravitinoCatalog as GravitinoCatalog
+    from lanceway.catalogs.hive.catalog import HiveCatalog as HiveCatalog
     from lanceway.catalogs.iceberg.catalog import IcebergCatalog as IcebergCatalog
     from lanceway.catalogs.lake.catalog import LakeCatalog as LakeCatalog
+    from lanceway.catalogs.polaris.catalog import PolarisCatalog as PolarisCatalog
     from lanceway.catalogs.rest.catalog import RestCatalog as RestCatalog
     from lanceway.catalogs.unity.catalog import UnityCatalog as UnityCatalog
 
@@ -25,8 +28,11 @@ __all__, __getattr__ = front(
         "DirectoryCatalog": "lanceway.catalogs.directory",
         "FederatedCatalog": "lanceway.catalogs.federated",
         "GlueCatalog": "lanceway.catalogs.glue",
+        "GravitinoCatalog": "lanceway.catalogs.gravitino",
+        "HiveCatalog": "lanceway.catalogs.hive",
         "IcebergCatalog": "lanceway.catalogs.iceberg",
         "LakeCatalog": "lanceway.catalogs.lake",
+        "PolarisCatalog": "lanceway.catalogs.polaris",
         "RestCatalog": "lanceway.catalogs.rest",
         "TableEntry": "lanceway.catalogs.contract.base",
         "UnityCatalog": "lanceway.catalogs.unity",

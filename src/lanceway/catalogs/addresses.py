@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
 
 from lanceway import config as configuration
+from lanceway.config import connections
+from lanceway.config.connections import server_uri
 from lanceway.config.settings import nearest
 from lanceway.errors import InvalidInputError
 
 _DATABASES = ("sqlite", "postgresql", "postgres")
-# Where a Lanceway server answers Lance REST.
-_REST_PATH = "/lance"
 
 
 class CatalogAddress(NamedTuple):
@@ -37,13 +36,13 @@ def read(
     word = str(text)
     if settings:
         return CatalogAddress(type=word)
-    names = configuration.namespaces(config)
+    names = {*configuration.namespaces(config), *connections.saved()}
     if word in names:
         return CatalogAddress(name=word)
     if word in known or "." in word or ":" in word:
         return CatalogAddress(type=word)
     raise InvalidInputError(
-        f"{word!r} is not a name in {configuration.FILE_NAME}, nor a type of catalog.{nearest(word, {*names, *known})} "
+        f"{word!r} is not a name in {configuration.FILE_NAME}, nor a type of catalog.{nearest(word, names | known)} "
         f"For a folder write './{word}'. Names: {', '.join(sorted(names)) or 'none'}. "
         f"Types: {', '.join(sorted(known))}."
     )
@@ -58,17 +57,12 @@ def _is_location(text: str | os.PathLike[str]) -> bool:
 def _located(location: str, settings: Mapping[str, object]) -> CatalogAddress:
     scheme = location.partition("://")[0].lower() if "://" in location else ""
     if scheme in ("http", "https"):
-        return CatalogAddress("rest", settings={"uri": _rest_uri(location)})
+        return CatalogAddress("rest", settings={"uri": server_uri(location)})
     if scheme.partition("+")[0] in _DATABASES:
         return CatalogAddress("lake", settings={"uri": location, **_default_root(location, settings)})
     path = location if scheme else os.path.expanduser(location)
     # An empty folder becomes one with namespaces; one with tables stays as it is.
     return CatalogAddress("dir", settings={"path": path, **({} if "layout" in settings else {"layout": "auto"})})
-
-
-def _rest_uri(location: str) -> str:
-    parts = urlsplit(location)
-    return urlunsplit(parts._replace(path=_REST_PATH)) if parts.path in ("", "/") else location
 
 
 def _default_root(location: str, settings: Mapping[str, object]) -> dict[str, str]:

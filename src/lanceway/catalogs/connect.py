@@ -95,7 +95,7 @@ def attach_queue(
 
     if name is None:
         raise InvalidInputError(
-            f"The setting jobs is for a catalog that has a name, by which a worker connects to it too: add a section "
+            f"The setting jobs is for a catalog that has a name, which a worker connects to it with too: add a section "
             f"[namespaces.NAME] with these settings to {configuration.FILE_NAME}, and connect by that name."
         )
     if not isinstance(catalog, Catalog) or any(BACKGROUND & supported for supported in catalog.support().values()):

@@ -47,7 +47,7 @@ def test_every_operation_takes_a_dictionary(operation: str, tmp_path: Path) -> N
     """A dictionary with a wrong identifier is refused for the identifier, so it was read; or the operation is."""
     data = (stream(rows(1)),) if operation in WITH_DATA else ()
     with pytest.raises((InvalidInputError, UnsupportedOperationError)) as refused:
-        getattr(DirectoryCatalog(path=str(tmp_path)), operation)({"id": "no list"}, *data)
+        getattr(DirectoryCatalog(path=str(tmp_path)), operation)({"id": 7}, *data)
     if isinstance(refused.value, InvalidInputError):
         assert REQUESTS[operation].__name__ in str(refused.value)
         assert "id" in str(refused.value)

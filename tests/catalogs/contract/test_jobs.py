@@ -87,7 +87,7 @@ def test_a_namespace_inside_has_jobs_under_its_own_names(home: Path, tmp_path: P
 
 
 def test_where_jobs_cannot_be_set(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidInputError, match=r"has a name, by which a worker connects to it too: add a section"):
+    with pytest.raises(InvalidInputError, match=r"has a name, which a worker connects to it with too: add a section"):
         lanceway.connect("dir", path="tables", jobs="home")
     for type_, settings in (
         ("lake", {"uri": "sqlite:///l.db", "root": "data"}),

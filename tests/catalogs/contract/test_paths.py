@@ -58,7 +58,7 @@ def test_no_branch_leads_to_another_table(catalog: Any) -> None:
             "create_table_version": {**about, **staged},
         }
         for operation, fields in asks.items():
-            with pytest.raises(InvalidInputError, match="is no name of a branch"):
+            with pytest.raises(InvalidInputError, match="is not a name of a branch"):
                 getattr(catalog, operation)(fields)
         if isinstance(catalog, LakeCatalog):
             entries: list[tuple[str, dict[str, Any]]] = [

@@ -67,7 +67,7 @@ def test_keys_of_the_request_are_used_where_the_catalog_says(catalog: Any, liste
     assert create(catalog, keys, mode="overwrite").version == 2
     with pytest.raises((PermissionDeniedError, UnauthenticatedError)):
         create(catalog, {**keys, "aws_secret_access_key": "another"}, mode="overwrite")
-    with pytest.raises(InvalidInputError, match="no whole credentials"):
+    with pytest.raises(InvalidInputError, match="not complete credentials"):
         create(catalog, {"aws_access_key_id": "MYKEYID"}, mode="overwrite")
     assert catalog.count_table_rows({"id": ["t"]}).count == 2
 

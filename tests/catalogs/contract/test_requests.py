@@ -1,7 +1,14 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lance_namespace import CreateNamespaceRequest, DescribeTableRequest
+from lance_namespace import (
+    CreateNamespaceRequest,
+    DescribeTableRequest,
+    MergeInsertIntoTableRequest,
+    QueryTableRequest,
+)
 
 from lanceway.catalogs.contract.requests import (
     accept,
@@ -10,6 +17,7 @@ from lanceway.catalogs.contract.requests import (
     page_start,
     page_start_id,
     page_token,
+    received,
     table_id,
 )
 from lanceway.errors import InvalidInputError
@@ -20,9 +28,19 @@ def test_a_model_is_taken_as_it_is():
     assert accept(DescribeTableRequest, request) is request
 
 
-def test_a_dictionary_becomes_the_model_and_unknown_fields_are_tolerated():
-    request = accept(DescribeTableRequest, {"id": ["a", "t"], "version": 3, "new_in_some_release": True})
+def test_a_dictionary_becomes_the_model():
+    request = accept(DescribeTableRequest, {"id": ["a", "t"], "version": 3})
     assert (request.id, request.version) == (["a", "t"], 3)
+
+
+def test_unknown_fields_that_a_client_sends_are_tolerated_in_silence():
+    request = received(DescribeTableRequest, {"id": ["a", "t"], "new_in_some_release": True})
+    assert request.id == ["a", "t"]
+
+
+def test_a_client_sends_no_short_forms():
+    with pytest.raises(InvalidInputError, match=r"DescribeTableRequest is not valid: id: .*list"):
+        received(DescribeTableRequest, {"id": "a"})
 
 
 def test_no_request_at_all_is_an_empty_one():
@@ -31,7 +49,25 @@ def test_no_request_at_all_is_an_empty_one():
 
 def test_a_wrong_type_says_which_field():
     with pytest.raises(InvalidInputError, match=r"DescribeTableRequest is not valid: id: .*list"):
-        accept(DescribeTableRequest, {"id": "a$t"})
+        accept(DescribeTableRequest, {"id": 7})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "form"),
+    [
+        ("columns", "id", '{"column_names": ["id", "name"]}'),
+        ("full_text_query", 3, '{"string_query": {"query": "some words"}}'),
+        ("vector", "0.5", '{"single_vector": [0.5, 0.9]}'),
+    ],
+)
+def test_a_wrong_type_says_how_the_value_is_written(key: str, value: object, form: str):
+    with pytest.raises(InvalidInputError, match=re.escape(f"QueryTableRequest is not valid: {key}: Write {form}.")):
+        accept(QueryTableRequest, {"id": ["t"], "k": 1, "vector": {}, key: value})
+
+
+def test_one_key_of_a_merge_is_a_list():
+    with pytest.raises(InvalidInputError, match=r'on: Write a list, such as \["id"\]\.'):
+        accept(MergeInsertIntoTableRequest, {"id": ["t"], "on": "id"})
 
 
 def test_the_wrong_kind_of_request_is_refused():

@@ -69,10 +69,13 @@ def test_the_root_holds_no_tables(both: Any) -> None:
         both.list_tables({"id": [], "page_token": "nonsense"})
 
 
-@pytest.mark.parametrize("operation", ["declare_table", "register_table", "create_empty_table"])
-def test_a_table_needs_a_catalog_and_the_error_names_one(both: Any, operation: str) -> None:
+@pytest.mark.parametrize(
+    ("operation", "keys"),
+    [("declare_table", {}), ("register_table", {"location": "somewhere"}), ("create_empty_table", {})],
+)
+def test_a_table_needs_a_catalog_and_the_error_names_one(both: Any, operation: str, keys: dict[str, str]) -> None:
     with pytest.raises(InvalidInputError, match=r"\['lake', 't'\]"):
-        getattr(both, operation)({"id": ["t"], "location": "somewhere"})
+        getattr(both, operation)({"id": ["t"], **keys})
     with pytest.raises(InvalidInputError, match=r"\['lake', 't'\]"):
         both.create_table_stream({"id": ["t"]}, rows(1))
 

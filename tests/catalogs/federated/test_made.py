@@ -18,6 +18,7 @@ from lanceway.catalogs.federated.mounts import CatalogDisabledError
 from lanceway.config import CatalogSettings
 from lanceway.errors import InvalidInputError, NamespaceAlreadyExistsError, NamespaceNotFoundError
 from lanceway.server.home import Home
+from tests.servers import dead
 
 KEY = "0a" * 32
 
@@ -121,6 +122,14 @@ def test_a_tree_with_made_catalogs_is_pickled(trees: list[FederatedCatalog], tmp
         assert names(copy) == ["lake", "there"]
         assert copy.mounts()["there"].section().settings["storage.x_token"] == "sesame"
         assert "sesame" not in repr(copy) + repr(copy.mounts()["there"]) + repr(copy.mounts()["there"].row)
+
+
+def test_a_service_that_is_down_fails_its_trial() -> None:
+    """Of every type, also where the root is known from the settings."""
+    for type_, settings in dead.settings().items():
+        failed = next(check for check in trials.try_out(CatalogSettings(type_, dict(settings))) if not check.passed)
+        assert failed.name in ("connect", "list"), type_
+        assert dead.SECRET not in str(failed)
 
 
 def test_a_service_that_never_answers_is_given_up(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import pickle
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 import lanceway
 from lanceway import Catalog, Table
 from lanceway.access.guard import Guard
+from lanceway.catalogs.handles import contents
 from lanceway.catalogs.handles.contents import CatalogContents
 from lanceway.errors import (
     InvalidInputError,
@@ -21,7 +24,9 @@ from lanceway.errors import (
 )
 from lanceway.server.lance.answers import SafeCatalog
 from tests.catalogs.handles.conftest import FRUIT
+from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
+from tests.servers.run import Run
 
 
 def test_a_table_is_made_with_the_namespaces_above_it(lake: Catalog) -> None:
@@ -72,7 +77,19 @@ def test_a_tree_shows_what_there_is(lake: Catalog, fruit: Table) -> None:
         "    └── fruit",
     ]
     assert repr(lake.tree("team.old")).splitlines() == ["old/", "└── figs"]
-    assert "figs" in lake._repr_html_()
+
+
+def test_a_notebook_shows_the_first_names_of_the_root_and_never_fails(
+    lake: Catalog, fruit: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a<b", "c"):
+        lake.create([name], FRUIT)
+    assert lake._repr_html_().endswith("<pre>team/\na&lt;b\nc</pre>")
+    monkeypatch.setattr(contents, "_SHOWN", 1)
+    assert lake._repr_html_().endswith("<pre>team/\na&lt;b\n…</pre>")
+    gone = lanceway.connect("http://127.0.0.1:1/lance", retries="0")
+    assert gone._repr_html_() == html.escape(repr(gone))
+    assert "127.0.0.1:1" in repr(gone)
 
 
 def test_an_empty_table_has_a_schema(lake: Catalog) -> None:
@@ -122,6 +139,17 @@ def test_lancedb_has_the_same_tables(lake: Catalog, fruit: Table) -> None:
     assert fruit.lance().count_rows() == 3
 
 
+def test_names_are_the_same_whatever_joins_them_on_the_wire(server: Lanceway) -> None:
+    above = ["lake", f"n{uuid.uuid4().hex}"]
+    for delimiter in ("$", "~", "::", "\x1f"):
+        with lanceway.connect(server.address, token=server.token, delimiter=delimiter) as whole:
+            if delimiter == "$":
+                whole.create([*above, "team", "fruit"], FRUIT)
+            assert whole.tables(above, recursive=True) == [".".join([*above, "team", "fruit"])], delimiter
+            listed = whole.list_all_tables({"id": above}).tables
+            assert listed == ["$".join([*above, "team", "fruit"])], delimiter
+
+
 def test_no_first_level_of_a_server_is_made_by_the_way(server: Lanceway) -> None:
     with lanceway.connect(server.uri, token=server.token) as root:
         with pytest.raises(NamespaceNotFoundError, match=r"no 'nosuch' at the root .* might be a catalog"):
@@ -131,13 +159,16 @@ def test_no_first_level_of_a_server_is_made_by_the_way(server: Lanceway) -> None
         assert "nosuch" not in root.namespaces()
 
 
-def test_a_catalog_that_was_left_out_is_suggested(server: Lanceway) -> None:
+def test_a_catalog_that_was_left_out_is_suggested(whole_run: Run) -> None:
+    # A server of its own: in the shared one, other tests have more catalogs than are asked.
+    server = lanceway_server.start(whole_run, name="left-out")
     with lanceway.connect(server.uri, token=server.token) as root:
         root.create("lake.orchard.pears", FRUIT)
         with pytest.raises(TableNotFoundError, match=r"Did you mean 'lake.orchard.pears'\?"):
             root["orchard.pears"]
         with pytest.raises(NamespaceNotFoundError, match=r"Did you mean 'lake.orchard.figs'\?"):
             root.create("orchard.figs", FRUIT)
+    assert server.stop() == 0
 
 
 def test_the_parts_of_a_server_that_guard_gain_no_way_in() -> None:

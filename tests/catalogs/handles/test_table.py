@@ -127,6 +127,8 @@ def test_rows_are_merged(fruit: Table) -> None:
     assert fruit.scan("id in (1, 9)", ["price"]).to_list() == [{"price": 9.0}, {"price": 1.0}]
     fruit.merge([{"id": 1, "price": 0}], on=["id"], update=False, insert=False, delete="id = 9")
     assert sorted(row["id"] for row in fruit.scan()) == [1, 2, 3]
+    with pytest.raises(InvalidInputError, match="let it update, insert or delete"):
+        fruit.merge([{"id": 1}], on="id", update=False, insert=False)
 
 
 def test_rows_are_updated_and_deleted(fruit: Table) -> None:
@@ -152,7 +154,7 @@ def test_an_index_fits_its_column(lake: Catalog) -> None:
     table.index("vec", num_partitions=1, metric="cosine")
     table.index("id", name="by_id")
     assert {index.index_name: index.columns for index in table.indices()} == {"vec_idx": ["vec"], "by_id": ["id"]}
-    with pytest.raises(TypeError, match="unexpected keyword argument 'num_partition'"):
+    with pytest.raises(TypeError, match=r"argument 'num_partition'\. Did you mean 'num_partitions'\?"):
         table.index("vec", num_partition=1)  # type: ignore[call-arg]
 
 

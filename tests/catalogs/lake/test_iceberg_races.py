@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from lanceway.catalogs import LakeCatalog
 from lanceway.catalogs.contract.iceberg import LoadedIceberg
+from lanceway.catalogs.lake.iceberg import orphans
 from lanceway.errors import ErrorCode
 from lanceway.tables.storage.store import local_path
 from lanceway.testing.behaviours.concurrency import race
@@ -19,6 +21,7 @@ from tests.catalogs.lake import iceberg_program as drill
 from tests.catalogs.lake.iceberg_helpers import TABLE, VIEW, commit, create, document, files, set_properties, uuid_is
 from tests.catalogs.lake.lake_helpers import connect
 from tests.catalogs.lake.lake_helpers import create as create_lance
+from tests.drilling import DrillProgress
 from tests.processes import WARM
 
 pytestmark = pytest.mark.slow
@@ -99,7 +102,7 @@ Program = Callable[[str, str, str, int], None]
 
 @pytest.mark.parametrize("program", [drill.commit_once, drill.create_once])
 def test_a_process_that_dies_anywhere_leaves_all_or_nothing(
-    uri: str, tmp_path: Path, program: Program, rounds: int
+    uri: str, tmp_path: Path, program: Program, rounds: int, progress: DrillProgress
 ) -> None:
     """In full (--rounds 100), killed before each statement and each file in turn; else before some of them."""
     outcomes = list[bool]()
@@ -133,6 +136,7 @@ def test_a_process_that_dies_anywhere_leaves_all_or_nothing(
             # The next one finds nothing in its way.
             if not done[0]:
                 lake.commit_iceberg_tables(drill.transaction(lake))
+        progress.step("processes that died")
         if process.exitcode == 0:
             break
         assert process.exitcode == -signal.SIGKILL
@@ -159,7 +163,7 @@ def metadata_files(folder: Path) -> set[Path]:
 
 @pytest.mark.parametrize("step", drill.STEPS)
 def test_a_process_that_dies_anywhere_in_another_step_leaves_all_or_nothing(
-    uri: str, tmp_path: Path, step: str, rounds: int
+    uri: str, tmp_path: Path, step: str, rounds: int, progress: DrillProgress
 ) -> None:
     """In full (--rounds 100), killed before each statement and each file in turn; else before some of them."""
     outcomes, afters = list[bool](), list[object]()
@@ -193,6 +197,7 @@ def test_a_process_that_dies_anywhere_in_another_step_leaves_all_or_nothing(
                 drill.STEPS[step](lake)
             afters.append(seen(lake))
             assert afters[0] == afters[-1] != before
+        progress.step("processes that died")
         if process.exitcode == 0:
             break
         assert process.exitcode == -signal.SIGKILL
@@ -229,3 +234,64 @@ def test_orphans_are_reported_and_deleted_when_they_are_old(lake: LakeCatalog, t
     assert len(list((tmp_path / "warehouse").rglob("*.metadata.json"))) == 4
     assert lake.load_iceberg_table(TABLE) == last
     assert lake.finish_removals() == []
+
+
+def _aged(folder: Path, name: str, content: bytes) -> Path:
+    """An old file that no row and no log has, with the name of one that a commit writes."""
+    file = folder / "metadata" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    for each in file.parent.iterdir():
+        os.utime(each, (0, 0))
+    return file
+
+
+def _moved(lake: LakeCatalog, target: Path, table: Sequence[str] = TABLE) -> tuple[LoadedIceberg, Path]:
+    """Make a table and move it; return it and the folder that it was in, in which it has left two files."""
+    made = create(lake, table)
+    commit(lake, set_properties(k="v"), table=table)
+    move = {"action": "set-location", "location": target.as_uri()}
+    return commit(lake, move, table=table), Path(str(local_path(made.location)))
+
+
+def test_orphans_where_a_table_was_before_it_moved(lake: LakeCatalog, tmp_path: Path) -> None:
+    moved, former = _moved(lake, tmp_path / "moved")
+    last = commit(lake, set_properties(k="w"))
+    orphan = _aged(former, "00002-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json", moved.metadata)
+    own = _aged(tmp_path / "moved", "00003-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json", moved.metadata)
+    strange = _aged(former, "00003-0c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json", b"no metadata")
+    found = [finding.message for finding in orphans.check(lake._lake, None, None) if finding.kind == "orphan metadata"]
+    assert [text.partition(" ")[0] for text in found] == ["2"]
+    assert sorted(lake.clean_iceberg()) == sorted([str(orphan), str(own)])
+    assert strange.exists()
+    assert len(list(former.rglob("*.metadata.json"))) == 3
+    assert lake.load_iceberg_table(TABLE) == last
+
+
+def test_the_first_file_of_a_table_that_moved_is_kept(lake: LakeCatalog, tmp_path: Path) -> None:
+    made = create(lake)
+    commit(lake, {"action": "set-location", "location": (tmp_path / "moved").as_uri()})
+    file = Path(str(local_path(str(made.metadata_location))))
+    os.utime(file, (0, 0))
+    assert lake.clean_iceberg() == []
+    assert file.exists()
+
+
+def test_a_forged_log_leads_to_no_orphans_of_others(lake: LakeCatalog, tmp_path: Path) -> None:
+    """Who registers a metadata file writes its log, and may name where another table's files are kept."""
+    other = create(lake, ["a", "other"])
+    commit(lake, set_properties(k="v"), table=["a", "other"])
+    kept = Path(str(local_path(other.location)))
+    lake.drop_iceberg_table(["a", "other"])  # without purge: its files stay
+    document_of = document(other)
+    place = tmp_path / "warehouse" / "mine"
+    first = f"file://{kept}/metadata/00000-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json"
+    log = [{"timestamp-ms": 1, "metadata-file": first}]
+    file = place / "metadata" / "00001-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({**document_of, "location": place.as_uri(), "metadata-log": log}))
+    lake.register_iceberg_table(TABLE, file.as_uri())
+    for stored in kept.rglob("*.json"):
+        os.utime(stored, (0, 0))
+    assert lake.clean_iceberg() == []
+    assert len(list(kept.rglob("*.metadata.json"))) == 2

@@ -356,7 +356,7 @@ def test_what_is_no_metadata_of_a_table_there_is_not_registered(lake: LakeCatalo
         (written("5.metadata.json", json.dumps({**own, "properties": {"table_type": "LANCE"}}).encode()), "lance"),
         (written("6.metadata.json", json.dumps({**own, "current-schema-id": 5}).encode()), "current-schema-id"),
         (f"file://{folder}/missing.metadata.json", "does not exist"),
-        (written("7.txt", b""), "no metadata file"),
+        (written("7.txt", b""), "not a metadata file"),
     ):
         with pytest.raises(InvalidInputError, match=reason):
             lake.register_iceberg_table(["a", "foreign"], wrong)

@@ -81,6 +81,7 @@ def test_settings_must_agree_with_what_is_kept(tmp_path: Path, settings: dict[st
 def test_a_new_catalog_needs_a_root(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="needs the setting 'root'"):
         LakeCatalog(uri=f"sqlite:///{tmp_path}/lake.db")
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(InvalidInputError, match="absolute path"):
         LakeCatalog(uri=f"sqlite:///{tmp_path}/lake.db", root="/")
 

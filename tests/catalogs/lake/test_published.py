@@ -134,7 +134,7 @@ def test_a_clean_up_may_take_what_is_not_marked(lake: LakeCatalog, other: LakeCa
     assert found(lake) == {"uncopied": False, "vanished": False}
     left = [number for number in range(1, COUNT + 1) if number != 3]
     assert numbers(lake, T) == left
-    assert [(each.kind, each.version, each.mended) for each in lake.reconcile(T)] == [("vanished", 3, False)]
+    assert [(each.kind, each.version, each.fixed) for each in lake.reconcile(T)] == [("vanished", 3, False)]
     assert found(lake) == {"vanished": False}
     lake.reconcile(T, adopt=True)
     commit(lake, COUNT + 1)

@@ -407,7 +407,7 @@ def test_what_pylance_writes_to_a_registered_table_is_adopted(second: LakeCatalo
     assert ids(second, table) == [1, 2]
     lance.write_dataset(rows(3), place, mode="append")
     [difference] = second.reconcile(table)
-    assert (difference.kind, difference.version, difference.mended) == ("stray", 3, True)
+    assert (difference.kind, difference.version, difference.fixed) == ("stray", 3, True)
     opened(second, table).insert(rows(4))
     lance.write_dataset(rows(5), place, mode="append")
     insert(second, table, 6)

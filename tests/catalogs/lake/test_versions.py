@@ -135,7 +135,7 @@ def test_a_claim_stands_even_if_it_cannot_be_copied_yet(lake: LakeCatalog, table
 
 def test_a_claim_for_another_table_is_refused(lake: LakeCatalog, table: Id) -> None:
     other, key = create(lake, "other"), stage(lake, table, 3)
-    with pytest.raises(InvalidInputError, match="no staged manifest of other"):
+    with pytest.raises(InvalidInputError, match="not a staged manifest of other"):
         claim(lake, other, 2, f"{location(lake, table)}/{key}")
 
 
@@ -401,7 +401,7 @@ def test_a_tagged_version_is_not_deleted(lake: LakeCatalog, table: Id) -> None:
 
 
 def told(differences: list[Difference]) -> list[tuple[str, int, bool]]:
-    return [(found.kind, found.version, found.mended) for found in differences]
+    return [(found.kind, found.version, found.fixed) for found in differences]
 
 
 def test_what_agrees_is_not_reported(lake: LakeCatalog, table: Id) -> None:

@@ -67,6 +67,12 @@ def catalog(faults: Faults) -> Iterator[Any]:
 # -- what is sent --------------------------------------------------------------------------------
 
 
+def test_a_table_instead_of_bytes_is_refused_before_anything_is_sent() -> None:
+    rows: Any = pa.table({"id": [1]})
+    with RestCatalog(uri="http://127.0.0.1:1/lance") as catalog, pytest.raises(InvalidInputError, match="_stream"):
+        catalog.create_table({"id": ["t"]}, rows)
+
+
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "create_empty_table"])
 def test_every_operation_goes_its_route(catalog: Any, faults: Faults, operation: str) -> None:
     faults.will(answer(404, {"error": "gone", "code": 10}))

@@ -65,7 +65,9 @@ class BackgroundOperations(JobMethods, CatalogHooks):
 
     # -- columns ---------------------------------------------------------------------------------
 
-    def alter_table_add_columns(self, request: ln.AlterTableAddColumnsRequest) -> ln.AlterTableAddColumnsResponse:
+    def alter_table_add_columns(
+        self, request: ln.AlterTableAddColumnsRequest | Mapping[str, Any]
+    ) -> ln.AlterTableAddColumnsResponse:
         request = accept(ln.AlterTableAddColumnsRequest, request)
         table, queue = self._table(request.id, "alter_table_add_columns"), self._desk()
         response = columns.add(table, request, backfills=queue is not None)
@@ -99,7 +101,7 @@ class BackgroundOperations(JobMethods, CatalogHooks):
             raise
 
     def alter_table_backfill_columns(
-        self, request: ln.AlterTableBackfillColumnsRequest
+        self, request: ln.AlterTableBackfillColumnsRequest | Mapping[str, Any]
     ) -> ln.AlterTableBackfillColumnsResponse:
         request = accept(ln.AlterTableBackfillColumnsRequest, request)
         queue = self._require_queue("alter_table_backfill_columns")
@@ -110,7 +112,9 @@ class BackgroundOperations(JobMethods, CatalogHooks):
 
     # -- materialized views ----------------------------------------------------------------------
 
-    def create_materialized_view(self, request: ln.CreateMaterializedViewRequest) -> ln.CreateMaterializedViewResponse:
+    def create_materialized_view(
+        self, request: ln.CreateMaterializedViewRequest | Mapping[str, Any]
+    ) -> ln.CreateMaterializedViewResponse:
         request = accept(ln.CreateMaterializedViewRequest, request)
         queue = self._require_queue("create_materialized_view")
         table = table_id(request.id, "create_materialized_view")
@@ -128,7 +132,7 @@ class BackgroundOperations(JobMethods, CatalogHooks):
         return ln.CreateMaterializedViewResponse(version=created.version or 1, job_id=job)
 
     def refresh_materialized_view(
-        self, request: ln.RefreshMaterializedViewRequest
+        self, request: ln.RefreshMaterializedViewRequest | Mapping[str, Any]
     ) -> ln.RefreshMaterializedViewResponse:
         request = accept(ln.RefreshMaterializedViewRequest, request)
         queue = self._require_queue("refresh_materialized_view")

@@ -110,6 +110,14 @@ class IdentifiesObjects(Protocol):
         """
 
 
+@runtime_checkable
+class AsksService(Protocol):
+    """A catalog that may list its root without a request, so that the list does not say whether its service answers."""
+
+    def ask_service(self) -> None:
+        """Send the service one request that reads. Raises what it answers where it is down, or refuses who asks."""
+
+
 class VisibleObjects(Protocol):
     """What one caller is shown, in lists, of a tree of catalogs."""
 
@@ -157,6 +165,12 @@ def object_identity(catalog: LanceNamespace, id_: Sequence[str], *, is_namespace
     if not isinstance(catalog, IdentifiesObjects):
         return None
     return catalog.object_identity(id_, is_namespace=is_namespace)
+
+
+def ask_service(catalog: LanceNamespace) -> None:
+    """Have a catalog send its service a request, where its list of the root may send none."""
+    if isinstance(catalog, AsksService):
+        catalog.ask_service()
 
 
 def with_job_queue(catalog: LanceNamespace, queue: JobQueue | LazyJobQueue) -> LanceNamespace:

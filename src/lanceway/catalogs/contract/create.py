@@ -31,10 +31,14 @@ if TYPE_CHECKING:
 class TableCreation(CatalogHooks):
     """CreateTable with its modes, on any catalog that can declare a table and find it again."""
 
-    def create_table(self, request: ln.CreateTableRequest, request_data: bytes) -> ln.CreateTableResponse:
+    def create_table(
+        self, request: ln.CreateTableRequest | Mapping[str, Any], request_data: bytes
+    ) -> ln.CreateTableResponse:
         return self.create_table_stream(request, ipc.read(request_data))
 
-    def create_table_stream(self, request: ln.CreateTableRequest, data: pa.RecordBatchReader) -> ln.CreateTableResponse:
+    def create_table_stream(
+        self, request: ln.CreateTableRequest | Mapping[str, Any], data: Any
+    ) -> ln.CreateTableResponse:
         """Create a table from a reader, batch by batch: `create_table` for data of any size."""
         request = accept(ln.CreateTableRequest, request)
         data = reserved.without(for_new_table(data))
@@ -122,12 +126,14 @@ class TableCreation(CatalogHooks):
             properties=None if entry.properties is None else dict(entry.properties),
         )
 
-    def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
+    def create_empty_table(self, request: ln.CreateTableRequest | Mapping[str, Any]) -> ln.CreateTableResponse:
         """Declare a table, under the operation's old name, which the contract has deprecated."""
         return create_empty_table(self, request)
 
 
-def create_empty_table(catalog: ln.LanceNamespace, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
+def create_empty_table(
+    catalog: ln.LanceNamespace, request: ln.CreateTableRequest | Mapping[str, Any]
+) -> ln.CreateTableResponse:
     """Answer the deprecated `create_empty_table` by `declare_table`."""
     request = accept(ln.CreateTableRequest, request)
     declared = catalog.declare_table(ln.DeclareTableRequest(id=request.id, properties=request.properties))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import lance_namespace as ln
 
@@ -31,7 +31,9 @@ class MetadataOperations(CatalogHooks):
 
     # -- namespaces ------------------------------------------------------------------------------
 
-    def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:
+    def list_namespaces(
+        self, request: ln.ListNamespacesRequest | Mapping[str, Any] | None = None
+    ) -> ln.ListNamespacesResponse:
         request = accept(ln.ListNamespacesRequest, request)
         namespace = Identifier(request.id or ())
         limit, scope = page_limit(request.limit), _scope("namespaces", namespace)
@@ -39,16 +41,18 @@ class MetadataOperations(CatalogHooks):
         names, token = page_of(names, limit, scope, str)
         return ln.ListNamespacesResponse(namespaces=names, page_token=token)
 
-    def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
+    def describe_namespace(
+        self, request: ln.DescribeNamespaceRequest | Mapping[str, Any]
+    ) -> ln.DescribeNamespaceResponse:
         request = accept(ln.DescribeNamespaceRequest, request)
         return ln.DescribeNamespaceResponse(properties=_plain(self._properties_of(Identifier(request.id or ()))))
 
-    def namespace_exists(self, request: ln.NamespaceExistsRequest) -> ln.NamespaceExistsResponse:
+    def namespace_exists(self, request: ln.NamespaceExistsRequest | Mapping[str, Any]) -> ln.NamespaceExistsResponse:
         request = accept(ln.NamespaceExistsRequest, request)
         self._properties_of(Identifier(request.id or ()))
         return ln.NamespaceExistsResponse()
 
-    def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
+    def create_namespace(self, request: ln.CreateNamespaceRequest | Mapping[str, Any]) -> ln.CreateNamespaceResponse:
         request = accept(ln.CreateNamespaceRequest, request)
         namespace, properties = Identifier(request.id or ()), request.properties or {}
         if namespace.is_root:
@@ -76,7 +80,7 @@ class MetadataOperations(CatalogHooks):
         self._drop_namespace(namespace, cascade=True)
         return self._create_namespace(namespace, properties)
 
-    def drop_namespace(self, request: ln.DropNamespaceRequest) -> ln.DropNamespaceResponse:
+    def drop_namespace(self, request: ln.DropNamespaceRequest | Mapping[str, Any]) -> ln.DropNamespaceResponse:
         request = accept(ln.DropNamespaceRequest, request)
         namespace = Identifier(request.id or ())
         missing = mode("The mode of drop_namespace", request.mode, "fail", "skip")
@@ -97,7 +101,7 @@ class MetadataOperations(CatalogHooks):
 
     # -- tables ----------------------------------------------------------------------------------
 
-    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         request = accept(ln.ListTablesRequest, request)
         namespace = Identifier(request.id or ())
         limit, scope = page_limit(request.limit), list_scope(namespace)
@@ -110,7 +114,7 @@ class MetadataOperations(CatalogHooks):
         names, token = page_of(names, limit, scope, str)
         return ln.ListTablesResponse(tables=names, page_token=token)
 
-    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_all_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         """List every table below a namespace, or below the root, in order of its identifier."""
         request = accept(ln.ListTablesRequest, request)
         namespace, limit = Identifier(request.id or ()), page_limit(request.limit)
@@ -159,7 +163,7 @@ class MetadataOperations(CatalogHooks):
                 return
             after = names[-1]
 
-    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+    def describe_table(self, request: ln.DescribeTableRequest | Mapping[str, Any]) -> ln.DescribeTableResponse:
         request = accept(ln.DescribeTableRequest, request)
         table = table_id(request.id, "describe_table")
         entry = self._find_table(table)
@@ -179,7 +183,7 @@ class MetadataOperations(CatalogHooks):
         dataset.describe(self._handle(table, entry), request, response)
         return response
 
-    def table_exists(self, request: ln.TableExistsRequest) -> ln.TableExistsResponse:
+    def table_exists(self, request: ln.TableExistsRequest | Mapping[str, Any]) -> ln.TableExistsResponse:
         request = accept(ln.TableExistsRequest, request)
         table = table_id(request.id, "table_exists")
         entry = self._find_table(table)
@@ -187,7 +191,7 @@ class MetadataOperations(CatalogHooks):
             dataset.open_at(self._handle(table, entry), version=request.version)
         return ln.TableExistsResponse()
 
-    def declare_table(self, request: ln.DeclareTableRequest) -> ln.DeclareTableResponse:
+    def declare_table(self, request: ln.DeclareTableRequest | Mapping[str, Any]) -> ln.DeclareTableResponse:
         request = accept(ln.DeclareTableRequest, request)
         table = table_id(request.id, "declare_table")
         entry = self._declare_table(table, request.location, request.properties or {})
@@ -198,7 +202,7 @@ class MetadataOperations(CatalogHooks):
             managed_versioning=entry.managed,
         )
 
-    def register_table(self, request: ln.RegisterTableRequest) -> ln.RegisterTableResponse:
+    def register_table(self, request: ln.RegisterTableRequest | Mapping[str, Any]) -> ln.RegisterTableResponse:
         request = accept(ln.RegisterTableRequest, request)
         table = table_id(request.id, "register_table")
         chosen = mode("The mode of register_table", request.mode, "create", "overwrite")
@@ -207,19 +211,19 @@ class MetadataOperations(CatalogHooks):
         entry = self._register_table(table, request.location, request.properties or {}, chosen == "overwrite")
         return ln.RegisterTableResponse(location=entry.location, properties=_plain(entry.properties))
 
-    def deregister_table(self, request: ln.DeregisterTableRequest) -> ln.DeregisterTableResponse:
+    def deregister_table(self, request: ln.DeregisterTableRequest | Mapping[str, Any]) -> ln.DeregisterTableResponse:
         request = accept(ln.DeregisterTableRequest, request)
         table = table_id(request.id, "deregister_table")
         entry = self._deregister_table(table)
         return ln.DeregisterTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
 
-    def drop_table(self, request: ln.DropTableRequest) -> ln.DropTableResponse:
+    def drop_table(self, request: ln.DropTableRequest | Mapping[str, Any]) -> ln.DropTableResponse:
         request = accept(ln.DropTableRequest, request)
         table = table_id(request.id, "drop_table")
         entry = self._drop_table(table)
         return ln.DropTableResponse(id=list(table), location=entry.location, properties=_plain(entry.properties))
 
-    def rename_table(self, request: ln.RenameTableRequest) -> ln.RenameTableResponse:
+    def rename_table(self, request: ln.RenameTableRequest | Mapping[str, Any]) -> ln.RenameTableResponse:
         request = accept(ln.RenameTableRequest, request)
         table = table_id(request.id, "rename_table")
         parent = table.parent if request.new_namespace_id is None else Identifier(request.new_namespace_id)

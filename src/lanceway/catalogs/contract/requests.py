@@ -6,10 +6,11 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from lanceway.catalogs import dictionaries
 from lanceway.errors import InvalidInputError
 from lanceway.identifiers import Identifier
 from lanceway.tables.schema import reserved
@@ -18,36 +19,68 @@ Model = TypeVar("Model", bound=BaseModel)
 Item = TypeVar("Item")
 
 _DIGEST_BYTES = 6
+# Of the keys of a query, as every client may write them.
+_FORMS: Mapping[str, str] = {
+    "columns": 'Write {"column_names": ["id", "name"]}',
+    "full_text_query": 'Write {"string_query": {"query": "some words"}}',
+    "vector": 'Write {"single_vector": [0.5, 0.9]}',
+}
 _LONGEST_ID = 18  # digits
 _SHOWN = 100  # characters of a token in a message
 
 
-def accept(model: type[Model], request: Model | Mapping[str, object] | None) -> Model:
+def accept(model: type[Model], request: Model | Mapping[str, Any] | None) -> Model:
     """Return the request as its model. Rust clients pass dictionaries, and None means an empty one.
 
-    Raises InvalidInputError, also for keys of metadata that are Lanceway's own.
+    A dictionary may have short forms, and warns of keys that are not known. Raises InvalidInputError, also for keys of
+    metadata that are Lanceway's own.
     """
     if isinstance(request, model):
         reserved.refuse_request(request)
         return request
-    if request is None:
-        request = {}
-    if not isinstance(request, Mapping):
-        raise InvalidInputError(
-            f"A {model.__name__} or a dictionary is needed here, but a {type(request).__name__} was given."
-        )
+    fields = _fields_of(model, request)
+    read = received(model, dictionaries.written_out(model, fields))
+    dictionaries.warn_of_unknown_keys(model, fields)
+    return read
+
+
+def received(model: type[Model], fields: Mapping[str, Any]) -> Model:
+    """Return the request that a client has sent, in the forms of the specification; unknown fields are ignored.
+
+    Raises InvalidInputError, also for keys of metadata that are Lanceway's own.
+    """
     try:
-        read = model.model_validate(dict(request))
+        read = model.model_validate(dict(fields))
     except ValidationError as error:
         raise InvalidInputError(f"{model.__name__} is not valid: {_reasons(error)}.") from error
     reserved.refuse_request(read)
     return read
 
 
+def _fields_of(model: type[BaseModel], request: object) -> Mapping[str, Any]:
+    if request is None:
+        return {}
+    if isinstance(request, Mapping):
+        return request
+    raise InvalidInputError(
+        f"A {model.__name__} or a dictionary is needed here, but a {type(request).__name__} was given."
+    )
+
+
 def _reasons(error: ValidationError) -> str:
     # The inputs themselves stay out: they may hold credentials.
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(f"{'.'.join(str(part) for part in item['loc']) or 'request'}: {item['msg']}" for item in problems)
+    return "; ".join(
+        f"{'.'.join(str(part) for part in item['loc']) or 'request'}: {_form(item['loc'], item['type']) or item['msg']}"
+        for item in problems
+    )
+
+
+def _form(path: Sequence[int | str], kind: str) -> str | None:
+    """Return how a value that has another form is written, for those that are often written otherwise."""
+    if kind == "list_type":
+        return 'Write a list, such as ["id"]'
+    return _FORMS.get(str(path[-1])) if kind == "model_type" and path else None
 
 
 def mode(what: str, requested: str | None, *choices: str) -> str:

@@ -103,7 +103,7 @@ def changes(set_: Mapping[str, str] | None, unset: Iterable[str]) -> dict[str, s
         raise InvalidInputError("alter_namespace: no property is given to set or to unset. Name at least one.")
     check_free("alter_namespace", (*given, *gone))
     if both := sorted(set(given) & set(gone)):
-        raise InvalidInputError(f"alter_namespace: {both[0]!r} is to be set and unset. Leave one of them out.")
+        raise InvalidInputError(f"alter_namespace: {both[0]!r} is both set and unset. Leave one of them out.")
     return {**given, **dict.fromkeys(gone)}
 
 

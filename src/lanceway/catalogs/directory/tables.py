@@ -106,7 +106,8 @@ class DirectoryTables:
         if not self.manifest.exists():
             check_known(namespace)
             raise namespace_not_found(
-                f"There is no namespace {namespace}: {self.folder.root} holds tables alone, as it has no {MANIFEST}."
+                f"There is no namespace {namespace}: {self.folder.root} is a plain folder, which has nothing but "
+                'tables. Connect to a new folder with layout="manifest" to have namespaces, or use a lake.'
             )
 
     def _row(self, table: Identifier) -> ManifestRow:
@@ -208,7 +209,7 @@ class DirectoryTables:
         renamed_away = False
         for folder, hidden, entry in self.folders(table.name):
             if not hidden:
-                raise _taken(table, f"it lies at {entry.location}")
+                raise _taken(table, f"it is at {entry.location}")
             if not self.manifest.owners(folder):
                 raise _taken(
                     table,
@@ -224,8 +225,8 @@ class DirectoryTables:
     def _check_location(self, table: Identifier, folder: str, location: str | None) -> None:
         if location is not None and self.folder.relative(location) != folder:
             raise InvalidInputError(
-                f"{table} cannot be declared at {location}: new tables lie directly in {self.folder.root}, under a "
-                "name of its choice. Leave the location out; data that is there already can be registered."
+                f"{table} cannot be declared at {location}: new tables are stored directly in {self.folder.root}, "
+                "under a name of its choice. Leave the location out; data that is there already can be registered."
             )
 
     def _claim_folder(self, table: Identifier, folder: str, properties: Mapping[str, str]) -> TableEntry:
@@ -391,7 +392,7 @@ class DirectoryTables:
             return None
         if not replace:
             raise TableAlreadyExistsError(
-                f"{table} cannot be registered: it lies at {entry.location}. Use mode overwrite to replace that."
+                f"{table} cannot be registered: it is at {entry.location}. Use mode overwrite to replace that."
             )
         row = self._row(table) if self._has_row(table) else None
         self.deregister(table)

@@ -10,7 +10,6 @@ namespaces of the root (`own_lake.py`).
 from __future__ import annotations
 
 import hashlib
-import heapq
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -33,7 +32,8 @@ from lanceway.catalogs.contract.capabilities import (
     object_identity,
     with_job_queue,
 )
-from lanceway.catalogs.contract.iceberg import ConfinesIceberg, KeepsIceberg
+from lanceway.catalogs.contract.hooks import CatalogHooks
+from lanceway.catalogs.contract.iceberg import ConfinesIceberg, KeepsIceberg, LoadedIceberg
 from lanceway.catalogs.contract.jobs import JobMethods, JobQueue
 from lanceway.catalogs.contract.limits import IdentifierLimits
 from lanceway.catalogs.contract.metadata import create_root, refuse_drop_of_root
@@ -46,10 +46,11 @@ from lanceway.catalogs.federated.mounts import (
     Mount,
     Mounted,
     ServiceMount,
+    begin_with_a_catalog,
     canonical,
-    check_name,
     in_use,
 )
+from lanceway.catalogs.federated.root import RootCatalogs
 from lanceway.catalogs.handles.contents import CatalogContents
 from lanceway.catalogs.wrappers import subtree
 from lanceway.catalogs.wrappers.forward import Forwarder
@@ -60,16 +61,15 @@ from lanceway.errors import (
     ConcurrentModificationError,
     InternalError,
     InvalidInputError,
-    NamespaceAlreadyExistsError,
     NamespaceNotFoundError,
     ServiceUnavailableError,
     UnauthenticatedError,
     UnsupportedOperationError,
-    namespace_not_found,
     table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables import bases
+from lanceway.tables.dataset import StoredTable
 
 if TYPE_CHECKING:
     from lanceway.catalogs.federated.made import MadeMounts
@@ -197,14 +197,12 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
     @property
     def made(self) -> MadeMounts:
         """Return the mounted catalogs made through an interface. Raise UnsupportedOperationError without a lake."""
-        if self._made is None:
-            raise self._without_lake("to make catalogs")
-        return self._made
+        return self._root.require_made()
 
     @property
     def lake(self) -> OwnLake:
         """Return the tree's own lake. Raises UnsupportedOperationError where there is none."""
-        return self._require_lake("to make catalogs")
+        return self._root.require_lake("to make catalogs")
 
     @property
     def configured(self) -> Mapping[str, Mount]:
@@ -262,13 +260,12 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         Raises NamespaceNotFoundError where there is no lake to ask.
         """
         mounted, key = self._mounted, canonical(name)
-        return mounted.mounts.get(key) or self._lake_or_missing(name).mount(key, disabled=key in mounted.disabled)
+        return mounted.mounts.get(key) or self._root.lake_of(name).mount(key, disabled=key in mounted.disabled)
 
-    def _lake_or_missing(self, name: str) -> OwnLake:
-        if self._lake is None:
-            mounted = ", ".join(sorted(self._configured)) or "none"
-            raise namespace_not_found(f"There is no catalog {name!r}. Those that are mounted: {mounted}.")
-        return self._lake
+    @property
+    def _root(self) -> RootCatalogs:
+        made, visible = self._made, self._visible
+        return RootCatalogs(self._configured, lambda: self._mounts, self._lake, made, visible, self._user)
 
     def acting_as(self, user: str, groups: tuple[str, ...] | None = None) -> Self:
         """Return the tree for another user, whom the lake's catalogs name as owner and in their history."""
@@ -373,7 +370,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
     def object_details(self, id_: Sequence[str], *, is_namespace: bool) -> ObjectDetails:
         """Return what is recorded of a catalog, a namespace or a table: of a service's, the properties alone."""
         if len(id_) == 1:
-            return self._catalog_details(canonical(id_[0]))
+            return self._root.details(canonical(id_[0]))
         mount = self.mount(id_[0])
         if not mount.foreign and isinstance(mount.catalog, KeepsDetails):
             try:
@@ -385,10 +382,6 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         if is_namespace:
             return ObjectDetails(self.describe_namespace(ln.DescribeNamespaceRequest(id=list(id_))).properties or {})
         return ObjectDetails(self.describe_table(ln.DescribeTableRequest(id=list(id_))).properties or {})
-
-    def _catalog_details(self, name: str) -> ObjectDetails:
-        configured = self._configured.get(name)
-        return self._lake_or_missing(name).details(name) if configured is None else ObjectDetails(configured.properties)
 
     def alter_table_properties(self, id_: Sequence[str], changes: Mapping[str, str | None]) -> dict[str, str]:
         """Change properties of a table of the lake, None for one that is taken away, and return all it has then."""
@@ -452,38 +445,30 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         catalog = self._lake.at_hand(names[0])
         return None if catalog is None else catalog.try_details(names[1:], is_namespace=is_namespace)
 
+    def try_load_iceberg_table(self, names: list[str]) -> LoadedIceberg | None:
+        """Return an Iceberg table of the tree's own lake, as `try_fast` does."""
+        if self._lake is None or len(names) < 2 or names[0] in self._configured:
+            return None
+        catalog = self._lake.at_hand(names[0])
+        return None if catalog is None else catalog.try_load_iceberg_table(names[1:])
+
     # -- the root: catalogs as namespaces --------------------------------------------------------
 
-    def list_namespaces(self, request: ln.ListNamespacesRequest) -> ln.ListNamespacesResponse:
+    def list_namespaces(
+        self, request: ln.ListNamespacesRequest | Mapping[str, Any] | None = None
+    ) -> ln.ListNamespacesResponse:
         """List namespaces: at the root every catalog, none of which is asked."""
         request = accept(ln.ListNamespacesRequest, request)
         if request.id:
             return super().list_namespaces(request)
         limit, scope = page_limit(request.limit), "catalogs"
-        names = self._shown_names(page_start(scope, request.page_token), limit and limit + 1)
+        names = self._root.shown(page_start(scope, request.page_token), limit and limit + 1)
         names, token = page_of(names, limit, scope, str)
         return ln.ListNamespacesResponse(namespaces=names, page_token=token)
 
-    def _shown_names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
-        """Return the first `limit` catalogs after `after` that are shown."""
-        if self._visible is None:
-            return self._names(after, limit)
-        shown: list[str] = []
-        while True:
-            page = self._names(after, limit)
-            shown += self._visible.catalogs(page)
-            if limit is None or len(page) < limit or len(shown) >= limit:
-                return shown[:limit]
-            after = page[-1]
-
-    def _names(self, after: str | None, limit: int | None = None) -> Sequence[str]:
-        """Return the first `limit` catalogs after `after`, in code point order."""
-        mounts = self._mounts
-        mounted = sorted(name for name in mounts if name > (after or ""))
-        in_lake = [] if self._lake is None else self._lake.names(after, limit)
-        return list(heapq.merge(mounted, (name for name in in_lake if name not in mounts)))[:limit]
-
-    def describe_namespace(self, request: ln.DescribeNamespaceRequest) -> ln.DescribeNamespaceResponse:
+    def describe_namespace(
+        self, request: ln.DescribeNamespaceRequest | Mapping[str, Any]
+    ) -> ln.DescribeNamespaceResponse:
         """Describe a namespace: a catalog by its type and properties; one from the configuration is not asked."""
         request = accept(ln.DescribeNamespaceRequest, request)
         namespace = Identifier(request.id or ())
@@ -491,7 +476,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
             return super().describe_namespace(request)
         return ln.DescribeNamespaceResponse(properties=self._properties(namespace))
 
-    def namespace_exists(self, request: ln.NamespaceExistsRequest) -> ln.NamespaceExistsResponse:
+    def namespace_exists(self, request: ln.NamespaceExistsRequest | Mapping[str, Any]) -> ln.NamespaceExistsResponse:
         request = accept(ln.NamespaceExistsRequest, request)
         namespace = Identifier(request.id or ())
         if namespace.depth > 1:
@@ -500,13 +485,9 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         return ln.NamespaceExistsResponse()
 
     def _properties(self, namespace: Identifier) -> dict[str, str]:
-        if namespace.is_root:
-            return {}
-        name = canonical(namespace.name)
-        mount = self._mounts.get(name)
-        return self._lake_or_missing(name).properties(name) if mount is None else dict(mount.properties)
+        return {} if namespace.is_root else self._root.properties(canonical(namespace.name))
 
-    def create_namespace(self, request: ln.CreateNamespaceRequest) -> ln.CreateNamespaceResponse:
+    def create_namespace(self, request: ln.CreateNamespaceRequest | Mapping[str, Any]) -> ln.CreateNamespaceResponse:
         """Create a namespace: at the root, a nested catalog of the lake."""
         request = accept(ln.CreateNamespaceRequest, request)
         namespace = Identifier(request.id or ())
@@ -515,32 +496,10 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         if namespace.depth > 1:
             return super().create_namespace(request)
         chosen = mode("The mode of create_namespace", request.mode, "create", "exist_ok", "overwrite")
-        name = canonical(namespace.name)
-        if name in self._mounts:
-            return ln.CreateNamespaceResponse(properties=self._keep_mounted(name, chosen))
-        return ln.CreateNamespaceResponse(properties=self._create_catalog(name, request.properties or {}, chosen))
+        properties = self._root.create(canonical(namespace.name), request.properties or {}, chosen)
+        return ln.CreateNamespaceResponse(properties=properties)
 
-    def _keep_mounted(self, name: str, chosen: str) -> dict[str, str]:
-        if chosen == "overwrite":
-            raise self.read_only(name) if name in self._configured else _kept_by_service(name, "replaced")
-        if chosen == "create":
-            where = "the configuration has one" if name in self._configured else "there is one"
-            raise NamespaceAlreadyExistsError(
-                f"The catalog {name!r} cannot be made: {where} of this name. Choose another name."
-            )
-        return dict(self._mounts[name].properties)
-
-    def _create_catalog(self, name: str, properties: Mapping[str, str], chosen: str) -> dict[str, str]:
-        check_name(name)
-        lake = self._require_lake("create_namespace")
-        try:
-            lake.create(name, properties, by=self._user or lake.user, replace=chosen == "overwrite")
-        except NamespaceAlreadyExistsError:
-            if chosen != "exist_ok":
-                raise
-        return lake.properties(name)
-
-    def drop_namespace(self, request: ln.DropNamespaceRequest) -> ln.DropNamespaceResponse:
+    def drop_namespace(self, request: ln.DropNamespaceRequest | Mapping[str, Any]) -> ln.DropNamespaceResponse:
         """Drop a namespace: at the root a catalog of the lake, an empty one or with `cascade` all that is in it."""
         request = accept(ln.DropNamespaceRequest, request)
         namespace = Identifier(request.id or ())
@@ -550,44 +509,10 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
             refuse_drop_of_root()
         if namespace.depth > 1:
             return super().drop_namespace(request)
-        name = canonical(namespace.name)
-        if name in self._configured:
-            raise self.read_only(name)
-        if name in self._mounts:
-            return ln.DropNamespaceResponse(properties=self._unmount(name, behavior))
-        lake = self._require_lake("drop_namespace")
-        try:
-            properties = lake.drop(name, by=self._user or lake.user, cascade=behavior == "cascade")
-        except NamespaceNotFoundError:
-            if missing == "skip":
-                return ln.DropNamespaceResponse()
-            raise
+        properties = self._root.drop(
+            canonical(namespace.name), skip_missing=missing == "skip", cascade=behavior == "cascade"
+        )
         return ln.DropNamespaceResponse(properties=properties)
-
-    def _unmount(self, name: str, behavior: str) -> dict[str, str]:
-        if behavior == "cascade":
-            raise _kept_by_service(name, "dropped with all that is in it")
-        properties = dict(self._mounts[name].properties)
-        self.made.drop(name, by=self._user or self.lake.user)
-        return properties
-
-    def _require_lake(self, operation: str) -> OwnLake:
-        if self._lake is None:
-            raise self._without_lake(operation)
-        return self._lake
-
-    def _without_lake(self, operation: str) -> UnsupportedOperationError:
-        return UnsupportedOperationError(
-            f"The root does not support {operation}: its catalogs all come from the configuration, and there is no "
-            "lake to make others in."
-        )
-
-    def read_only(self, name: str) -> InvalidInputError:
-        """Return the refusal to change a catalog of the configuration."""
-        return InvalidInputError(
-            f"The catalog {name!r} comes from the configuration and is read-only here. Change its section "
-            f"[catalogs.{name}] instead."
-        )
 
     # -- namespaces by logical path, after the name of their catalog: lake.team:sales ------------
 
@@ -602,7 +527,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
     def list_schemas(self, parent: Path | None = None) -> list[str]:
         """Return the namespaces directly inside one, as `lake.team:sales`; all catalogs if none is given."""
         if not parent:
-            return list(self._shown_names(None))
+            return list(self._root.shown(None))
         catalog, path = first(parent)
         names = self._with_schemas(catalog, "list_schemas").list_schemas(path or None)
         return [f"{canonical(catalog)}.{name}" for name in names]
@@ -624,15 +549,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         catalog, inside = first(path)
         if inside:
             return self._with_schemas(catalog, "alter_namespace").alter_namespace(inside, properties, unset=unset)
-        if canonical(catalog) in self._configured:
-            raise self.read_only(canonical(catalog))
-        if canonical(catalog) in self._mounts:
-            row = self.made.alter(
-                canonical(catalog), properties=changes(properties, unset), by=self._user or self.lake.user
-            )
-            return dict(row.properties)
-        lake = self._lake_or_missing(catalog)
-        return lake.alter(canonical(catalog), changes(properties, unset), by=self._user or lake.user)
+        return self._root.alter(canonical(catalog), changes(properties, unset))
 
     def drop_schema(self, path: Path) -> None:
         """Drop an empty namespace, or an empty catalog of the lake."""
@@ -692,9 +609,24 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         catalog = clones.require(self._catalog_for(self.mount(name), "clone_table"))
         return catalog.clone_table(inside, new, version=version, tag=tag, branch=branch)
 
+    # -- tables in storage -----------------------------------------------------------------------
+
+    def stored_table(self, names: Sequence[str], operation: str) -> StoredTable:
+        """Return where a table is and how to reach it, in a catalog of the lake that is this tree's own."""
+        identifier = Identifier.of(names)
+        _refuse_at_the_root(operation, identifier)
+        name, *inside = identifier
+        if canonical(name) in self._mounts:
+            raise UnsupportedOperationError(
+                f"{operation} works on tables of the lake's own catalogs. {name!r} is mounted from another service."
+            )
+        catalog = self._catalog_for(self.mount(name), operation)
+        assert isinstance(catalog, CatalogHooks)
+        return catalog._table(inside, operation)
+
     # -- lists of tables -------------------------------------------------------------------------
 
-    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         """List the tables of a namespace; the root has none."""
         request = accept(ln.ListTablesRequest, request)
         if request.id:
@@ -703,7 +635,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         page_start("no tables", request.page_token)
         return ln.ListTablesResponse(tables=[])
 
-    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_all_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         """List every table below a namespace, or below the root, in order of its identifier.
 
         One catalog that does not answer makes it fail: a list is complete, or an error.
@@ -728,7 +660,7 @@ class FederatedCatalog(CatalogContents, JobMethods, IcebergForwarder, Forwarder)
         after = page_start(_ALL_TABLES, request.page_token)
         start, token = json.loads(after) if after else (None, None)
         tables: list[str] = []
-        names = yield ListingStep(None, partial(self._shown_names, None))
+        names = yield ListingStep(None, partial(self._root.shown, None))
         names = [name for name in names if start is None or name > start or (name == start and token)]
         for name in names:
             token = token if name == start else None
@@ -822,13 +754,6 @@ def secret_keys(settings: ServerSettings, store: LakeStore) -> SecretKeys:
     return secrets.SecretKeys(settings.secret_key, file)
 
 
-def _kept_by_service(name: str, what: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"The catalog {name!r} cannot be {what}: it is mounted, and what is in it belongs to its service. Drop what is "
-        "in it first, or drop the catalog alone, which leaves the service as it is."
-    )
-
-
 def _new_names(operation: str, request: Any) -> Iterator[str]:
     """Yield the names of objects that a request may make."""
     if operation == "batch_commit_tables":
@@ -852,4 +777,4 @@ def _refuse_at_the_root(operation: str, table: Identifier) -> None:
             f"{operation} cannot have {table} for a table: the root holds catalogs, and a table needs one. Use "
             f"{['lake', table.name]!r} for a table of the catalog 'lake'."
         )
-    raise table_not_found(f"There is no table {table}: the root holds catalogs, whose names tables begin with.")
+    raise table_not_found(f"There is no table {table}. {begin_with_a_catalog(table.name)}")

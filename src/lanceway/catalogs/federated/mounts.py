@@ -200,6 +200,13 @@ def check_name(name: str) -> None:
         )
 
 
+def begin_with_a_catalog(name: str) -> str:
+    """Return a sentence for an identifier without a catalog, or with all of its names in one."""
+    names = [part for part in name.split(".") if part]
+    whole = names if len(names) > 1 else ["lake", name]
+    return f"Identifiers begin with a catalog: write {whole!r}, or {WIRE_DELIMITER.join(whole)} over HTTP."
+
+
 def _public_settings(name: str, section: CatalogSettings) -> Mapping[str, str]:
     """Check a catalog's settings, without connecting to it, and return those that are not secret."""
     try:
@@ -229,4 +236,5 @@ def public_entries(rows: Sequence[Setting], settings: Mapping[str, str]) -> dict
 
 
 def _holds_a_password(value: str) -> bool:
-    return "@" in value.partition("://")[2].partition("/")[0]
+    """Return whether one of the addresses in a value, such as those of several metastores, names a user."""
+    return any("@" in address.partition("/")[0] for address in value.split("://")[1:])

@@ -12,11 +12,11 @@ from sqlalchemy import Connection
 from lanceway.catalogs.contract.capabilities import ObjectDetails
 from lanceway.catalogs.contract.requests import mode
 from lanceway.catalogs.federated.made import MadeMounts, MountDefaults
-from lanceway.catalogs.federated.mounts import TYPE, CatalogDisabledError, Mount, ServiceMount
+from lanceway.catalogs.federated.mounts import TYPE, CatalogDisabledError, Mount, ServiceMount, begin_with_a_catalog
 from lanceway.catalogs.lake.catalog import VERSIONING, LakeCatalog
 from lanceway.catalogs.lake.connection import MANAGED, STORAGE
 from lanceway.config import login
-from lanceway.errors import InvalidInputError, NamespaceNotFoundError
+from lanceway.errors import InvalidInputError, NamespaceNotFoundError, recognized
 from lanceway.identifiers import ROOT
 from lanceway.lake.secrets import SecretKeys
 from lanceway.lake.store.database import LakeStore
@@ -118,7 +118,11 @@ class OwnLake:
 
     def load(self, name: str) -> CatalogRow:
         """Return the row of a catalog. Raises NamespaceNotFoundError."""
-        return self.store.read(catalogs.load, self.metalake, name)
+        try:
+            return self.store.read(catalogs.load, self.metalake, name)
+        except mounts.CatalogNotFoundError as error:
+            message = f"There is no catalog {name!r}. {begin_with_a_catalog(name)}"
+            raise recognized(mounts.CatalogNotFoundError, message) from error
 
     def present(self, names: Sequence[str]) -> list[str]:
         """Return those of the names that catalogs in the database have."""

@@ -42,8 +42,12 @@ class CatalogCheck:
 
 
 def _list(catalog: LanceNamespace) -> None:
-    """Ask for a namespace of the root: who may not even list, has the wrong address or credentials."""
+    """Ask for a namespace of the root: who may not even list, has the wrong address or credentials.
+
+    Some catalogs know what their root holds without a request, and send one on top.
+    """
     catalog.list_namespaces(ln.ListNamespacesRequest(id=[], limit=1))
+    capabilities.ask_service(catalog)
 
 
 # What is asked of an opened catalog, in order; the first that fails ends a trial. Checks of its storage come here.

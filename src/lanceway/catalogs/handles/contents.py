@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import lance_namespace as ln
 from lanceway.catalogs.handles import names, suggestions
 from lanceway.catalogs.handles.names import Name, joined, table_name
 from lanceway.catalogs.handles.packages import require
-from lanceway.catalogs.handles.table import Table
+from lanceway.catalogs.handles.sql import Query
+from lanceway.catalogs.handles.table import Table, existing_table
 from lanceway.catalogs.handles.tree import NamespaceTree
 from lanceway.catalogs.wrappers.operations import carry_out
 from lanceway.errors import (
@@ -19,14 +21,17 @@ from lanceway.errors import (
     NamespaceNotFoundError,
     TableNotFoundError,
     namespace_not_found,
-    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables.write.data import for_new_table
 
 if TYPE_CHECKING:
+    import lance
     import pyarrow as pa
     from lancedb.namespace import LanceNamespaceDBConnection
+
+# How many namespaces, and how many tables, a notebook shows of a catalog.
+_SHOWN = 50
 
 
 class CatalogContents(ln.LanceNamespace):
@@ -57,13 +62,20 @@ class CatalogContents(ln.LanceNamespace):
 
     def table(self, name: Name) -> Table:
         """Return a table. Raises TableNotFoundError, with the nearest name that there is."""
-        identifier = table_name(name)
-        try:
-            self.table_exists(ln.TableExistsRequest(id=list(identifier)))
-        except (TableNotFoundError, NamespaceNotFoundError) as error:
-            hint = suggestions.for_table(self, identifier)
-            raise table_not_found(f"There is no table {identifier}.{hint}") from error
-        return Table(self, identifier)
+        return existing_table(self, table_name(name))
+
+    def sql(self, query: str, **tables: Table) -> Query:
+        """Run an SQL query over tables, by their whole names: `SELECT … FROM team.fruit JOIN team.prices USING (id)`.
+
+        Nothing but a query is run. It runs in this process, on the storage of the tables that it names, and reads the
+        columns and rows that it needs. `tables` are further ones by a name of their own, such as older versions.
+        """
+
+        def open_table(identifier: Identifier) -> lance.LanceDataset:
+            named = tables.get(identifier.name) if identifier.depth == 1 else None
+            return (named or existing_table(self, identifier)).lance()
+
+        return Query(query, open_table)
 
     def create(
         self,
@@ -125,7 +137,15 @@ class CatalogContents(ln.LanceNamespace):
     __iter__ = None
 
     def _repr_html_(self) -> str:
-        return self.tree()._repr_html_()
+        """Show the first names of the root: a notebook waits for two pages, however large the catalog is."""
+        try:
+            namespaces = self.list_namespaces(ln.ListNamespacesRequest(id=[], limit=_SHOWN))
+            tables = self.list_tables(ln.ListTablesRequest(id=[], limit=_SHOWN))
+        except LanceNamespaceError:
+            return html.escape(repr(self))  # out of reach: it still has its name
+        more = ["…"] if namespaces.page_token or tables.page_token else []
+        lines = [*(f"{name}/" for name in namespaces.namespaces), *tables.tables, *more]
+        return f"<p>{html.escape(repr(self))}</p><pre>{html.escape(chr(10).join(lines))}</pre>"
 
     # -- namespaces above a new table ------------------------------------------------------------
 

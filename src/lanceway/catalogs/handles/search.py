@@ -15,8 +15,6 @@ from lanceway.errors import InvalidInputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LIMIT = 10  # rows of a search by a vector or a text
-
 
 class Search(Rows):
     """A search of a table: `table.search([0.5, 0.9]).where("price < 3").select("name").limit(5).to_pandas()`.
@@ -69,9 +67,7 @@ class Search(Rows):
         return type(self)(self._catalog, {**self._request, **changes})
 
     def _ask(self) -> pa.RecordBatchReader:
-        request = {"vector": {}, **self._request}
-        request.setdefault("k", _LIMIT if request["vector"] or "full_text_query" in request else 0)
-        return carry_out(self._catalog, "query_table_stream", accept(ln.QueryTableRequest, request))
+        return carry_out(self._catalog, "query_table_stream", accept(ln.QueryTableRequest, self._request))
 
 
 def query_fields(query: object, column: str | None, text: str | None) -> dict[str, Any]:

@@ -28,6 +28,17 @@ def for_table(catalog: ln.LanceNamespace, table: Identifier) -> str:
     return ""
 
 
+def for_namespace(catalog: ln.LanceNamespace, namespace: Identifier) -> str:
+    """Return a sentence that suggests a namespace near one that is missing, after a space; empty if there is none."""
+    for depth, name in enumerate(namespace):
+        parent = Identifier(namespace[:depth])
+        with suppress(LanceNamespaceError):
+            names = list_namespaces(catalog, parent)
+            if name not in names:
+                return _near(parent, name, names)
+    return ""
+
+
 def for_root_namespace(catalog: ln.LanceNamespace, object_: Identifier) -> str:
     """Return a sentence that suggests a path whose first name is one that the root has; empty if it has none."""
     with suppress(LanceNamespaceError):

@@ -10,18 +10,23 @@ import lance_namespace as ln
 from pydantic import BaseModel
 
 from lanceway.catalogs.contract.requests import accept
-from lanceway.catalogs.handles import display
+from lanceway.catalogs.handles import display, suggestions
 from lanceway.catalogs.handles.history import History, PastVersion
 from lanceway.catalogs.handles.names import joined
 from lanceway.catalogs.handles.packages import require
 from lanceway.catalogs.handles.rows import Rows
 from lanceway.catalogs.handles.search import Search, query_fields
+from lanceway.catalogs.handles.sql import Query
 from lanceway.catalogs.wrappers.operations import carry_out
+from lanceway.config.settings import nearest
 from lanceway.errors import (
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
     TableTagAlreadyExistsError,
     TransactionNotFoundError,
+    table_not_found,
 )
 from lanceway.identifiers import Identifier
 from lanceway.tables.dataset import StoredTable, is_main
@@ -131,17 +136,17 @@ class Table:
         """
         return Search(self._catalog, {"id": self.id, **self._place, **query_fields(query, column, text)})
 
-    def sql(self, query: str) -> Rows:
+    def sql(self, query: str) -> Query:
         """Run an SQL query over this table, which it calls by its own name: `SELECT … FROM fruit`.
 
-        It runs in this process, on the table's storage.
+        It runs in this process, on the table's storage. Other tables have their whole names, as in the catalog's
+        `sql()`.
         """
-        return Rows(lambda: self._run(query))
+        return Query(query, self._open_for_sql)
 
-    def _run(self, query: str) -> pa.RecordBatchReader:
-        dataset = self.lance()
-        with translated(self._messages, "sql"):
-            return dataset.sql(query).table_name(self._id.name).build().to_stream_reader()
+    def _open_for_sql(self, identifier: Identifier) -> lance.LanceDataset:
+        itself = identifier == Identifier((self._id.name,))
+        return (self if itself else existing_table(self._catalog, identifier)).lance()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
@@ -170,6 +175,8 @@ class Table:
         `delete` also deletes rows of the table that match none. `update` and `delete` may be SQL conditions for the
         rows they change.
         """
+        if not (update or insert or delete):
+            raise InvalidInputError("merge() would change nothing: let it update, insert or delete.")
         request = self._change(
             ln.MergeInsertIntoTableRequest,
             "merge",
@@ -221,7 +228,8 @@ class Table:
         """
         unknown = sorted(set(options) - IndexOptions.__annotations__.keys())
         if unknown:
-            raise TypeError(f"index() got an unexpected keyword argument {unknown[0]!r}")
+            near = nearest(unknown[0], {*IndexOptions.__annotations__, "name", "metric", "type"})
+            raise TypeError(f"index() got an unexpected keyword argument {unknown[0]!r}.{near}")
         request = self._change(
             ln.CreateTableIndexRequest,
             "index",
@@ -357,6 +365,7 @@ class Table:
     # -- what is shown of it ---------------------------------------------------------------------
 
     def __repr__(self) -> str:
+        """Return what is known without asking the catalog: a debugger calls this often."""
         branch = "" if self._branch is None else f", branch={self._branch!r}"
         version = "" if self._version is None else f", version={self._version}"
         return f"Table({self.name!r}{branch}{version})"
@@ -394,6 +403,16 @@ class Table:
             f"{verb}: this is {self.name} at version {self._version}, which cannot be changed. Take the table without "
             "at() to change it as it is now, or call restore() to make this version the latest."
         )
+
+
+def existing_table(catalog: ln.LanceNamespace, identifier: Identifier) -> Table:
+    """Return a table that is there. Raises TableNotFoundError, with the nearest name that there is."""
+    try:
+        catalog.table_exists(ln.TableExistsRequest(id=list(identifier)))
+    except (TableNotFoundError, NamespaceNotFoundError) as error:
+        hint = suggestions.for_table(catalog, identifier)
+        raise table_not_found(f"There is no table {identifier}.{hint}") from error
+    return Table(catalog, identifier)
 
 
 def _expression(value: str | float | bool | None) -> str:

@@ -182,8 +182,7 @@ class LakeCatalog(Catalog):
         self._lake = store
         self._catalog = row
         self._known_tables: dict[Identifier, TableRow] = {}  # see `LakeClaims`
-        reads = store.fast_reads
-        self._fast_reads = None if reads is None else LakeFastReads(reads, row.id, self._options)
+        self._fast_reads = LakeFastReads.of(store, row, self._options)
 
     def close(self) -> None:
         super().close()
@@ -381,6 +380,10 @@ class LakeCatalog(Catalog):
         """Return what is recorded of a namespace or a table, if that can be had without waiting."""
         return None if self._fast_reads is None else self._fast_reads.details(names, is_namespace=is_namespace)
 
+    def try_load_iceberg_table(self, names: list[str]) -> LoadedIceberg | None:
+        """Return an Iceberg table whose metadata is at hand, if that can be had without waiting."""
+        return None if self._fast_reads is None else self._fast_reads.iceberg_table(names)
+
     def _find_table(self, table: Identifier) -> TableEntry:
         lake = self._connection
         return lake.entry(LakeTables(lake).row(table))
@@ -479,7 +482,7 @@ class LakeCatalog(Catalog):
         self._definitions.record_columns(table, branch, new)
 
     def insert_into_table_stream(
-        self, request: InsertIntoTableRequest, data: pa.RecordBatchReader
+        self, request: InsertIntoTableRequest | Mapping[str, Any], data: Any
     ) -> InsertIntoTableResponse:
         """Insert rows from a reader. To overwrite all of them replaces the columns, and so their definitions go."""
         request = accept(InsertIntoTableRequest, request)
@@ -488,13 +491,17 @@ class LakeCatalog(Catalog):
             self._definitions.remove(table_id(request.id, "insert_into_table"), request.branch)
         return response
 
-    def alter_table_alter_columns(self, request: AlterTableAlterColumnsRequest) -> AlterTableAlterColumnsResponse:
+    def alter_table_alter_columns(
+        self, request: AlterTableAlterColumnsRequest | Mapping[str, Any]
+    ) -> AlterTableAlterColumnsResponse:
         request = accept(AlterTableAlterColumnsRequest, request)
         response = super().alter_table_alter_columns(request)
         self._definitions.rename(table_id(request.id, "alter_table_alter_columns"), request)
         return response
 
-    def alter_table_drop_columns(self, request: AlterTableDropColumnsRequest) -> AlterTableDropColumnsResponse:
+    def alter_table_drop_columns(
+        self, request: AlterTableDropColumnsRequest | Mapping[str, Any]
+    ) -> AlterTableDropColumnsResponse:
         request = accept(AlterTableDropColumnsRequest, request)
         response = super().alter_table_drop_columns(request)
         paths = [fields.parse(path) for path in request.columns]
@@ -522,7 +529,9 @@ class LakeCatalog(Catalog):
 
     # -- versions and branches: rows for managed tables, as storage has them for the others ------
 
-    def create_table_version(self, request: CreateTableVersionRequest) -> CreateTableVersionResponse:
+    def create_table_version(
+        self, request: CreateTableVersionRequest | Mapping[str, Any]
+    ) -> CreateTableVersionResponse:
         request = accept(CreateTableVersionRequest, request)
         claims = self._claims
         claimed = claims.claim_fast(request)
@@ -533,61 +542,67 @@ class LakeCatalog(Catalog):
             claimed = claims.claim_in_transaction(table, request)
         return CreateTableVersionResponse(version=claimed.publish())
 
-    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
+    def list_table_versions(self, request: ListTableVersionsRequest | Mapping[str, Any]) -> ListTableVersionsResponse:
         request = accept(ListTableVersionsRequest, request)
         table = self._tables.managed(request.id, "list_table_versions")
         return super().list_table_versions(request) if table is None else self._versions.list(table, request)
 
-    def describe_table_version(self, request: DescribeTableVersionRequest) -> DescribeTableVersionResponse:
+    def describe_table_version(
+        self, request: DescribeTableVersionRequest | Mapping[str, Any]
+    ) -> DescribeTableVersionResponse:
         request = accept(DescribeTableVersionRequest, request)
         table = self._tables.managed(request.id, "describe_table_version")
         return super().describe_table_version(request) if table is None else self._versions.describe(table, request)
 
-    def batch_delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> BatchDeleteTableVersionsResponse:
+    def batch_delete_table_versions(
+        self, request: BatchDeleteTableVersionsRequest | Mapping[str, Any]
+    ) -> BatchDeleteTableVersionsResponse:
         request = accept(BatchDeleteTableVersionsRequest, request)
         table = self._tables.managed(request.id, "batch_delete_table_versions")
         return super().batch_delete_table_versions(request) if table is None else self._versions.delete(table, request)
 
-    def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
+    def list_table_branches(self, request: ListTableBranchesRequest | Mapping[str, Any]) -> ListTableBranchesResponse:
         request = accept(ListTableBranchesRequest, request)
         response = self._refs.list_branches(request)
         return super().list_table_branches(request) if response is None else response
 
-    def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
+    def create_table_branch(self, request: CreateTableBranchRequest | Mapping[str, Any]) -> CreateTableBranchResponse:
         request = accept(CreateTableBranchRequest, request)
         branch = self._refs.create_branch(request)
         return super().create_table_branch(request) if branch is None else CreateTableBranchResponse()
 
-    def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
+    def delete_table_branch(self, request: DeleteTableBranchRequest | Mapping[str, Any]) -> DeleteTableBranchResponse:
         request = accept(DeleteTableBranchRequest, request)
         branch = self._refs.delete_branch(request)
         return super().delete_table_branch(request) if branch is None else DeleteTableBranchResponse()
 
     # -- tags: the same --------------------------------------------------------------------------
 
-    def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
+    def list_table_tags(self, request: ListTableTagsRequest | Mapping[str, Any]) -> ListTableTagsResponse:
         request = accept(ListTableTagsRequest, request)
         response = self._refs.list_tags(request)
         return super().list_table_tags(request) if response is None else response
 
-    def get_table_tag_version(self, request: GetTableTagVersionRequest) -> GetTableTagVersionResponse:
+    def get_table_tag_version(
+        self, request: GetTableTagVersionRequest | Mapping[str, Any]
+    ) -> GetTableTagVersionResponse:
         request = accept(GetTableTagVersionRequest, request)
         response = self._refs.tag_version(request)
         return super().get_table_tag_version(request) if response is None else response
 
-    def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
+    def create_table_tag(self, request: CreateTableTagRequest | Mapping[str, Any]) -> CreateTableTagResponse:
         request = accept(CreateTableTagRequest, request)
         tag = self._refs.create_tag(request)
         return super().create_table_tag(request) if tag is None else CreateTableTagResponse()
 
-    def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
+    def update_table_tag(self, request: UpdateTableTagRequest | Mapping[str, Any]) -> UpdateTableTagResponse:
         request = accept(UpdateTableTagRequest, request)
         if self._refs.update_tag(request) is not None:
             return UpdateTableTagResponse()
         self._refs.refuse_held(request.id, request.tag, "update_table_tag")
         return super().update_table_tag(request)
 
-    def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
+    def delete_table_tag(self, request: DeleteTableTagRequest | Mapping[str, Any]) -> DeleteTableTagResponse:
         request = accept(DeleteTableTagRequest, request)
         if self._refs.delete_tag(request) is not None:
             return DeleteTableTagResponse()
@@ -596,10 +611,12 @@ class LakeCatalog(Catalog):
 
     # -- several tables in one transaction -------------------------------------------------------
 
-    def batch_create_table_versions(self, request: BatchCreateTableVersionsRequest) -> BatchCreateTableVersionsResponse:
+    def batch_create_table_versions(
+        self, request: BatchCreateTableVersionsRequest | Mapping[str, Any]
+    ) -> BatchCreateTableVersionsResponse:
         return self._batches.create_versions(accept(BatchCreateTableVersionsRequest, request))
 
-    def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
+    def batch_commit_tables(self, request: BatchCommitTablesRequest | Mapping[str, Any]) -> BatchCommitTablesResponse:
         return self._batches.commit(accept(BatchCommitTablesRequest, request))
 
     # -- Iceberg tables and views, and companions of Lance tables: `KeepsIceberg` ------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -140,6 +140,8 @@ def connect(settings: LakeSettings) -> tuple[LakeStore, CatalogRow]:
     defaults = config.lake()
     separator = defaults.get("separator") if settings.separator is None else settings.separator
     policy = defaults.get("policy") if settings.policy is None else settings.policy
+    if settings.create and settings.root is None:
+        _refuse_without_root(settings)
     store = open_store(settings.uri, separator=separator, policy=policy, upgrade=settings.create)
     with ExitStack() as undo:
         undo.callback(store.close)
@@ -147,6 +149,19 @@ def connect(settings: LakeSettings) -> tuple[LakeStore, CatalogRow]:
         check(row, settings)
         undo.pop_all()  # it is the caller's to close from here on
     return store, row
+
+
+def _refuse_without_root(settings: LakeSettings) -> None:
+    """Refuse a new lake that does not say where its tables are, before there is a database."""
+    with closing(LakeStore(settings.uri)) as store:
+        if store.is_missing:
+            raise _rootless(settings.catalog)
+
+
+def _rootless(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The catalog {name!r} is new and needs the setting 'root': the folder or URI below which its tables are."
+    )
 
 
 def _load_or_create(store: LakeStore, settings: LakeSettings) -> CatalogRow:
@@ -164,9 +179,7 @@ def _create(connection: Connection, settings: LakeSettings, root: str | None) ->
     """Make the metalake and the catalog if they are missing; another process may be making them too."""
     metalake, name, user = settings.metalake, settings.catalog, settings.user
     if root is None:
-        raise InvalidInputError(
-            f"The catalog {name!r} is new and needs the setting 'root': the folder or URI below which its tables are."
-        )
+        raise _rootless(name)
     with suppress(NamespaceAlreadyExistsError):
         metalakes.create(connection, metalake, by=user)
     with suppress(NamespaceAlreadyExistsError):

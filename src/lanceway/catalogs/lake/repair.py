@@ -195,11 +195,11 @@ class LakeRepair:
         orphan_rows = store.read(checks.of_table, table.row.id)
         missing = {(row.branch, row.version) for row in vanished}
         return [
-            *(_difference(UNCOPIED, row, mended=(row.branch, row.version) not in missing) for row in uncopied),
-            *(_difference(VANISHED, row, mended=(row.branch, row.version) in forgotten) for row in vanished),
+            *(_difference(UNCOPIED, row, fixed=(row.branch, row.version) not in missing) for row in uncopied),
+            *(_difference(VANISHED, row, fixed=(row.branch, row.version) in forgotten) for row in vanished),
             *adopted,
             *unmoved,
-            *(Difference(STRAY, row.branch, row.version, row.kept_path, mended=False) for row in orphan_rows),
+            *(Difference(STRAY, row.branch, row.version, row.kept_path, fixed=False) for row in orphan_rows),
             # After the versions, which tags and branches are made of.
             *RefRepair(self.lake).reconcile(table, adopt=adopt, remove=remove),
         ]
@@ -214,7 +214,7 @@ class LakeRepair:
                 continue
             version = self.lake.store.transact(self._adopt, table, orphan, claim, table.settled())
             if version is not None:
-                yield _difference(STRAY, table.published(version), mended=True)
+                yield _difference(STRAY, table.published(version), fixed=True)
 
     def _adopt(
         self,
@@ -324,8 +324,8 @@ def _claim(table: Manifests, orphan: OrphanManifest) -> VersionClaim | None:
 def _unmoved(branch: str, quarantine: Quarantine) -> Iterator[Difference]:
     """Return what the lake may not move: adopted where it follows on the latest version, even if that was not asked."""
     for key in (*quarantine.adopted, *quarantine.unmoved):
-        yield Difference(STRAY, branch, manifests.version_of(key) or 0, key, mended=key in quarantine.adopted)
+        yield Difference(STRAY, branch, manifests.version_of(key) or 0, key, fixed=key in quarantine.adopted)
 
 
-def _difference(kind: str, row: Version, *, mended: bool) -> Difference:
-    return Difference(kind, row.branch, row.version, row.final_path, mended)
+def _difference(kind: str, row: Version, *, fixed: bool) -> Difference:
+    return Difference(kind, row.branch, row.version, row.final_path, fixed)

@@ -45,6 +45,7 @@ class ArrowUpload:
 
 def body(what: str, data: bytes) -> bytes | ArrowUpload:
     """Return the contract's bytes as they are sent: an IPC stream as it is, an IPC file as a stream."""
+    ipc.check_bytes(data)
     return ArrowUpload(what, ipc.read(data)) if data.startswith(_MAGIC) else data
 
 
@@ -124,7 +125,7 @@ def _check_end(what: str, source: _Source, is_file: bool) -> None:
 
 
 def _broken(what: str, reason: str) -> InternalError:
-    return InternalError(f"{what}: the answer is no whole Arrow IPC file ({reason.rstrip('.')}). Ask again.")
+    return InternalError(f"{what}: the answer is not a whole Arrow IPC file ({reason.rstrip('.')}). Ask again.")
 
 
 class _Source:

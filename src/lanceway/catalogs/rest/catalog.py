@@ -17,6 +17,7 @@ from lanceway.catalogs.contract.clones import CloneRequest
 from lanceway.catalogs.contract.create import create_empty_table
 from lanceway.catalogs.contract.hooks import WITH_DATA, stream_twin
 from lanceway.catalogs.contract.jobs import Job
+from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.contract.schemas import Path, PathNaming
 from lanceway.catalogs.rest import arrow, messages
@@ -100,15 +101,15 @@ class RestCatalog(Forwarder, Catalog):
     def _creates_in_root(self) -> bool:
         return False  # of most servers it holds catalogs
 
-    def create_empty_table(self, request: ln.CreateTableRequest) -> ln.CreateTableResponse:
+    def create_empty_table(self, request: ln.CreateTableRequest | Mapping[str, Any]) -> ln.CreateTableResponse:
         return create_empty_table(self, request)
 
-    def describe_table(self, request: ln.DescribeTableRequest) -> ln.DescribeTableResponse:
+    def describe_table(self, request: ln.DescribeTableRequest | Mapping[str, Any]) -> ln.DescribeTableResponse:
         if is_renewal(request):
             return self._renewals.renew(cast("Mapping[str, Any]", request), super().describe_table)
         return super().describe_table(request)
 
-    def query_table(self, request: ln.QueryTableRequest) -> ln.QueryTableResponse:
+    def query_table(self, request: ln.QueryTableRequest | Mapping[str, Any]) -> ln.QueryTableResponse:
         if self._rest_settings.works_on_storage:
             return super().query_table(request)
         written = self._write("query_table", accept(ln.QueryTableRequest, request))
@@ -119,14 +120,14 @@ class RestCatalog(Forwarder, Catalog):
         )
         return response
 
-    def query_table_stream(self, request: ln.QueryTableRequest) -> pa.RecordBatchReader:
+    def query_table_stream(self, request: ln.QueryTableRequest | Mapping[str, Any]) -> pa.RecordBatchReader:
         """Run a query and return its rows as a reader, one batch at a time: `query_table` for results of any size."""
         if self._rest_settings.works_on_storage:
             return super().query_table_stream(request)
         written = self._write("query_table", accept(ln.QueryTableRequest, request))
         return arrow.reader(self._client.stream(written))
 
-    def list_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         request = accept(ln.ListTablesRequest, request)
         response: ln.ListTablesResponse = self._ask("list_tables", request)
         response.tables = self._own_names(request.id or [], response.tables)
@@ -139,22 +140,28 @@ class RestCatalog(Forwarder, Catalog):
             return [name.removeprefix(prefix) for name in names]
         return names
 
-    def list_all_tables(self, request: ln.ListTablesRequest) -> ln.ListTablesResponse:
+    def list_all_tables(self, request: ln.ListTablesRequest | Mapping[str, Any] | None = None) -> ln.ListTablesResponse:
         """List every table, or every one below a namespace: the protocol lists them all, and others are left out."""
         request = accept(ln.ListTablesRequest, request)
         response: ln.ListTablesResponse = self._ask("list_all_tables", request)
-        if not request.id:
-            return response
-        self.namespace_exists(
-            ln.NamespaceExistsRequest(id=request.id, identity=request.identity, context=request.context)
-        )
-        delimiter = self._rest_settings.delimiter
-        prefix = lance.write_id(request.id, delimiter) + delimiter
-        response.tables = [name for name in response.tables if name.startswith(prefix)]
-        while not response.tables and response.page_token:
+        if request.id:
+            self.namespace_exists(
+                ln.NamespaceExistsRequest(id=request.id, identity=request.identity, context=request.context)
+            )
+        response.tables = self._below(request.id, response.tables)
+        while request.id and not response.tables and response.page_token:
             response = self._ask("list_all_tables", request.model_copy(update={"page_token": response.page_token}))
-            response.tables = [name for name in response.tables if name.startswith(prefix)]
+            response.tables = self._below(request.id, response.tables)
         return response
+
+    def _below(self, namespace: list[str] | None, tables: list[str]) -> list[str]:
+        """Return those of some tables that are below a namespace, written as every catalog lists them."""
+        delimiter = self._rest_settings.delimiter
+        prefix = lance.write_id(namespace, delimiter) + delimiter if namespace else ""
+        below = [table for table in tables if table.startswith(prefix)]
+        if delimiter == WIRE_DELIMITER:
+            return below
+        return [Identifier.parse(table, delimiter).format(WIRE_DELIMITER) for table in below]
 
     # -- namespaces by logical path, after the name of their catalog: lake.team:sales ------------
 

@@ -239,7 +239,7 @@ def _words(answer: http.HttpAnswer) -> str:
     if answer.headers.get("content-type", "").startswith("text/plain"):
         return cleaned(answer.content.decode(errors="replace"))[:200].rstrip(".")
     hint = ". Is the uri right?" if answer.status == _NOT_FOUND else ""
-    return f"{_kind(answer)}, which is no error of Lance REST{hint}".rstrip("?.") if answer.content or hint else ""
+    return f"{_kind(answer)}, which is not an error of Lance REST{hint}".rstrip("?.") if answer.content or hint else ""
 
 
 def _kind(answer: http.HttpAnswer) -> str:

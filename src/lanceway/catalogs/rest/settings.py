@@ -118,7 +118,7 @@ def _check_credentials(settings: Mapping[str, Any]) -> None:
     if AUTHORIZATION in _header_names(settings):
         tokens.append("header.Authorization")
     if len(tokens) > 1:
-        raise InvalidInputError(f"{' and '.join(tokens)} are set, but only one of them can say who asks.")
+        raise InvalidInputError(f"{' and '.join(tokens)} are set, but only one of them may be.")
     if settings["credential"] and not all(settings["credential"].partition(":")):
         raise InvalidInputError("credential is not of the form id:secret.")
     for name in ("token_uri", "scope"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ from lanceway.tables.storage.store import Store, local_path, open_store
 GRACE = 24 * 3600.0  # seconds
 # What is written at a location so that files of acknowledged commits are never taken for orphans.
 _NOTES = ".lanceway"
-_DROPPED, _REPLACED = f"{_NOTES}/dropped", f"{_NOTES}/replaced-"
+_DROPPED, _REPLACED, _MOVED = f"{_NOTES}/dropped", f"{_NOTES}/replaced-", f"{_NOTES}/moved-"
 
 Options = Mapping[str, str] | None
 
@@ -40,7 +40,7 @@ Options = Mapping[str, str] | None
 class OrphanMetadata:
     """A metadata file that no row points to and no log has."""
 
-    location: str  # of its table, as the row has it
+    location: str  # of its table, as the row has it or had it
     key: str  # below it
     modified_millis: int
 
@@ -76,20 +76,63 @@ def _orphans_of(store: LakeStore, holder: PointerHolder, options: Options) -> li
     """Return the files of a table that neither its metadata from before nor the one from after a look has."""
     reader = MetadataFiles(options)
     known = _tracked(reader, holder)
-    found = list(reader.untracked(places.uri_of(holder.location), known))
+    former = _former_places(store, holder, known, options)
+    found = [
+        (place, file)
+        for place in (holder.location, *former)
+        for file in reader.untracked(places.uri_of(place), known)
+        if place == holder.location or _is_of(reader, f"{place}/{file.key}", holder)
+    ]
     if not found:
         return []
     # What was committed in between is tracked by now. A table that is gone has none.
     again = store.read(checks.pointer_holder, holder.id)
     if again is None:
         return []
-    known |= _tracked(reader, again) | _replaced(reader, open_store(holder.location, options))
+    known |= _tracked(reader, again)
+    for place in (holder.location, *former):
+        known |= _replaced(reader, open_store(place, options))
     names = {pointer.rpartition("/")[2] for pointer in known}
     return [
-        OrphanMetadata(holder.location, file.key, file.modified_millis)
-        for file in found
+        OrphanMetadata(place, file.key, file.modified_millis)
+        for place, file in found
         if file.key.rpartition("/")[2] not in names
     ]
+
+
+def _former_places(store: LakeStore, holder: PointerHolder, known: Iterable[str], options: Options) -> list[str]:
+    """Return where a table was before it moved, as its log says, below a catalog's location, if nothing is there now.
+
+    A log may be forged by who registers a metadata file. So only places count in which the lake itself has left a note.
+    """
+    roots = store.read(checks.roots)
+    former = dict[str, None]()
+    for pointer in known:
+        base, folder, _ = files.unescaped(pointer).rpartition(f"/{files.FOLDER}/")
+        with suppress(InvalidInputError):
+            place = locations.canonical(base) if folder else holder.location
+            if place != holder.location and any(place.startswith(f"{root}/") for root in roots):
+                former[place] = None
+    return [
+        place
+        for place in former
+        if not store.read(checks.is_known, place)
+        and store.read(locations.overlapping, place) is None
+        and open_store(place, options).exists(_moved_note(store, holder.id))
+    ]
+
+
+def _moved_note(store: LakeStore, row: int) -> str:
+    return f"{_MOVED}{store.identity}-{row}"
+
+
+def _is_of(reader: MetadataFiles, pointer: str, holder: PointerHolder) -> bool:
+    """Return whether a file is metadata of the same table."""
+    try:
+        uuids = {metadata.read(reader.read_stored(each)).table_uuid for each in (pointer, holder.pointer)}
+    except InvalidInputError:
+        return False
+    return len(uuids) == 1
 
 
 def _tracked(reader: MetadataFiles, holder: PointerHolder) -> set[str]:
@@ -129,9 +172,10 @@ class LakeOrphans:
                 orphans = _orphans_of(self.lake.store, holder, self.lake.options)
             except InvalidInputError:
                 continue  # its metadata is lost: `check` says so, and every file there may be needed
-            old = [orphan.key for orphan in orphans if orphan.is_older(older_than)]
-            self.lake.storage(holder.location).delete(*old)
-            gone += [f"{holder.location}/{key}" for key in old]
+            for orphan in orphans:
+                if orphan.is_older(older_than):
+                    self.lake.storage(orphan.location).delete(orphan.key)
+                    gone.append(f"{orphan.location}/{orphan.key}")
         return [*gone, *self._clean_unmade(older_than)]
 
     def _clean_unmade(self, older_than: float) -> Iterator[str]:
@@ -154,6 +198,11 @@ class LakeOrphans:
             store = self.lake.storage(location)
             if _only_file(store, location) is not None:
                 store.put(_DROPPED, b"")
+
+    def note_move(self, row: TableRow, location: str) -> None:
+        """Write down, where a table is now, that it is the one that moves elsewhere: its log has files there."""
+        if location != row.location:
+            self.lake.storage(location_of(row)).put(_moved_note(self.lake.store, row.id), b"")
 
     @contextmanager
     def keeping_replaced(self, row: TableRow) -> Iterator[None]:

@@ -117,7 +117,7 @@ def check_files(
         if path not in known and not is_within(path, place):
             raise PermissionDeniedError(
                 f"The file {path[:200]!r} cannot be a table's at {place.uri}: manifest lists and statistics of a table "
-                "lie below its location. Write them there, or ask an administrator to do this."
+                "are stored below its location. Write them there, or ask an administrator to do this."
             )
     old = {} if before is None else before.properties
     for key in _PATHS:

@@ -101,7 +101,8 @@ class MetadataPointers:
         """
         assert row.metadata_pointer is not None, "an Iceberg table or a view has metadata"
         try:
-            return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id), partial(_check, row))
+            check = partial(check_written, row.identifier, location_of(row))
+            return self.files.read(row.metadata_pointer, (self.lake.store.uri, row.id), check)
         except InvalidInputError as error:
             self._refuse_moved(row)
             raise InvalidTableStateError(
@@ -244,15 +245,15 @@ class MetadataPointers:
                     remove_empty_folders(open_store(unescaped(change.place.uri), self.lake.options))
 
 
-def _check(row: TableRow, data: bytes) -> None:
+def check_written(name: Identifier, location: str, data: bytes) -> None:
     """Refuse metadata that is not what a commit has written: the file is where all who may write the table can write.
 
     The lake writes and deletes with rights of its own at the location that it names, and clients follow its properties.
     """
     uri = metadata.checked_file(data).get("location")
-    if not isinstance(uri, str) or not _is_same(unescaped(uri), location_of(row)):
+    if not isinstance(uri, str) or not _is_same(unescaped(uri), location):
         raise InvalidInputError(
-            f"It says that {row.identifier} is at {str(uri)[:200]!r}, which it is not: the file was written over."
+            f"It says that {name} is at {str(uri)[:200]!r}, which it is not: the file was written over."
         )
 
 

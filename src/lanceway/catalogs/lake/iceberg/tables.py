@@ -165,6 +165,9 @@ class LakeIcebergTables(NamedIceberg):
     def _commit(self, asked: Sequence[Identifier], commits: Sequence[IcebergCommit]) -> list[LoadedIceberg]:
         plans = [self._plan(table, commit) for table, commit in zip(asked, commits, strict=True)]
         changes = [plan for plan in plans if isinstance(plan, MetadataChange)]
+        for change in changes:
+            if change.row is not None:
+                LakeOrphans(self.lake).note_move(change.row, change.place.location)
         pointers = iter(self._pointers.carry_out(changes) if changes else ())
         loaded = [
             self._opened(plan.data, next(pointers), plan.place.uri) if isinstance(plan, MetadataChange) else plan

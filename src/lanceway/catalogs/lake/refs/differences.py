@@ -27,7 +27,7 @@ class Difference:
     managed from its first version on it stays where it is, and is a version if it follows on the latest. An `uncopied`
     version was claimed, but its manifest was not yet at its final path. A `vanished` one has a row, but a clean-up
     deleted its manifest. A `stray tag` or a `stray branch` was made in storage without the lake, which does not show
-    it; an `unwritten tag` or an `unwritten branch` has a row, and storage said something else or nothing. `mended` says
+    it; an `unwritten tag` or an `unwritten branch` has a row, and storage said something else or nothing. `fixed` says
     that they agree now; `path` is where the file is or would be, below the table's location, and `name` that of the
     tag or the branch.
     """
@@ -36,7 +36,7 @@ class Difference:
     branch: str
     version: int
     path: str
-    mended: bool
+    fixed: bool
     name: str = ""
 
 
@@ -60,11 +60,11 @@ def compare(stored: StoredRefs, tags: Sequence[Tag], branches: Sequence[Branch])
 
 
 def _tag(kind: str, name: str, branch: str, version: int) -> Difference:
-    return Difference(kind, branch, version, ref_files.tag_path(name), mended=False, name=name)
+    return Difference(kind, branch, version, ref_files.tag_path(name), fixed=False, name=name)
 
 
 def _branch(kind: str, name: str, parent: str, version: int) -> Difference:
-    return Difference(kind, parent, version, ref_files.branch_key(name), mended=False, name=name)
+    return Difference(kind, parent, version, ref_files.branch_key(name), fixed=False, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class RefRepair:
             self._remove(table, list(self._compare(table)))
         left = {(difference.kind, difference.name) for difference in self._compare(table)}
         for each in before:
-            mended = (each.kind, each.name) not in left
-            yield Difference(each.kind, each.branch, each.version, each.path, mended, each.name)
+            fixed = (each.kind, each.name) not in left
+            yield Difference(each.kind, each.branch, each.version, each.path, fixed, each.name)
 
     def _compare(self, table: Manifests) -> Iterator[Difference]:
         # Files before rows: a tag that is made in between has a row, rather than seemingly none. One that is deleted in
