@@ -93,6 +93,12 @@ def names(catalog: LanceNamespace) -> set[str]:
     return {str(table) for table in register.tables(catalog)}
 
 
+def tables_of(target: LanceNamespace) -> set[str]:
+    """The tables in a target of any type, without the folders of the test beside them: a directory shows these too,
+    since any folder may be a table's."""
+    return names(target) - {"source", "cache"}
+
+
 def inside(catalog: LanceNamespace, *at: str) -> LanceNamespace:
     from lanceway.catalogs.wrappers.subtree import Subtree
 

@@ -245,7 +245,7 @@ def test_rows_of_a_table_are_not_appended_twice_whatever_was_renamed(workspace: 
         workspace.write(TABLE.replace(*NAMES[change]))
     report = workspace.run()
     assert (report.ok, workspace.column("notes")) == (True, [1, 2, 3])
-    assert any("goes on where" in warning for warning in report.warnings)
+    assert any("continues where" in warning for warning in report.warnings)
     again = workspace.run()
     assert (again.idle, again.warnings) == (True, [])
 
@@ -330,7 +330,7 @@ def test_what_a_run_has_committed_counts_when_it_is_given_up_before_that_was_rec
         workspace.data(f"{number}.json", *map(row, range(first, last + 1)))
         with pytest.raises(Cut):
             workspace.run(listen=cut)
-        report = workspace.run(anew=True)
+        report = workspace.run(restart=True)
         assert (report.ok, report.continued) == (True, False)
         assert workspace.column("notes") == list(range(1, last + 1))
 

@@ -65,7 +65,7 @@ def problems(workspace: Workspace, text: str) -> list[str]:
         (SOUND + "transforms:\n  t:\n    python: a:b\n", "12: The transform 't' needs inputs"),
         (SOUND + "transforms:\n  t:\n    batches: a:b\n    inputs: raw\n", "12: The transform 't' needs schema"),
         (SOUND + "transforms:\n  t: SELECT\n", "11: The transform 't' must be a mapping, but it is a text."),
-        ("pipeline: [", "1: This is no YAML"),
+        ("pipeline: [", "1: This is not YAML"),
         ("- a\n- b\n", "1: The pipeline must be a mapping, but it is a list."),
         ("pipeline: x\nsources: &a\n  b: *a\n", "nested more than"),
         ("", "1: The file is empty."),

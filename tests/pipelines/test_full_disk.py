@@ -23,7 +23,7 @@ def test_the_disk_of_some_tables_is_full(tmp_path: Path) -> None:
     assert result["states"] == {"roomy": "done", "added": "failed"}
     assert result["why"] == (
         "'added': Writing rows on added failed: the storage cannot be reached, is out of order or full. Free space, or "
-        "try again later. Committed: roomy.added version 2. Run it again to go on from there."
+        "try again later. Committed: roomy.added version 2. Run it again to resume from there."
     )
     assert result["left"] == []
     assert result["again"] == [True, 2, 2]

@@ -24,6 +24,7 @@ from lanceway.catalogs.lake import repair
 from lanceway.lake.store.database import open_store
 from lanceway.lake.versions import checks
 from lanceway.pipelines import model
+from tests.drilling import DrillProgress
 from tests.pipelines.conftest import Workspace
 from tests.pipelines.test_restart import with_children
 
@@ -100,7 +101,7 @@ class Drill:
     """A pipeline over two lakes, with the rows that its sources have had so far, and what befell it."""
 
     workspace: Workspace
-    seed: str
+    progress: DrillProgress
     rows: list[dict[str, Any]] = field(default_factory=list)
     base: list[int] = field(default_factory=list)
     files: int = 0
@@ -109,7 +110,7 @@ class Drill:
     @property
     def story(self) -> str:
         """By what the drill can be repeated, and each event so far."""
-        return "\n".join([f"--seed {self.seed}", *self.events])
+        return "\n".join([f"--seed {self.progress.seed}", *self.events])
 
     @property
     def victim(self) -> Path:
@@ -165,7 +166,7 @@ class Drill:
             with_children(process.pid)
             self.victim.unlink(missing_ok=True)
         self.events.append(f"{'killed' if code else 'not reached'}: {trigger}")
-        print(self.events[-1])  # noqa: T201 - it is shown if a run raises, and at once with -s
+        self.progress.event(self.events[-1])
         assert code in (0, -signal.SIGKILL), f"{self.story}\n{code}: {errors.read_text()[-3000:]}"
         return code != 0
 
@@ -205,11 +206,11 @@ class Drill:
 
 @pytest.mark.timeout(0)
 def test_a_driver_that_is_killed_at_any_event_leaves_what_the_sources_say(
-    workspace: Workspace, rounds: int, seed: str
+    workspace: Workspace, rounds: int, progress: DrillProgress
 ) -> None:
     """Two kills of one run, and in the drill one for every 20 of its rounds, each of another run."""
     kills = max(2, rounds // 20)
-    chance, drill = random.Random(seed), Drill(workspace, seed)
+    chance, drill = random.Random(progress.seed), Drill(workspace, progress)
     drill.prepare()
     drill.feed(chance)
     killed = 0

@@ -61,7 +61,7 @@ def test_json_that_cannot_be_read_fails_the_step_and_shows_the_row(
         assert workspace.run().ok
         return
     error = error_of(workspace.run())
-    assert "'can be read by the schema' is expected of 'raw' and does not hold of" in error
+    assert "Expectation failed in 'raw': 'can be read by the schema' does not hold of" in error
     with pytest.raises(Exception, match="no table out"):
         workspace.location("out")
 
@@ -79,7 +79,7 @@ def test_xml_that_cannot_be_read_fails_the_step_or_is_put_aside(workspace: Works
     write(workspace, "a.xml", f"<rows><row><id>1</id><text>a</text></row>{row}")
     assert "'can be read by the schema'" in error_of(workspace.run())
     workspace.write(expecting(XML, "quarantine, into: here.rejected"))
-    assert workspace.run(anew=True).ok
+    assert workspace.run(restart=True).ok
     assert workspace.column("out") == [1]
     (text,) = workspace.column("rejected", "_malformed")
     assert row in text  # which is the whole file's
@@ -142,7 +142,7 @@ def test_a_null_key_of_a_merge_is_refused(workspace: Workspace, exists: bool) ->
     assert "without" in error
     rule = "{name: has an id, that: id IS NOT NULL, otherwise: quarantine, into: here.rejected}"
     workspace.write(JSON.replace("outputs:", f"    expect: [{rule}]\noutputs:"))
-    assert workspace.run(anew=True).ok
+    assert workspace.run(restart=True).ok
     assert workspace.column("out") == ([1, 3] if exists else [3])
     assert workspace.column("rejected", "text") == ["without"]
 

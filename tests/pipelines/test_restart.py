@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lanceway import pipelines
+from lanceway.errors import ConcurrentModificationError, InvalidInputError
 from lanceway.pipelines import Event
 from tests.pipelines.conftest import Workspace
 from tests.servers.lanceway import Lanceway
@@ -101,6 +102,32 @@ sources:
 outputs:
   out: {from: raw, table: here.out}
 """
+
+
+@pytest.mark.parametrize("kept_by", ["database", "server"])
+def test_a_run_that_is_cancelled_stops_and_is_resumed(
+    workspace: Workspace, request: pytest.FixtureRequest, kept_by: str
+) -> None:
+    name, state = f"one-{uuid.uuid4().hex}", workspace.state
+    if kept_by == "server":
+        server: Lanceway = request.getfixturevalue("server")
+        state = pipelines.Server(server.address, token=server.token)
+    workspace.write(ONE.replace("pipeline: one", f"pipeline: {name}"))
+    workspace.data("0.json", *rows(1, 2, 3))
+    shown: list[str] = []
+
+    def cancel(event: Event) -> None:
+        if not shown:
+            shown.append(pipelines.cancel(workspace.file, state=state, config=workspace.config)["error"])
+
+    with pytest.raises(ConcurrentModificationError, match="ended early"):
+        workspace.run(state=state, listen=cancel)
+    status = pipelines.status(workspace.file, state=state, config=workspace.config)
+    assert (status["state"], [status["error"]]) == ("stopped", shown)
+    report = workspace.run(state=state)
+    assert (report.ok, report.run.attempts, workspace.column("out")) == (True, 2, [1, 2, 3])
+    with pytest.raises(InvalidInputError, match="is done: only one that is running can be cancelled"):
+        pipelines.cancel(workspace.file, state=state, config=workspace.config)
 
 
 def test_a_run_that_a_server_keeps_goes_on_from_any_moment(workspace: Workspace, server: Lanceway) -> None:

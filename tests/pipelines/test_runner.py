@@ -183,12 +183,12 @@ def test_rows_that_break_an_expectation_are_dropped_put_aside_or_end_the_step(wo
     failed = workspace.run()
     assert (failed.run.state, states_of(failed)["out"]) == ("failed", "failed")
     (error,) = [step.error or "" for step in failed.steps if step.name == "out"]
-    assert "'positive' is expected of 'clean' and does not hold of" in error
+    assert "Expectation failed in 'clean': 'positive' does not hold of" in error
     assert '"id":-6' in error
     assert workspace.column("out") == [1]
     workspace.data("b.json", {"id": 5, "text": "e"}, {"id": 6, "text": "f"})
     # The run that failed goes on with what it had begun to read, and that is no more.
-    workspace.run(anew=True)
+    workspace.run(restart=True)
     assert workspace.column("out") == [1, 5, 6]
     assert workspace.column("rejected") == [2, 4]
 
@@ -334,7 +334,7 @@ def test_a_function_that_raises_is_told_with_its_row_and_what_was_committed_stay
         workspace.state,
     ]
     output = CliRunner().invoke(app, arguments, prog_name="lanceway", catch_exceptions=False).stdout
-    assert f"s. {error}. Committed: here.first version 1. Run it again to go on from there.\n" in output
+    assert f"s. {error}. Committed: here.first version 1. Run it again to resume from there.\n" in output
     with pytest.raises(Exception, match="no table second"):
         workspace.location("second")
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import lance
 import pyarrow as pa
 import pytest
 
+import lanceway
+from lanceway.catalogs.federated.locations import AllowedBasePaths
 from lanceway.errors import InvalidInputError, TableNotFoundError
+from lanceway.tables import bases
 from lanceway.writes.table_ref import TableRef
 
 ROWS = pa.table({"x": [1, 2]})
@@ -64,7 +70,7 @@ def test_a_table_that_is_not_there(place: Path) -> None:
         ({"path": "a", "namespace": "local"}, "needs no namespace"),
         ({"table": "t"}, "needs its root namespace"),
         ({"table": "", "namespace": "local"}, "it must name a table"),
-        ({"table": "[", "namespace": "local"}, "no valid JSON"),
+        ({"table": "[", "namespace": "local"}, "not valid JSON"),
         ({"table": "t", "namespace": "gone"}, "No namespace is called 'gone'"),
         ({"table": "t", "namespace": "local", "namespace.type": "dir"}, "not both"),
         ({"table": "t", "namespace.type": "dir", "namespace.pth": "w"}, "Did you mean 'path'?"),
@@ -76,6 +82,14 @@ def test_options_that_name_no_table(options: dict[str, str], sentence: str, plac
         TableRef.of(options)
 
 
+def test_an_unknown_option_is_refused_with_those_that_people_set(place: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"no setting 'colums'\. Did you mean 'columns'\?") as refused:
+        TableRef.of({"path": "a", "colums": "id"})
+    assert "max_rows_per_file" in str(refused.value)
+    for internal in ("target.secret", "checkpointlocation"):
+        assert internal not in str(refused.value)
+
+
 def test_no_secret_is_shown(place: Path) -> None:
     options = {"table": "t", "namespace": "local", "namespace.storage.secret_access_key": "PLANTED"}
     target = TableRef.of({**options, "storage.session_token": "PLANTED"})
@@ -84,3 +98,54 @@ def test_no_secret_is_shown(place: Path) -> None:
     with pytest.raises(InvalidInputError) as refused:
         TableRef.of({**options, "namespace.storag": "PLANTED"})
     assert "PLANTED" not in str(refused.value)
+
+
+# -- base paths stay confined where a reference is sent ------------------------------------------
+
+
+def _count(sent: TableRef | dict[str, str]) -> int | str:
+    try:
+        return (sent if isinstance(sent, TableRef) else TableRef.of(sent)).open().count_rows()
+    except InvalidInputError as error:
+        return str(error)
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[ProcessPoolExecutor]:
+    """A process that is sent references, and is one for all of them, as Spark's Python workers are."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def test_base_paths_stay_confined_elsewhere(place: Path, elsewhere: ProcessPoolExecutor) -> None:
+    lance.dataset(place / "w" / "t.lance").shallow_clone(str(place / "clone"), 1)
+    ref = TableRef.of({"path": str(place / "clone")})
+    both = (ref, ref.to_options())
+    assert [elsewhere.submit(_count, each).result() for each in both] == [2, 2]
+    release = bases.confine(AllowedBasePaths())
+    try:
+        for sent in (ref, ref.to_options()):
+            assert "base paths outside of its location" in str(elsewhere.submit(_count, sent).result())
+    finally:
+        release()
+    assert [elsewhere.submit(_count, each).result() for each in both] == [2, 2]
+    release = bases.confine(AllowedBasePaths((str(place / "w"),)))
+    try:
+        assert elsewhere.submit(_count, ref).result() == 2
+    finally:
+        release()
+
+
+def test_a_clone_that_a_lake_made_is_read_elsewhere(tmp_path: Path, elsewhere: ProcessPoolExecutor) -> None:
+    uri = f"sqlite:///{tmp_path}/lake.db"
+    with lanceway.connect("lake", uri=uri, root=str(tmp_path / "data"), user="alice") as lake:
+        lake.create("t", ROWS)
+        lake.clone_table("t", "clone")
+        settings = {"namespace.type": "lake", "namespace.uri": uri, "namespace.user": "alice"}
+        ref = TableRef.of({"table": "clone", **settings})
+        release = bases.confine(AllowedBasePaths(store=lake._lake))
+        try:
+            assert ref.open().count_rows() == 2
+            assert elsewhere.submit(_count, ref).result() == 2
+        finally:
+            release()

@@ -139,7 +139,7 @@ def collect(
             if unreached >= _PATIENCE:
                 raise ServiceUnavailableError(
                     f"The job ends after {report.tables:,} tables: the last {unreached} could not be reached. "
-                    f"{outcome.reason} Run the same job again to go on."
+                    f"{outcome.reason} Run the same job again to resume."
                 )
     return report.finish(stopped=context.should_stop())
 
@@ -225,12 +225,14 @@ def _run_by_spark(spark: SparkSession, work: Callable[[Part], Done], parts: Sequ
         # One row, for one task; what it is to do travels with the function, which costs less than rows from here.
         (row,) = spark.range(0, 1, 1, 1).mapInArrow(_worker(work, list(parts)), "done binary").collect()
     except PySparkException as error:
-        raise InternalError(f"Spark could not carry out a part of the job: {_reason(error)}. Run it again.") from error
+        raise InternalError(
+            f"Spark could not carry out a part of the job: {reason_of(error)}. Run it again."
+        ) from error
     results: _PartResults[Done] = pickle.loads(row.done)
     return results
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return the last line of an error of Spark that is not about a place in the code."""
     lines = [line for line in str(error).splitlines() if line.strip() and line[0] not in " \t"]
     return (lines[-1] if lines else type(error).__name__).rstrip(".")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lanceway.pipelines.runner import run as run
     from lanceway.pipelines.runs.http import Server as Server
     from lanceway.pipelines.runs.report import Event as Event
+    from lanceway.pipelines.runs.report import cancel as cancel
     from lanceway.pipelines.runs.report import history as history
     from lanceway.pipelines.runs.report import lineage as lineage
     from lanceway.pipelines.runs.report import status as status
@@ -34,6 +35,7 @@ __all__, __getattr__ = front(
         "Problem": "lanceway.pipelines.file.yaml",
         "RunReport": "lanceway.lake.runs.runs",
         "Server": "lanceway.pipelines.runs.http",
+        "cancel": "lanceway.pipelines.runs.report",
         "check": "lanceway.pipelines.file.check",
         "history": "lanceway.pipelines.runs.report",
         "lineage": "lanceway.pipelines.runs.report",

@@ -362,7 +362,7 @@ class Continuity:
             if changed is not None:
                 return 0, [], [f"{source.table}, the source {source.name!r}, {changed} since it was read by {who}"]
         warning = (
-            f"The output {output.name!r} goes on where {who}, has stopped: {output.table} has the rows of "
+            f"The output {output.name!r} continues where {who}, has stopped: {output.table} has the rows of "
             f"{source.shown} up to {'run' if source.kind == FILES else 'version'} {version}."
         )
         _LOG.warning("%s: %s", self.pipeline.name, warning)

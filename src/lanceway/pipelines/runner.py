@@ -46,7 +46,7 @@ def run(
     config: str | Path | None = None,
     full: bool | Collection[str] = False,
     adopt: bool = False,
-    anew: bool = False,
+    restart: bool = False,
     threads: int = THREADS,
     spark: SparkSession | None = None,
     master: str | None = None,
@@ -58,7 +58,7 @@ def run(
 
     Each output gets what is new to it; with `full` all of it, in place of what its table has, or only those outputs
     that `full` names. `adopt` takes what is in a table as written where it is not known what was written into it, or
-    where a source is another table than before. `anew` gives up an unfinished run: what it has committed stays, and
+    where a source is another table than before. `restart` gives up an unfinished run: what it has committed stays, and
     counts. `threads` outputs are written at a time. Without a session, one is started when it is first needed. The
     report lists the steps that failed, and warnings.
 
@@ -73,7 +73,7 @@ def run(
         run_store = leaving.enter_context(store.open_run_store(state, config))
         holding = leaving.enter_context(store.hold(run_store, pipeline.name, lease=lease))
         session = _Session(spark, master, config)
-        begun, continued = _begin(holding, pipeline, full=full is True, rebuilt=rebuilt, anew=anew)
+        begun, continued = _begin(holding, pipeline, full=full is True, rebuilt=rebuilt, restart=restart)
         finished = False
         try:
             end = _run(holding, begun, pipeline, session, config, threads, listen, stop, adopt=adopt)
@@ -108,7 +108,7 @@ def _names(pipeline: Pipeline, full: bool | Collection[str]) -> frozenset[str]:
 
 
 def _begin(
-    lease: PipelineLease, pipeline: Pipeline, *, full: bool, rebuilt: frozenset[str], anew: bool
+    lease: PipelineLease, pipeline: Pipeline, *, full: bool, rebuilt: frozenset[str], restart: bool
 ) -> tuple[Run, bool]:
     """Resume the unfinished run, or begin a new one; return it, and whether it was resumed.
 
@@ -116,9 +116,9 @@ def _begin(
     """
     newest = lease.run_store.newest(lease.name)
     open_ = newest if newest is not None and newest.state not in FINISHED else None
-    before = frozenset(open_.graph.get(FULL, ())) if open_ is not None and not anew else frozenset()
+    before = frozenset(open_.graph.get(FULL, ())) if open_ is not None and not restart else frozenset()
     drawn = {**model.as_record(pipeline), FULL: sorted(before | rebuilt)}
-    if open_ is not None and not anew and (open_.full or (not full and rebuilt <= before)):
+    if open_ is not None and not restart and (open_.full or (not full and rebuilt <= before)):
         return lease.resume(open_, drawn), True
     if open_ is not None:
         lease.end(open_, GIVEN_UP, open_.error)
@@ -147,7 +147,7 @@ def _run(
     if missing:
         raise InvalidInputError(
             f"The run {begun.number} of {pipeline.name} did not know the source {missing[0]!r}, which the file has got "
-            "since. Begin a new run with --anew; what was committed stays."
+            "since. Begin a new run with --restart; what was committed stays."
         )
     with Frames(pipeline, sources, source_versions, begun.key) as frames, outputs.NamespaceScope() as namespaces:
         context = PipelineContext(

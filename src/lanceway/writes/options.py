@@ -25,7 +25,7 @@ TARGET = (
     # The plain option `namespace` is the name that lanceway.toml gives the root namespace; see parse().
     Setting("namespace.*", "namespace.type, and the settings of a namespace of that type."),
     Setting("storage.*", "Options of the storage, such as storage.region."),
-    Setting(SECRET_TARGET, "All of the above in one value, as Lanceway hands it on.", secret=True),
+    Setting(SECRET_TARGET, "All of the above in one value, as Lanceway hands it on.", secret=True, internal=True),
 )
 READING = (
     Setting("columns", "The columns to read: a JSON list, or names separated by commas."),
@@ -50,14 +50,14 @@ WRITING = (
     Setting("vector_columns", 'The sizes of vector columns as JSON: {"v": 64}.'),
     Setting("blob_columns", "The binary columns that are stored as blobs: a JSON list, or names separated by commas."),
     Setting("data_storage_version", "The version of Lance's file format."),
-    Setting("job", "A name for the write, by which its commit can be told; one is made up without it."),
+    Setting("job", "A name for the write, which identifies its commit; generated if missing."),
 )
 STREAMING = (
     Setting("start", "Where a stream begins: earliest (all that is there), now, or the version to begin with."),
     Setting("skip_changes", "Pass over versions that change or replace rows.", kind=bool, default=False),
     Setting("max_versions_per_trigger", "How many versions a micro-batch reads at most.", kind=int),
     Setting("max_rows_per_trigger", "About how many rows a micro-batch reads at most; whole files.", kind=int),
-    Setting("checkpointlocation", "Where Spark keeps what a stream has done. It is Spark's own option."),
+    Setting("checkpointlocation", "Where Spark keeps what a stream has done. It is Spark's own option.", internal=True),
 )
 
 
@@ -173,4 +173,4 @@ def _json(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InvalidInputError(f"{OWNER}: {name} is {text!r}, which is no valid JSON: {error}.") from error
+        raise InvalidInputError(f"{OWNER}: {name} is {text!r}, which is not valid JSON: {error}.") from error

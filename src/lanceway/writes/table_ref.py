@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,7 +27,7 @@ from lanceway.errors import (
     table_not_found,
 )
 from lanceway.identifiers import Identifier
-from lanceway.tables import dataset
+from lanceway.tables import bases, dataset
 from lanceway.tables.dataset import RESERVED, StoredTable
 from lanceway.tables.errors import translated
 from lanceway.tables.storage.store import EXPIRES
@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     import lance
     from lance_namespace import DeclareTableResponse, DescribeTableResponse, LanceNamespace
 
+    from lanceway.catalogs.federated.locations import AllowedBasePaths
+
 # Catalogs whose tables a lake may hold for reading alone: one itself, or a server that has one.
 _OF_LAKES = frozenset({"lake", "rest"})
+# Beside a reference that is sent, to what base paths are confined where it comes from.
+_CONFINED = "confined"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class TableRef:
     """A reference to one table: by its identifier in a catalog, or by its path.
 
     Picklable. It says which table is meant, not where it is: every method asks the catalog as things are then.
+
+    A process that confines base paths confines the one that it sends a reference to, pickled or as options.
     """
 
     type: str | None
@@ -80,11 +86,26 @@ class TableRef:
     @classmethod
     def _from_json(cls, text: str) -> TableRef:
         fields = json.loads(text)
-        return cls(**{**fields, "id": tuple(fields["id"])})
+        roots = fields.pop(_CONFINED)
+        ref = cls(**{**fields, "id": tuple(fields["id"])})
+        ref._receive(roots)
+        return ref
 
     def to_options(self) -> dict[str, str]:
         """Return options that mean this table again. Their value is hidden wherever Spark shows options."""
-        return {SECRET_TARGET: json.dumps(asdict(self))}
+        return {SECRET_TARGET: json.dumps({**asdict(self), _CONFINED: _confined()})}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, _CONFINED: _confined()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update({key: value for key, value in state.items() if key != _CONFINED})
+        self._receive(state[_CONFINED])
+
+    def _receive(self, roots: Sequence[str] | None) -> None:
+        """Confine base paths here as where the reference comes from. A lake's clones are looked up in the lake."""
+        lake = self.settings.get("uri") if self.type == "lake" else None
+        bases.receive(None if roots is None else _policy(tuple(roots), lake))
 
     @property
     def name(self) -> str:
@@ -285,7 +306,7 @@ def _identifier(text: str, delimiter: str) -> tuple[str, ...]:
         try:
             names = json.loads(text)
         except ValueError as error:
-            raise InvalidInputError(f"{OWNER}: table is {text!r}, which is no valid JSON: {error}.") from error
+            raise InvalidInputError(f"{OWNER}: table is {text!r}, which is not valid JSON: {error}.") from error
         identifier = Identifier(names)
     else:
         identifier = Identifier.parse(text, delimiter)
@@ -319,6 +340,23 @@ def _portable(type_: str, settings: Mapping[str, str]) -> dict[str, str]:
         return dict(settings)
     with catalog:
         return {**{key: as_text(value) for key, value in catalog.portable_settings().items()}, **at}
+
+
+def _confined() -> Sequence[str] | None:
+    """Return the roots to which base paths are confined here, None where they are not."""
+    policy = bases.policy()
+    return None if policy is None else policy.roots
+
+
+@lru_cache(maxsize=32)
+def _policy(roots: tuple[str, ...], lake: str | None) -> AllowedBasePaths:
+    from lanceway.catalogs.federated.locations import AllowedBasePaths
+
+    if lake is None:
+        return AllowedBasePaths(roots)
+    from lanceway.lake.store.database import LakeStore
+
+    return AllowedBasePaths(roots, LakeStore(lake))
 
 
 @lru_cache(maxsize=32)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import lance
 import pytest
+from lance_namespace import LanceNamespace
 
 from lanceway import jobs
 from lanceway.errors import InvalidInputError
@@ -41,10 +43,23 @@ def test_tables_are_found_at_any_depth_and_registered_once(tmp_path: Path) -> No
     assert states(jobs.crawl(str(root), target)) == {"known": 3}
 
 
+def test_a_catalog_of_every_type_takes_what_is_found(target: LanceNamespace, tmp_path: Path) -> None:
+    root = tmp_path / "source"
+    for table in ("orders.lance", "events"):
+        write(root, "team", table)
+    assert states(jobs.crawl(str(root), target, dry_run=True)) == {"new": 2}
+    assert moves.tables_of(target) == set()
+    assert states(jobs.crawl(str(root), target)) == {"new": 2}
+    for name in ("orders", "events"):
+        assert moves.count(target, f"team.{name}") == 2
+        assert Path(urlsplit(moves.describe(target, f"team.{name}").location).path).parent == root / "team"
+    assert states(jobs.crawl(str(root), target)) == {"known": 2}
+
+
 def test_what_is_no_table_or_hidden_is_passed_over(tmp_path: Path) -> None:
     root = tmp_path / "bucket"
     outer = write(root, "outer")
-    write(outer, "inner")  # what lies inside of a table is the table's
+    write(outer, "inner")  # what is inside of a table is the table's
     write(root, ".hidden", "t")
     (Path(write(root, "let-go")) / ".lance-deregistered").touch()
     (root / "empty").mkdir()

@@ -102,6 +102,19 @@ def test_without_the_journal_tables_are_compared_and_known_again(source: Directo
     assert moves.versions(target, "events") == [1]
 
 
+def test_a_catalog_of_every_type_takes_copies(team: DirectoryCatalog, target: LanceNamespace) -> None:
+    assert states(jobs.migrate(team, target)) == {"new": 2}
+    assert moves.tables_of(target) == {"team.orders", "team.events"}
+    for name in ("team.orders", "team.events"):
+        assert checksum(target, name) == checksum(team, name)
+        assert moves.describe(target, name).location != moves.describe(team, name).location
+    assert moves.describe(target, "team.orders").properties["owner"] == "red"
+    assert states(jobs.migrate(team, target)) == {"known": 2}
+    team.insert_into_table_stream({"id": ["team", "events"]}, moves.numbers(6).to_reader())  # type: ignore[arg-type]
+    assert states(jobs.migrate(team, target, replace=True)) == {"known": 1, "changed": 1}
+    assert moves.count(target, "team.events") == 3
+
+
 def test_a_source_that_has_changed_is_told_and_replaced_where_that_is_asked_for(
     source: DirectoryCatalog, tmp_path: Path
 ) -> None:
@@ -202,7 +215,7 @@ def test_a_stopped_copy_leaves_nothing_half_done(tmp_path: Path) -> None:
     report = jobs.migrate(source, target, threads=1, stop=lambda: next(asked, True))
     assert report.stopped
     assert [problem.state for problem in report.problems] == ["failed"]
-    assert "Run it again to go on" in (report.problems[0].reason or "")
+    assert "Run it again to resume" in (report.problems[0].reason or "")
     assert moves.names(target) == set()
     assert states(jobs.migrate(source, target)) == {"new": 1}
 

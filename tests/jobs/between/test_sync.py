@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,51 +10,18 @@ from lance_namespace import LanceNamespace
 from lanceway import jobs
 from lanceway.catalogs import DirectoryCatalog, GlueCatalog
 from lanceway.errors import InvalidInputError, ServiceUnavailableError, TableNotFoundError
-from tests.catalogs.iceberg import iceberg_helpers as icebergs
 from tests.jobs import move_helpers as moves
 from tests.jobs.move_helpers import Heard, states
-from tests.servers.iceberg import Iceberg
 from tests.servers.moto import Glue
-
-
-@pytest.fixture(params=["lake", "rest", "glue", "unity", "iceberg", "dir"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LanceNamespace]:
-    """A target of each type, without any table, that holds tables two levels deep."""
-    if request.param == "lake":
-        yield moves.lake(tmp_path)
-    elif request.param == "rest":
-        yield request.getfixturevalue("rest")
-    elif request.param == "dir":  # which holds what lies below it, as the source's tables do
-        yield moves.folder(tmp_path)
-    elif request.param == "iceberg":
-        server: Iceberg = request.getfixturevalue("iceberg")
-        with icebergs.connect(server.endpoint, tmp_path / "iceberg") as catalog:
-            yield moves.inside(catalog, *icebergs.namespace(catalog))
-    else:
-        yield request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def team(tmp_path: Path) -> DirectoryCatalog:
-    """A folder with tables two levels deep, which every type of catalog can hold."""
-    catalog = moves.folder(tmp_path / "source")
-    moves.make(catalog, "team.orders", properties={"owner": "red"})
-    moves.make(catalog, "team.events", moves.numbers(4, 5))
-    return catalog
-
-
-def tables_of(target: LanceNamespace) -> set[str]:
-    """A directory shows the folder in which the source's tables lie too, since any folder may be a table's."""
-    return moves.names(target) - {"source"}
 
 
 def test_new_changed_and_gone_tables_are_brought_over_and_again_is_nothing(
     team: DirectoryCatalog, target: LanceNamespace
 ) -> None:
     assert states(jobs.sync(team, target, dry_run=True)) == {"new": 2}
-    assert tables_of(target) == set()
+    assert moves.tables_of(target) == set()
     assert states(jobs.sync(team, target)) == {"new": 2}
-    assert tables_of(target) == {"team.orders", "team.events"}
+    assert moves.tables_of(target) == {"team.orders", "team.events"}
     assert moves.count(target, "team.events") == 2
     assert moves.describe(target, "team.orders").properties["owner"] == "red"
     assert states(jobs.sync(team, target)) == {"known": 2}
@@ -68,9 +34,9 @@ def test_new_changed_and_gone_tables_are_brought_over_and_again_is_nothing(
     assert "it has moved from" in (heard["team.orders"].reason or "")
     assert moves.describe(target, "team.orders").properties["owner"] == "blue"
     assert moves.count(target, "team.orders") == 1
-    assert "team.events" in tables_of(target)  # for it was not asked to delete
+    assert "team.events" in moves.tables_of(target)  # for it was not asked to delete
     assert states(jobs.sync(team, target, delete=True)) == {"known": 1, "gone": 1}
-    assert tables_of(target) == {"team.orders"}
+    assert moves.tables_of(target) == {"team.orders"}
     assert states(jobs.sync(team, target, delete=True)) == {"known": 1}
 
 
@@ -81,7 +47,7 @@ def test_what_was_brought_over_is_brought_on_and_copied(
     jobs.sync(team, target)
     (tmp_path / "last").mkdir()
     last, copies = moves.lake(tmp_path / "last"), moves.folder(tmp_path / "copies")
-    chosen = ["team.*"]  # a directory shows more: see `tables_of`
+    chosen = ["team.*"]  # a directory shows more: see `moves.tables_of`
     assert states(jobs.sync(target, last, only=chosen)) == {"new": 2}
     assert states(jobs.migrate(target, copies, only=chosen)) == {"new": 2}
     for arrived in (last, copies):
@@ -196,7 +162,7 @@ def test_a_service_that_goes_away_ends_the_job(source: DirectoryCatalog, tmp_pat
             raise ServiceUnavailableError("The database is gone.")
 
     target = Gone(uri=f"sqlite:///{tmp_path}/gone.db", root=str(tmp_path / "gone"))
-    with pytest.raises(ServiceUnavailableError, match=r"the last 20 could not be reached.*gone.*again to go on"):
+    with pytest.raises(ServiceUnavailableError, match=r"the last 20 could not be reached.*gone.*again to resume"):
         jobs.sync(source, target)
 
 

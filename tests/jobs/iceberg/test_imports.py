@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,8 +27,10 @@ from lanceway.errors import (
 from lanceway.jobs.report import JobProgress
 from tests.jobs.iceberg import iceberg_job_helpers as tables
 from tests.jobs.iceberg.iceberg_job_helpers import ROWS
+from tests.new_lakes import new_lake
 
 SOURCE, TARGET = ["team", "ice"], ["team", "rows"]
+OTHERS = pa.table({"other": [1]})
 
 
 def versions(lake: LakeCatalog) -> list[int]:
@@ -135,17 +138,35 @@ def test_overwriting_makes_a_new_version(lake: LakeCatalog) -> None:
     assert tables.read(lake, "team.rows", 1).to_pylist() == [{"other": 1}]
 
 
+class BusyLake(LakeCatalog):
+    """A lake in which another client makes the table when an import has looked for it and begins to write it."""
+
+    def create_table_stream(self, request: Any, data: Any) -> Any:
+        super().create_table_stream({"id": TARGET}, OTHERS.to_reader())
+        return super().create_table_stream(request, data)
+
+
+@pytest.mark.parametrize("mode", ["create", "overwrite"])
+def test_a_table_that_another_made_since_the_look_stays(tmp_path: Path, warehouse: Path, mode: str) -> None:
+    with BusyLake(uri=new_lake(tmp_path / "lake.db"), root=str(warehouse)) as lake:
+        lake.create_namespace({"id": ["team"]})
+        tables.make(tables.lake_tables(lake), "team.ice", rows=ROWS)
+        with pytest.raises(TableAlreadyExistsError):
+            jobs.import_iceberg(lake, SOURCE, TARGET, mode=mode)
+        assert tables.read(lake, "team.rows").equals(OTHERS)
+        assert versions(lake) == [1]
+
+
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
 def test_a_table_that_another_made_in_the_meantime_stays(lake: LakeCatalog, mode: str) -> None:
     tables.make(tables.lake_tables(lake), "team.ice", rows=ROWS)
-    others = pa.table({"other": [1]})
 
     def make_it(progress: JobProgress) -> None:
-        tables.write(lake, "team.rows", others)
+        tables.write(lake, "team.rows", OTHERS)
 
     with pytest.raises(LanceNamespaceError):
         jobs.import_iceberg(lake, SOURCE, TARGET, mode=mode, watch=make_it)
-    assert tables.read(lake, "team.rows").equals(others)
+    assert tables.read(lake, "team.rows").equals(OTHERS)
     assert versions(lake) == [1]
 
 

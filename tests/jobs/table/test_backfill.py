@@ -59,6 +59,20 @@ def test_every_row_has_its_value_and_deleted_ones_have_none(table: Kept) -> None
     assert table.strays() == set()
 
 
+def test_the_version_that_was_read_is_told_where_others_commit_meanwhile(table: Kept) -> None:
+    jobs.backfill(table.options, "twice", Doubling(), inputs=["id"], data_type=pa.int64())
+    table.append(300, 10)
+    read = table.version
+
+    def appending(batch: pa.RecordBatch) -> pa.Array:
+        if table.version == read:
+            table.append(400, 10)
+        return pc.multiply(batch["id"], 2)
+
+    done = jobs.backfill(table.options, "twice", appending, inputs=["id"], update=True, threads=1)
+    assert (done.facts["source_version"], done.version, done.rows) == (read, read + 2, 10)
+
+
 @pytest.mark.parametrize(
     ("function", "type_"),
     [

@@ -121,9 +121,9 @@ def test_a_stopped_one_deletes_nothing(table: Kept) -> None:
 
 def test_bad_input_is_refused(table: Kept) -> None:
     for on, error, sentence in (
-        ([], InvalidInputError, "needs the columns by which rows are the same"),
+        ([], InvalidInputError, "needs the columns that rows are compared by"),
         (["nope"], TableColumnNotFoundError, "no column 'nope'"),
-        (["score"], InvalidInputError, "is double, by which rows cannot be compared"),
+        (["score"], InvalidInputError, "is double, which rows cannot be compared by"),
     ):
         with pytest.raises(error, match=sentence):
             jobs.dedupe(table.options, on)

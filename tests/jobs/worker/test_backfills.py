@@ -149,7 +149,7 @@ def test_a_pickle_is_never_loaded(table: Bench) -> None:
         ({"name": "id", "computed": "1"}, InvalidInputError, "taken"),
         ({"name": "x", "computed": "none * 2"}, TableColumnNotFoundError, "none"),
         ({"name": "x", "computed": "id +* 2"}, InvalidInputError, "x"),
-        ({"name": "x", "computed": "NULL"}, InvalidInputError, "no type"),
+        ({"name": "x", "computed": "NULL"}, InvalidInputError, "no known type"),
         ({"name": "x", "virtual_column": virtual("x")}, InvalidInputError, "no outputs"),
         ({"name": "x", "virtual_column": virtual("x", ("id", "x", "utf8"))}, InvalidInputError, "taken"),
         (
@@ -166,7 +166,7 @@ def test_a_pickle_is_never_loaded(table: Bench) -> None:
                 },
             },
             InvalidInputError,
-            "no import path",
+            "not an import path",
         ),
     ],
     ids=str,

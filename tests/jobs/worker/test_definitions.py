@@ -89,7 +89,6 @@ def test_definitions_follow_their_columns_and_go_with_them(source: Bench) -> Non
         "udf_name": "doubled",
         "udf_version": "1",
         "udf_backend": "lanceway.import.v1",
-        "udf_sha": spec("udtf", "doubled")["udtf_sha"],
         "auto_backfill": False,
         "image": "",
     }

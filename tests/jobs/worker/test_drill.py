@@ -68,4 +68,4 @@ def test_a_view_shows_its_source_whatever_becomes_of_it(bench: Bench, rounds: in
             assert job.result is not None, job.error
             ways.add(f"{name} {job.result['refreshed']}")
             assert bench.rows(name, "id", "label") == wanted, (seed, name, job.result)
-    assert {"plain added", "plain anew", "keyed added", "keyed merged"} <= ways
+    assert {"plain added", "plain replaced", "keyed added", "keyed merged"} <= ways

@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import lance
 import pyarrow as pa
 import pytest
+from lance import Blob
+from lance.blob import blob_array, blob_field
 
 import lanceway
 from lanceway.catalogs import LakeCatalog
+from lanceway.catalogs.federated.locations import AllowedBasePaths
 from lanceway.jobs.worker.catalogs import Places
 from lanceway.jobs.worker.loop import Worker
+from lanceway.tables import bases
 from tests.jobs.worker.conftest import Bench, people
 
 if TYPE_CHECKING:
@@ -116,3 +121,47 @@ def test_plain_queries_of_every_kind(free_sql: Bench, sql: str) -> None:
     assert job is not None
     assert (job.state, job.error) == ("done", None)
     assert free_sql.rows(view, "name", "rows")
+
+
+@pytest.fixture
+def confined(free_sql: Bench) -> Iterator[None]:
+    """Base paths are confined, as they are in the worker of a server."""
+    release = bases.confine(AllowedBasePaths(store=free_sql.worker.places.store))
+    yield
+    release()
+
+
+def _pictures(bench: Bench, place: Path, *blobs: Blob | bytes) -> str:
+    """A table that a client has written by itself, with these blobs, and that was registered."""
+    name = f"pictures_{uuid.uuid4().hex[:8]}"
+    rows = pa.table([pa.array(range(len(blobs))), blob_array(blobs)], schema=pa.schema([("id", pa.int64()), PICTURE]))
+    lance.write_dataset(
+        rows, str(place), data_storage_version="2.2", allow_external_blob_outside_bases=True, max_rows_per_file=1
+    )
+    properties = {"lanceway.versioning": "storage"}
+    bench.lake.register_table({"id": [name], "location": str(place), "properties": properties})
+    return name
+
+
+PICTURE = blob_field("picture")
+SHOWN = pa.schema([("id", pa.int64()), ("text", pa.string())])
+
+
+def test_free_sql_reads_no_blob_elsewhere(free_sql: Bench, confined: None, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    foreign = _pictures(free_sql, tmp_path / "foreign", b"own", Blob.from_uri(secret.as_uri()))
+    own = _pictures(free_sql, tmp_path / "own", b"own", b"other")
+    texts = "SELECT id, string(picture) AS text FROM {}"
+    refused = free_sql.view(f"of_{foreign}", SHOWN, {"sql": texts.format(foreign)})
+    assert refused is not None
+    assert refused.state == "failed"
+    assert "blobs outside of its location" in str(refused.error)
+    assert free_sql.rows(f"of_{foreign}", "id", "text") == []
+    ids = free_sql.view(f"ids_of_{foreign}", SHOWN, {"sql": f"SELECT id, 'x' AS text FROM {foreign}"})
+    assert ids is not None
+    assert ids.error is None
+    read = free_sql.view(f"of_{own}", SHOWN, {"sql": texts.format(own)})
+    assert read is not None
+    assert read.error is None
+    assert free_sql.rows(f"of_{own}", "id", "text") == [(0, "own"), (1, "other")]

@@ -56,14 +56,14 @@ def rows(bench: Bench) -> list[tuple[Any, ...]]:
 def test_a_view_is_made_empty_and_filled_when_it_is_refreshed(source: Bench) -> None:
     assert source.view("view", SCHEMA, QUERY, with_no_data=True) is None
     assert rows(source) == []
-    assert how(source.refresh("view")) == "anew"
+    assert how(source.refresh("view")) == "replaced"
     assert rows(source) == labels(1, 2, 3)
     assert how(source.refresh("view")) == "nothing new"
 
 
 @pytest.mark.parametrize("query", [QUERY, KEYED], ids=["plain", "keyed"])
 def test_rows_that_are_added_are_added(source: Bench, query: dict[str, Any]) -> None:
-    assert how(source.view("view", SCHEMA, query)) == "anew"
+    assert how(source.view("view", SCHEMA, query)) == "replaced"
     source.append("people", people(4, 500))
     source.append("people", people(5))
     job = source.refresh("view")
@@ -97,7 +97,7 @@ def _found(bench: Bench, name: str) -> Any:
     return Identifier((name,)), bench.lake._find_table(Identifier((name,)))
 
 
-@pytest.mark.parametrize(("query", "way"), [(QUERY, "anew"), (KEYED, "merged")], ids=["plain", "keyed"])
+@pytest.mark.parametrize(("query", "way"), [(QUERY, "replaced"), (KEYED, "merged")], ids=["plain", "keyed"])
 def test_rows_that_are_changed_or_deleted(source: Bench, query: dict[str, Any], way: str) -> None:
     source.view("view", SCHEMA, query)
     source.append("people", people(4, 5))
@@ -143,7 +143,7 @@ def test_a_source_that_is_made_anew(source: Bench) -> None:
     source.create("people", people(7))
     for id_ in (8, 9, 10, 11):
         source.append("people", people(id_))
-    assert how(source.refresh("view")) == "anew"
+    assert how(source.refresh("view")) == "replaced"
     assert rows(source) == labels(7, 8, 9, 10, 11)
 
 
@@ -151,14 +151,14 @@ def test_a_view_that_somebody_else_has_written_to_is_made_anew(source: Bench) ->
     source.view("view", SCHEMA, QUERY)
     source.lake.delete_from_table({"id": ["view"], "predicate": "id = 1"})
     source.append("people", people(4))
-    assert how(source.refresh("view")) == "anew"
+    assert how(source.refresh("view")) == "replaced"
     assert rows(source) == labels(1, 2, 3, 4)
 
 
 def test_an_older_version_of_the_source_may_be_shown(source: Bench) -> None:
     source.append("people", people(4))
     source.view("view", SCHEMA, QUERY)
-    assert how(source.refresh("view", src_version=1)) == "anew"
+    assert how(source.refresh("view", src_version=1)) == "replaced"
     assert rows(source) == labels(1, 2, 3)
     assert how(source.refresh("view")) == "added"
     assert rows(source) == labels(1, 2, 3, 4)
@@ -168,7 +168,7 @@ def test_a_view_keeps_its_definition(source: Bench) -> None:
     source.view("view", SCHEMA, QUERY)
     source.lake.update_table_schema_metadata({"id": ["view"], "metadata": {"team": "red"}})
     source.append("people", people(4))
-    assert how(source.refresh("view")) in ("added", "anew")
+    assert how(source.refresh("view")) in ("added", "replaced")
     assert rows(source) == labels(1, 2, 3, 4)
 
 
@@ -190,7 +190,7 @@ def test_columns_with_strange_names(bench: Bench) -> None:
 def test_a_chunker_makes_rows_of_the_rows_that_are_added(source: Bench) -> None:
     schema = pa.schema([("id", pa.int64()), ("letter", pa.string())])
     given = spec("chunker", "letters", input_columns=["id", "name"])
-    assert how(source.view("view", schema, {"source": ["people"]}, kind="chunker", udtf_spec=given)) == "anew"
+    assert how(source.view("view", schema, {"source": ["people"]}, kind="chunker", udtf_spec=given)) == "replaced"
     assert source.rows("view", "id", "letter") == sorted((id_, text) for id_ in (1, 2, 3) for text in ("n", str(id_)))
     source.append("people", people(4, 5))
     assert how(source.refresh("view", output_limit=7)) == "added"
@@ -202,7 +202,7 @@ def test_a_table_function_makes_all_rows_anew(source: Bench) -> None:
     source.view("view", schema, {"source": ["people"]}, kind="udtf", udtf_spec=spec("udtf", "total"))
     assert source.rows("view", "rows", "sum") == [(3, 6)]
     source.append("people", people(4))
-    assert how(source.refresh("view")) == "anew"
+    assert how(source.refresh("view")) == "replaced"
     assert source.rows("view", "rows", "sum") == [(4, 10)]
 
 
@@ -210,10 +210,10 @@ def test_a_table_function_is_given_the_rows_of_each_partition(source: Bench) -> 
     source.append("people", pa.table({"id": [10, 20, 30], "name": ["n1", None, None]}))
     schema = pa.schema([("rows", pa.int64()), ("sum", pa.int64())])
     given = spec("udtf", "total", input_columns=["id"], partition_by="name")
-    assert how(source.view("view", schema, {"source": ["people"]}, kind="udtf", udtf_spec=given)) == "anew"
+    assert how(source.view("view", schema, {"source": ["people"]}, kind="udtf", udtf_spec=given)) == "replaced"
     assert source.rows("view", "rows", "sum") == [(1, 2), (1, 3), (2, 11), (2, 50)]
     source.append("people", people(1, 3, 4))
-    assert how(source.refresh("view", concurrency=2)) == "anew"
+    assert how(source.refresh("view", concurrency=2)) == "replaced"
     assert source.rows("view", "rows", "sum") == [(1, 2), (1, 4), (2, 50), (2, 6), (3, 12)]
     failing = spec("udtf", "broken", partition_by="name")
     job = source.view("broken", schema, {"source": ["people"]}, kind="udtf", udtf_spec=failing)
@@ -236,7 +236,7 @@ def test_a_large_source_is_worked_on_in_shares(source: Bench, monkeypatch: pytes
         source.append("people", people(id_, 10 * id_))
     job = source.view("view", SCHEMA, QUERY, with_no_data=False)
     assert job is not None
-    assert (how(job), job.result["parts"], job.progress) == ("anew", 6, None)  # type: ignore[index]
+    assert (how(job), job.result["parts"], job.progress) == ("replaced", 6, None)  # type: ignore[index]
     wanted = labels(1, 2, 3, *range(4, 9), *(10 * id_ for id_ in range(4, 9)))
     assert rows(source) == wanted
     found = [fragment.count_rows() for fragment in _opened(source, "view").get_fragments()]
@@ -300,7 +300,7 @@ def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
     ("fields", "error", "words"),
     [
         ({"kind": "other"}, (InvalidInputError, ValueError), "query"),
-        ({"source_query": "no json"}, InvalidInputError, "no JSON"),
+        ({"source_query": "no json"}, InvalidInputError, "not JSON"),
         ({"source_query": "[]"}, InvalidInputError, "object"),
         ({"source_query": '{"sorce": ["people"]}'}, InvalidInputError, "Did you mean 'source'"),
         ({"source_query": '{"where": "id > 1"}'}, InvalidInputError, "needs source or sql"),
@@ -311,11 +311,11 @@ def _rounds(bench: Bench, count: int) -> list[tuple[Any, ...]]:
         (
             {"source_query": '{"source": ["people"], "columns": {"id": "id", "label": "name"}, "key": ["x"]}'},
             InvalidInputError,
-            "no column of the view",
+            "not a column of the view",
         ),
         ({"source_query": '{"sql": "SELECT 1", "where": "x"}'}, InvalidInputError, "nothing else"),
-        ({"output_schema": "x"}, InvalidInputError, "no Arrow schema"),
-        ({"output_schema": base64.b64encode(b"nothing").decode()}, InvalidInputError, "no Arrow schema"),
+        ({"output_schema": "x"}, InvalidInputError, "not an Arrow schema"),
+        ({"output_schema": base64.b64encode(b"nothing").decode()}, InvalidInputError, "not an Arrow schema"),
         ({"udtf_spec": spec("udtf", "total")}, InvalidInputError, "Leave it out"),
         ({"kind": "udtf"}, InvalidInputError, "needs a udtf_spec"),
         ({"kind": "udtf", "udtf_spec": spec("chunker", "total")}, InvalidInputError, "same kind"),

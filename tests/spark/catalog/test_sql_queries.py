@@ -108,6 +108,35 @@ def test_what_lance_cannot_evaluate_is_left_to_spark(sql: Sql) -> None:
     assert sql.rows(query) == [(57,)]
 
 
+def test_a_time_that_python_does_not_have_is_left_to_spark(sql: Sql) -> None:
+    """Spark has years before 1 and after 9999, and Python does not."""
+    sql.run(
+        "CREATE TABLE {n}.days AS SELECT id, date_add(DATE'2024-01-01', int(id)) AS d,"
+        " TIMESTAMP_NTZ'2024-01-01 00:00:00' AS local, TIMESTAMP'2024-01-01 00:00:00' AS t FROM range(3)"
+    )
+    query = "SELECT id FROM {n}.days WHERE id > 0 AND"
+    assert "PushedFilters: [IsNotNull(id), IsNotNull(d), GreaterThan(id,0)]" in sql.plan(
+        f"{query} d < DATE'+10000-01-01'"
+    )
+    assert sql.column(f"{query} d < DATE'+10000-01-01'") == [1, 2]
+    assert sql.column(f"{query} local NOT IN (TIMESTAMP_NTZ'0000-01-01 00:00:00', NULL)") == []
+    assert sql.column(f"{query} (t > TIMESTAMP'-0044-03-15 12:00:00' OR id = 7)") == [1, 2]
+    sql.run(
+        "DELETE FROM {n}.days WHERE d < DATE'-0044-03-15' OR id = 1 OR local > TIMESTAMP_NTZ'+12345-01-01 00:00:00'"
+    )
+    assert sql.column("SELECT id FROM {n}.days TIMESTAMP AS OF '+10000-01-01'") == [0, 2]
+    sql.run("DROP TABLE {n}.days")
+
+
+@pytest.mark.parametrize("condition", ["s = CAST(X'61ff' AS STRING)", "startswith(s, CAST(X'61ff' AS STRING))"])
+def test_bytes_that_are_no_text_are_compared_by_spark(sql: Sql, condition: str) -> None:
+    """On their way to Lance they become the character U+FFFD, which is another text."""
+    sql.run("CREATE OR REPLACE TABLE {n}.texts AS SELECT concat('a', decode(X'efbfbd', 'UTF-8')) AS s")
+    assert sql.rows("SELECT hex(s) FROM {n}.texts") == [("61EFBFBD",)]
+    assert sql.rows(f"SELECT s FROM {{n}}.texts WHERE {condition}") == []
+    sql.run("DROP TABLE {n}.texts")
+
+
 def test_counting_all_rows_reads_none(sql: Sql) -> None:
     assert "BatchScan" not in sql.plan("SELECT count(*), count(*) + 1 FROM {n}.t")
     assert sql.rows("SELECT count(*), count(*) + 1 FROM {n}.t") == [(100, 101)]
@@ -209,6 +238,7 @@ def test_a_text_search(sql: Sql) -> None:
         ("SELECT * FROM {n}.t VERSION AS OF 99", "[LANCEWAY_TABLE_VERSION_NOT_FOUND] queries.t has no version 99"),
         ("SELECT * FROM {n}.t VERSION AS OF 'gold'", "has no tag 'gold'"),
         ("SELECT * FROM {n}.t TIMESTAMP AS OF '2001-01-01'", "had no version at 2000-12-31T18:30"),
+        ("SELECT * FROM {n}.t TIMESTAMP AS OF '-0044-03-15'", "had no version at 0001-01-01T00:00"),
         ("SELECT _distance FROM {n}.t", "has no column '_distance'"),
         ("SELECT id FROM {n}.t WITH (nearst = '1')", "has no setting 'nearst'"),
         ("SELECT id FROM {n}.t WITH (Version = '1')", "Write VERSION AS OF"),

@@ -14,7 +14,7 @@ from random import Random
 
 from tests.spark.differential.tables import KEY, Column, Content, Table
 from tests.spark.differential.tree import BOOLEAN, CLAUSE, ITEM, NAME, QUERY, SOURCE, Items, Node
-from tests.spark.differential.values import TYPES, literal
+from tests.spark.differential.values import FAR, TYPES, literal
 
 # Delete this line to generate nulls among the conditions inside aggregates too: Spark 4.3 asserts that there are none
 # when it looks for aggregates that a source could compute.
@@ -199,6 +199,8 @@ class Generator:
         return self.literal(kind)
 
     def literal(self, kind: str) -> Node:
+        if kind in FAR and self.random.random() < 0.1:
+            return Node(kind, self.random.choice(FAR[kind]))
         values = [value for type_ in TYPES.values() if type_.spark == kind for value in type_.values]
         simple = kind in _SIMPLE and values and self.random.random() >= self.nulls
         return Node(kind, literal(self.random.choice(values) if simple else None, kind))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lanceway.errors import LanceNamespaceError
+from tests.drilling import DrillProgress
 from tests.servers.lanceway import Lanceway
 from tests.spark.differential.answers import Answer, multiset
 from tests.spark.differential.queries import ZONES, Generator
@@ -70,18 +71,28 @@ class Difference:
         """How both ended."""
         return self.parquet.sort, self.lance.sort
 
+    def show(self, case: Case) -> str:
+        return f"{case.sql}\nParquet:\n{self.parquet.show()}\nLance:\n{self.lance.show()}\n"
+
 
 def test_lance_answers_as_parquet_does(
-    spark: SparkSession, backends: Mapping[str, Backend], rounds: int, seed: str, folder: Path
+    spark: SparkSession,
+    backends: Mapping[str, Backend],
+    rounds: int,
+    progress: DrillProgress,
+    folder: Path,
 ) -> None:
     differences: list[str] = []
-    for together in cases(seed, backends, QUERIES_PER_ROUND * rounds):
+    for together in cases(progress.seed, backends, QUERIES_PER_ROUND * rounds):
         with World(spark, folder, together[0].backend, together[0].tables) as world:
             different = [(case, difference) for case in together if (difference := _difference(world, case))]
-        differences += [_smallest(spark, folder, case, difference) for case, difference in different]
+        for case, difference in different:
+            progress.failure(f"{script(case)}\n{difference.show(case)}")
+            differences.append(_smallest(spark, folder, case, difference))
+        progress.step("queries", len(together))
         if len(differences) >= MOST_DIFFERENCES:
             break
-    assert not differences, f"--seed {seed}: Lance and Parquet differ.\n\n" + "\n".join(differences)
+    assert not differences, f"--seed {progress.seed}: Lance and Parquet differ.\n\n" + "\n".join(differences)
 
 
 FLOATS = (0.0, 0.0, float("nan"), -1.5, None)
@@ -118,7 +129,7 @@ def _difference(world: World, case: Case) -> Difference | None:
 
 def _smallest(spark: SparkSession, folder: Path, case: Case, first: Difference) -> str:
     """Make a difference small, first the query, for which the tables stay, and return it as a script."""
-    answers = f"{case.sql}\nParquet:\n{first.parquet.show()}\nLance:\n{first.lance.show()}\n"
+    answers = first.show(case)
 
     def differs_in(world: World, smaller: Case) -> bool:
         difference = _difference(world, smaller)

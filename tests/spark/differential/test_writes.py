@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import LanceNamespaceError
+from tests.drilling import DrillProgress
 from tests.servers.lanceway import Lanceway
 from tests.spark.differential.answers import ask, multiset
 from tests.spark.differential.model import COLUMNS, MeaninglessError, Sequence, State, random_sequence
@@ -40,18 +40,20 @@ def places(spark: SparkSession, server: Lanceway, tmp_path_factory: pytest.TempP
 
 
 def test_statements_do_what_a_model_says(
-    spark: SparkSession, places: Mapping[str, Backend], rounds: int, seed: str, folder: Path
+    spark: SparkSession, places: Mapping[str, Backend], rounds: int, progress: DrillProgress
 ) -> None:
     """Through SQL, data frames and the functions of `lanceway.spark`; earlier versions stay as they were."""
     for number in range(max(len(BACKENDS), rounds // 20)):
-        sequence = random_sequence(Random(f"{seed} {number}"), STATEMENTS)
+        sequence = random_sequence(Random(f"{progress.seed} {number}"), STATEMENTS)
         place = places[BACKENDS[number % len(BACKENDS)]]
         problem = _problem(spark, place, sequence)
+        progress.step("sequences of statements")
         if problem is not None:
+            progress.failure(f"sequence {number}, {place.name}: {problem}\n\n{_script(sequence)}")
             small = shrink(sequence, lambda smaller, place=place: _problem(spark, place, smaller) is not None, ATTEMPTS)  # type: ignore[misc]
             raise AssertionError(
-                f"--seed {seed}, sequence {number}, {place.name}: {problem}\n\n{_problem(spark, place, small)}\n\n"
-                + _script(small)
+                f"--seed {progress.seed}, sequence {number}, {place.name}: {problem}\n\n"
+                f"{_problem(spark, place, small)}\n\n{_script(small)}"
             )
 
 

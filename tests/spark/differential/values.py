@@ -138,6 +138,14 @@ TYPES: dict[str, Type] = {
 }
 
 
+# Spark has years before 1 and after 9999, and Python has no values of them.
+FAR = {
+    "date": ("DATE'-0044-03-15'", "DATE'0000-12-31'", "DATE'+10000-01-01'"),
+    "timestamp": ("TIMESTAMP'-0044-03-15 12:00:00 UTC'", "TIMESTAMP'+10000-01-01 00:00:00 UTC'"),
+    "timestamp_ntz": ("TIMESTAMP_NTZ'0000-12-31 23:59:59.999999'", "TIMESTAMP_NTZ'+12345-06-07 08:09:10'"),
+}
+
+
 def lance_array(values: list[Any], type_: str) -> pa.Array:
     return array(values, TYPES[type_].lance_type)
 

@@ -65,7 +65,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], str]] = {
     "wide": (pa.decimal128(38, 30), [Decimal("1e-30"), Decimal("-12345678.5"), Decimal(0)], "decimal(38,30)"),
     "json": (pa.json_(), ["{}", '{"a": 1}'], "string"),
 }
-# What lies inside structs: the names of the fields and the column above that has such values.
+# What is inside structs: the names of the fields and the column above that has such values.
 INSIDE = {("st", "x"): "i64", ("st", "y z"): "s", ("st", "in", "f"): "f64"}
 NAMES: list[tuple[str, ...]] = [*((name,) for name in COLUMNS), *INSIDE]
 # Those whose values Lance does not compare as Spark does.

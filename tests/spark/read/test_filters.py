@@ -149,6 +149,9 @@ def test_every_comparison_of_a_type_is_pushed_or_none(names: tuple[str, ...], da
         EqualTo(("gone",), 1),
         Not(In(("i64",), (1, None))),
         StringContains(("i64",), "1"),
+        EqualTo(("s",), "a\ufffd"),
+        In(("coded",), ("a", "\ufffd")),
+        StringStartsWith(("large",), "\ufffd"),
     ],
     ids=str,
 )
@@ -179,3 +182,23 @@ def test_a_query_finds_the_same_rows(
     assert sorted(found.collect()) == sorted(frame.where(condition).select("id").collect())
     left = [part for part in ("OR", "size(") if part in condition]
     assert ("Filter" in found._jdf.queryExecution().optimizedPlan().toString()) == bool(left)
+
+
+# Spark has years before 1 and after 9999, and Python does not.
+FAR = [
+    "d < date '+10000-01-01'",
+    "d > date '0000-01-01' AND i32 = 7",
+    "us < timestamp_ntz '+12345-06-07 08:09:10'",
+    "NOT (us <= timestamp_ntz '0000-01-01 00:00:00')",
+    "utc < timestamp '+10000-01-01 00:00:00Z' OR i32 = 7",
+    "utc NOT IN (timestamp '+10000-01-01 00:00:00Z', timestamp '1970-01-01 00:00:00Z')",
+]
+
+
+@pytest.mark.parametrize("condition", FAR)
+def test_a_time_that_python_does_not_have_is_left_to_spark(
+    condition: str, spark: SparkSession, dataset: lance.LanceDataset, frame: DataFrame
+) -> None:
+    rows = read(spark, dataset.uri).where(condition).select("id")
+    assert sorted(rows.collect()) == sorted(frame.where(condition).select("id").collect()) != []
+    assert "Filter" in rows._jdf.queryExecution().optimizedPlan().toString()

@@ -50,7 +50,7 @@ def test_changes_without_stable_ids_are_deletions_and_insertions(spark: SparkSes
     assert changes(spark, path, 1) == {"delete": [(12, "old")], "insert": [(12, "changed")]}
     assert len(changes(spark, path, 0, 1)["insert"]) == 40
     dataset.optimize.compact_files()
-    with pytest.raises(InvalidTableStateError, match="is a Rewrite, after which rows lie elsewhere"):
+    with pytest.raises(InvalidTableStateError, match="is a Rewrite, after which rows are stored elsewhere"):
         changes(spark, path, 1)
     with pytest.raises(InvalidInputError, match="must be between 0 and"):
         changes(spark, path, 99)

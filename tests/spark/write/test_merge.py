@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 import lanceway.spark
 from lanceway.errors import InvalidInputError, LanceNamespaceError, TableNotFoundError
+from lanceway.spark.sessions import beside
 from lanceway.spark.write.rewrite import Changed
 from tests.spark.write_helpers import ids, settle, strays
 
@@ -55,6 +56,21 @@ def test_a_merge_updates_and_inserts_in_one_version(spark: SparkSession, folder:
         assert all(after[key]["_rowid"] == before[key]["_rowid"] for key in before)
         assert len({row["_rowid"] for row in after.values()}) == 50
     assert strays(folder / "t") == set()
+
+
+def test_a_table_in_a_catalog_of_the_session_is_meant_by_its_name(spark: SparkSession, folder: Path) -> None:
+    make(folder / "t")
+    settings = {"type": "dir", "path": str(folder), "layout": "plain"}
+    session = beside(spark, catalogs={"shelf": settings})
+    options: dict[str, Any] = {"on": "id", "when_matched_update": True, "when_not_matched_insert": True}
+    done = lanceway.spark.merge(session, source(session, 30, 50), "shelf.t", **options)
+    assert (done.version, done.inserted, done.updated) == (2, 10, 10)
+    assert lanceway.spark.update(session, "shelf.t", {"n": "n + 1"}, where="id = 0").version == 3
+    assert lanceway.spark.delete(session, "shelf.t", where="id = 49").version == 4
+    assert session.table("shelf.t").count() == 49
+    assert lanceway.spark.read_changes(session, "shelf.t", 3).count() == 1
+    with pytest.raises(InvalidInputError, match="No namespace is called 'shelf'"):
+        lanceway.spark.delete(spark, "shelf.t", where="true")
 
 
 def test_a_merge_deletes_by_condition_and_updates_columns_by_expressions(spark: SparkSession, folder: Path) -> None:

@@ -54,7 +54,7 @@ def passing(table: Identifier, batches: Any, stop: Stop) -> Iterator[pa.RecordBa
     """Yield the batches. Raises InternalError where the job is to stop, so that the catalog undoes what it began."""
     for batch in batches:
         if stop():
-            raise InternalError(f"The job was stopped while {table} was read. Run it again to go on.")
+            raise InternalError(f"The job was stopped while {table} was read. Run it again to resume.")
         yield batch
 
 

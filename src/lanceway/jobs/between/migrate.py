@@ -361,6 +361,6 @@ class _Copying:
 
 def _planned(task: Task) -> TableOutcome:
     if not task.there or task.unfinished:
-        reason = "goes on where a run stopped" if task.unfinished else None
+        reason = "resumes where a run stopped" if task.unfinished else None
         return TableOutcome(NEW, str(task.table), str(task.target), reason=reason, version=task.version)
     return TableOutcome(KNOWN, str(task.table), str(task.target), reason="compared with the source when it is run")

@@ -161,7 +161,7 @@ def _extension(type_: pa.DataType, path: str) -> pa.DataType:
         return type_
     if isinstance(type_, pa.JsonType):
         return pa.large_string()
-    raise _refusal(path, type_, "extension types, but for UUIDs and JSON, have no counterpart there")
+    raise _refusal(path, type_, "extension types, except UUIDs and JSON, have no counterpart there")
 
 
 def _primitive(type_: pa.DataType, path: str) -> pa.DataType:

@@ -131,6 +131,12 @@ class _Filling:
     context: JobContext
     summary: JobSummary
 
+    def _opened(self) -> lance.LanceDataset:
+        """Open the version that is read, and note which it is: others may commit before this does."""
+        opened = self.table.open()
+        self.summary.facts["source_version"] = int(opened.version)
+        return opened
+
     def compute(
         self,
         work: Callable[[tuple[int, int]], dict[str, Any]],
@@ -173,7 +179,7 @@ class _Backfill(_Filling):
         return self.summary.finish()
 
     def attempt(self) -> JobSummary:
-        opened = self.table.open()
+        opened = self._opened()
         _check(self.table, opened, self.computer.column, self.computer.inputs)
         present = job_table.fragments(opened)
         if present:
@@ -227,7 +233,7 @@ class _Update(_Filling):
         return self.summary.finish()
 
     def attempt(self) -> JobSummary:
-        opened = self.table.open()
+        opened = self._opened()
         present = job_table.fragments(opened)
         keys = {fragment.id: job_table.identity(fragment) for fragment in present}
         notes = self._believed(keys)

@@ -132,7 +132,7 @@ class _Compaction:
                     Compaction.commit(opened, results, self.options)  # type: ignore[arg-type]
                 return results
             except ConcurrentModificationError:
-                if self._landed(results):  # a response that was lost on its way is no failure
+                if self._landed(results):  # a response that was lost on its way is not a failure
                     return results
                 unchanged = self._unchanged(results)
                 self._discard([result for result in results if result not in unchanged])

@@ -44,7 +44,7 @@ class Keys:
         import pyarrow as pa
 
         if not self.on:
-            raise InvalidInputError("dedupe needs the columns by which rows are the same.")
+            raise InvalidInputError("dedupe needs the columns that rows are compared by.")
         if self.keep not in (FIRST, LAST):
             raise InvalidInputError(f"keep is {self.keep!r}, but must be {FIRST} or {LAST}.")
         for name in self.columns:
@@ -55,7 +55,7 @@ class Keys:
             kind = schema.field(name).type
             if pa.types.is_nested(kind) or (name in self.on and pa.types.is_floating(kind)):
                 raise InvalidInputError(
-                    f"The column {name!r} of {table.name} is {kind}, by which rows cannot be compared. Choose one with "
+                    f"The column {name!r} of {table.name} is {kind}, which rows cannot be compared by. Choose one with "
                     "numbers, texts or times."
                 )
 

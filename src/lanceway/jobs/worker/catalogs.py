@@ -60,7 +60,7 @@ class Places:
             raise CatalogDisabledError(job.catalog)
 
     def require_trusted(self, job: JobRow) -> None:
-        """Refuse a job of a user who is no administrator in a catalog that keeps no definitions.
+        """Refuse a job of a user who is not an administrator in a catalog that keeps no definitions.
 
         There a table's metadata says what is run, which any writer of the table may set. A lake has rows for it.
         """

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lanceway.catalogs.contract.capabilities import KeepsDefinitions
-from lanceway.errors import InvalidInputError, LanceNamespaceError, PermissionDeniedError, TableVersionNotFoundError
+from lanceway.errors import (
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    TableVersionNotFoundError,
+)
 from lanceway.jobs import executor, job_table
 from lanceway.jobs.executor import PART_THREADS, JobContext
 from lanceway.jobs.job_table import JobTable, fragments
@@ -47,7 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # How a refresh came about.
-NOTHING, ADDED, MERGED, REPLACED = "nothing new", "added", "merged", "anew"
+NOTHING, ADDED, MERGED, REPLACED = "nothing new", "added", "merged", "replaced"
 # More keys than these are not worth a condition that names each.
 _MOST_GONE = 10_000
 
@@ -150,6 +156,8 @@ Sessions = Callable[[Mapping[str, Mapping[str, str]]], "SparkSession | None"]
 
 def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessions: Sessions) -> JobSummary:
     """Refresh a view by free SQL. Raises PermissionDeniedError where this worker may not run SQL."""
+    from pyspark.errors import PySparkException
+
     type_, settings = places.catalog(job)
     spark = sessions({job.catalog: {**settings, "type": type_}})
     if spark is None:
@@ -161,7 +169,10 @@ def run_sql_view(places: Places, job: JobRow, table: JobTable, view: View, sessi
     # As a statement: what the session has of catalogs would be looked for in whichever session is active.
     spark.sql(f"SET CATALOG {quoted(job.catalog)}")
     frame = _fitting(plain_query(spark, str(view.sql), job.catalog), table)
-    frame.write.format("lance").mode("overwrite").options(**table.place.ref.to_options(), job=job.key).save()
+    try:
+        frame.write.format("lance").mode("overwrite").options(**table.place.ref.to_options(), job=job.key).save()
+    except PySparkException as error:
+        raise InternalError(f"Spark could not compute the view: {executor.reason_of(error)}.") from error
     opened = table.open()
     summary.version, summary.rows, summary.changed = int(opened.version), int(opened.count_rows()), True
     summary.facts = {"refreshed": REPLACED}

@@ -206,7 +206,7 @@ def _called(name: str, function: Callable[[Any], Any], rows: Any, where: str) ->
     try:
         return list(pa.Table.from_pylist(list(result)).to_batches())
     except (pa.ArrowException, TypeError, AttributeError) as error:
-        raise InvalidInputError(f"{name} answered what is no table, nor a list of rows: {error}.") from error
+        raise InvalidInputError(f"{name} answered neither a table nor a list of rows: {error}.") from error
 
 
 _VERSION, _TRANSACTION = "lanceway.view.version", "lanceway.view.transaction"

@@ -297,7 +297,7 @@ def read_output(name: str, value: Value, problems: Problems) -> PipelineOutput:
     keys = fields.texts("keys")
     mode = fields.choice("mode", (APPEND, OVERWRITE, MERGE), MERGE if keys else APPEND)
     if mode == MERGE and not keys:
-        fields.wrong("mode", "merge needs keys, the columns by which rows match.")
+        fields.wrong("mode", "merge needs keys, the columns that rows are matched by.")
     if mode == APPEND and keys:
         fields.wrong("mode", "append knows no keys. Leave one of the two out: with keys, rows are merged.")
     return PipelineOutput(

@@ -103,7 +103,7 @@ def read(file: Path) -> str:
     except OSError as error:
         raise InvalidInputError(f"The pipeline {file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"The pipeline {file} is no text in UTF-8. Save it as such.") from error
+        raise InvalidInputError(f"The pipeline {file} is not text in UTF-8. Save it as such.") from error
 
 
 def parse(text: str, problems: Problems) -> Value | None:
@@ -116,10 +116,10 @@ def parse(text: str, problems: Problems) -> Value | None:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(mark.line + 1 if mark else 1, f"This is no YAML: {error.problem or error.context}.", "YAML")
+        problems.add(mark.line + 1 if mark else 1, f"This is not YAML: {error.problem or error.context}.", "YAML")
         return None
     except yaml.YAMLError as error:
-        problems.add(1, f"This is no YAML: {' '.join(str(error).split())}.", "YAML")
+        problems.add(1, f"This is not YAML: {' '.join(str(error).split())}.", "YAML")
         return None
     if node is None:
         problems.add(1, "The file is empty. Begin with: pipeline: NAME", "YAML")

@@ -148,6 +148,10 @@ class HttpRunStore:
     def release(self, name: str, key: str) -> None:
         self._post(f"Giving the pipeline {name} back", "/leases/release", {"pipeline": name, "key": key}, _Lease)
 
+    def cancel(self, run: Run) -> RunReport:
+        what = f"Cancelling the run {run.number} of {run.pipeline}"
+        return self._post(what, f"/runs/{run.key}/cancel", {}, _Run).report()
+
     def record(self, name: str, lease: str, run: str, event: Record, response: type[Answer], *, by: str) -> Answer:
         body = {"pipeline": name, "lease": lease, "record": event}
         return self._post(f"Recording a run of {name}", f"/runs/{run}/records", body, response)
@@ -206,7 +210,7 @@ class HttpRunStore:
         try:
             content = msgspec.json.encode(body)
         except UnicodeEncodeError as error:
-            raise InvalidInputError(f"{what} failed: {error.object[:100]!r} is no Unicode text.") from error
+            raise InvalidInputError(f"{what} failed: {error.object[:100]!r} is not Unicode text.") from error
         headers = {"content-type": lance.JSON}
         request = http.Request(what, "POST", f"{_BASE}{path}", headers=headers, content=content, repeat=Repeat.SAFE)
         return self._ask(request, answer)

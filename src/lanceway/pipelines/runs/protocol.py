@@ -39,6 +39,10 @@ class RunStore(Protocol):
 
     def release(self, name: str, key: str) -> None: ...
 
+    def cancel(self, run: Run) -> RunReport:
+        """Stop a run that another process executes. Raise InvalidInputError if it is not running."""
+        ...
+
     # -- what a run records and asks -------------------------------------------------------------
 
     def record(self, name: str, lease: str, run: str, event: Record, response: type[Answer], *, by: str) -> Answer:

@@ -105,7 +105,7 @@ def outcome(steps: Sequence[StepRow]) -> str:
     errors = [f"{step.error.rstrip('.')}." for step in steps if step.state == FAILED and step.error]
     done = [f"{step.table_name} version {step.version}" for step in committed(steps)]
     result = f"Committed: {', '.join(done)}." if done else "Nothing was committed."
-    return " ".join([*errors, result, "Run it again to go on from there."])
+    return " ".join([*errors, result, "Run it again to resume from there."])
 
 
 _RUNNING = "RUNNING"
@@ -227,7 +227,9 @@ _NONE = {"state": "never run"}
 def status(file: str | Path, *, state: State = None, config: str | Path | None = None) -> dict[str, Any]:
     """Return the newest run of a pipeline with its steps, and who is running it now."""
     name = load(file).name
-    with store.open_run_store(state, config) as run_store:
+    with store.open_existing_run_store(state, config) as run_store:
+        if run_store is None:
+            return {"pipeline": name, **_NONE}
         newest, pipeline = run_store.newest(name), run_store.find(name)
         if newest is None:
             return {"pipeline": name, **_NONE}
@@ -243,10 +245,25 @@ def history(
 ) -> list[dict[str, Any]]:
     """Return the runs of a pipeline, newest first."""
     name = load(file).name
-    with store.open_run_store(state, config) as run_store:
+    with store.open_existing_run_store(state, config) as run_store:
+        if run_store is None:
+            return []
         history, pipeline = run_store.history(name, limit=limit), run_store.find(name)
     running = pipeline is not None and _is_running(pipeline)
     return [{**run, "state": _state(run["state"], running=running)} for run in history]
+
+
+def cancel(file: str | Path, *, state: State = None, config: str | Path | None = None) -> dict[str, Any]:
+    """Cancel the run of a pipeline that some process executes, and return it. The process stops soon.
+
+    What the run has committed stays, and the next run resumes it. Raise InvalidInputError if nothing runs.
+    """
+    name = load(file).name
+    with store.open_existing_run_store(state, config) as run_store:
+        newest = run_store.newest(name) if run_store is not None else None
+        if run_store is None or newest is None:
+            raise InvalidInputError(f"The pipeline {name} was never run, so there is nothing to cancel.")
+        return run_store.cancel(newest).as_record()
 
 
 def _is_running(pipeline: PipelineRow) -> bool:
@@ -277,8 +294,8 @@ def lineage(
     names = [table] if table is not None else [output.table for output in load(str(file)).outputs.values()]
     locations = (_place(name, config) for name in names)
     places = sorted({place for place in locations if place is not None})
-    with store.open_run_store(state, config) as run_store:
-        return run_store.lineage(places, depth=depth, every=every)
+    with store.open_existing_run_store(state, config) as run_store:
+        return [] if run_store is None else run_store.lineage(places, depth=depth, every=every)
 
 
 def _place(name: str, config: str | Path | None) -> str | None:

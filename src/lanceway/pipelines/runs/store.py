@@ -27,6 +27,7 @@ from lanceway.lake.runs.lineage import LineageEdge
 from lanceway.lake.runs.runs import Read, Run, RunReport, StepRow
 from lanceway.lake.runs.source_files import File
 from lanceway.lake.store.database import LakeStore, open_store
+from lanceway.lake.store.engines import is_missing, read_uri
 from lanceway.pipelines.runs.http import SCHEMES, HttpRunStore, Server
 from lanceway.pipelines.runs.protocol import Answer, RunStore, VersionsRead
 
@@ -55,6 +56,13 @@ class SqlRunStore:
 
     def release(self, name: str, key: str) -> None:
         self.store.transact(lambda connection: leases.release(connection, _row(connection, name), key))
+
+    def cancel(self, run: Run) -> RunReport:
+        def end(connection: Connection) -> RunReport:
+            recorder.cancel(connection, _shown(connection, run.key), by=login())
+            return reports.of(connection, _shown(connection, run.key))
+
+        return self.store.transact(end)
 
     def record(self, name: str, lease: str, run: str, event: Record, response: type[Answer], *, by: str) -> Answer:
         recorded = self.store.transact(recorder.record, name, lease, run, event, by=by)
@@ -85,13 +93,7 @@ class SqlRunStore:
         return next(iter(self.store.snapshot(listing.page, pipeline=name, limit=1)), None)
 
     def report(self, run: str) -> RunReport:
-        def ask(connection: Connection) -> RunReport:
-            row = listing.find(connection, run)
-            if row is None:
-                raise InvalidInputError(f"There is no run {run}.")
-            return reports.of(connection, row)
-
-        return self.store.snapshot(ask)
+        return self.store.snapshot(lambda connection: reports.of(connection, _shown(connection, run)))
 
     def history(self, name: str, *, limit: int | None) -> list[dict[str, Any]]:
         return self.store.snapshot(
@@ -107,6 +109,14 @@ def _row(connection: Connection, name: str) -> int:
     if pipeline is None:
         raise InvalidInputError(f"The pipeline {name} was never run.")
     return pipeline.id
+
+
+def _shown(connection: Connection, run: str) -> Run:
+    """Return a run with the state to show."""
+    row = listing.find(connection, run)
+    if row is None:
+        raise InvalidInputError(f"There is no run {run}.")
+    return row
 
 
 State = str | Server | None
@@ -130,6 +140,18 @@ def open_run_store(state: State, config: str | Path | None = None) -> Iterator[R
         yield run_store
     finally:
         run_store.close()
+
+
+@contextmanager
+def open_existing_run_store(state: State, config: str | Path | None = None) -> Iterator[RunStore | None]:
+    """Open the store of runs to read it, and create nothing: None if its database does not exist yet."""
+    if state is None:
+        state = home.existing_database_uri(config)
+    if state is None or (isinstance(state, str) and not state.startswith(SCHEMES) and is_missing(read_uri(state))):
+        yield None
+        return
+    with open_run_store(state, config) as run_store:
+        yield run_store
 
 
 def _open(state: str | Server) -> RunStore:

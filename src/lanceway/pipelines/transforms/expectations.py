@@ -118,7 +118,7 @@ def _condition(file: Path, step: str, frame: DataFrame, rule: Expectation) -> Co
         frame.select(condition)
     except (AnalysisException, ParseException) as error:
         raise problem_at(
-            file, rule.line, f"What is expected of {step!r} is no condition over its columns: {said(error)}"
+            file, rule.line, f"What is expected of {step!r} is not a condition over its columns: {said(error)}"
         ) from error
     return condition
 
@@ -127,7 +127,7 @@ def _refuse(step: str, frame: DataFrame, rule: Expectation) -> Column:
     from pyspark.sql import functions as f
 
     row = f.substring(f.to_json(f.struct(*(f.col(quoted(name)) for name in frame.columns))), 1, _SHOWN)
-    return f.raise_error(f.concat(f.lit(f"{rule.name!r} is expected of {step!r} and does not hold of "), row)).cast(
+    return f.raise_error(f.concat(f.lit(f"Expectation failed in {step!r}: {rule.name!r} does not hold of "), row)).cast(
         "boolean"
     )
 

@@ -49,7 +49,7 @@ def find(path: str) -> Callable[..., Any]:
     """Return the function of an import path. Raise InvalidInputError if there is no such function."""
     module, _, name = path.partition(":")
     if not module or not name:
-        raise InvalidInputError(f"{path!r} is no import path of a function. Write package.module:function.")
+        raise InvalidInputError(f"{path!r} is not an import path of a function. Write package.module:function.")
     try:
         function: Any = importlib.import_module(module)
     except ImportError as error:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -26,13 +27,15 @@ from lanceway.errors import (
     TableTagNotFoundError,
     UnsupportedOperationError,
 )
+from lanceway.identifiers import Identifier
 from lanceway.spark.catalog import bridge, ddl
 from lanceway.spark.read import filters, scan
 from lanceway.spark.read.reader import named
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, check_names, spark_schema
 from lanceway.spark.write import rewrite
 from lanceway.tables.errors import translated
-from lanceway.writes.table_ref import TableRef
+from lanceway.writes import table_ref
+from lanceway.writes.table_ref import TableName, TableRef
 
 if TYPE_CHECKING:
     import lance
@@ -51,6 +54,9 @@ _HIDDEN = {
     "_distance": ("float", None),
     "_score": ("float", None),
 }
+
+# The settings of registered catalogs, by their handles. They may hold secrets.
+_REGISTERED: dict[str, Mapping[str, str]] = {}
 
 # What the JVM sends with every question: the catalog's name and settings, the identifier, and more.
 Arguments = Mapping[str, Any]
@@ -71,6 +77,7 @@ def register(spark: SparkSession, name: str, settings: Mapping[str, str] | None 
     for key, value in (settings or {}).items():
         java_settings.put(key, value)
     attached.keep(handle, java_settings)
+    _REGISTERED[handle] = dict(settings or {})
     spark.conf.set(f"{_CONF}.{name}", bridge.CATALOG_CLASS)
     spark.conf.set(f"{_CONF}.{name}.handle", handle)
 
@@ -104,6 +111,17 @@ class Driver:
 
 
 # -- the table and the catalog that are meant -------------------------------------------------------
+
+
+def resolve(spark: SparkSession, name: TableName) -> TableRef:
+    """Return the table that a caller names, in a catalog of the session or as `table_ref.resolve` reads it."""
+    if isinstance(name, str) and "/" not in name and os.sep not in name:
+        names = Identifier.parse(name)
+        handle = spark.conf.get(f"{_CONF}.{names[0]}.handle", None) if names.depth > 1 else None
+        settings = _REGISTERED.get(handle or "")
+        if settings:
+            return replace(_root(names[0], tuple(sorted(settings.items())), Path.cwd()), id=names[1:])
+    return table_ref.resolve(name)
 
 
 def _ref_of(arguments: Arguments) -> TableRef:
@@ -191,11 +209,19 @@ def _open(ref: TableRef, arguments: Arguments) -> lance.LanceDataset:
     """Open the version that is asked for: by its number, its time, or the latest."""
     version = arguments.get("version")
     if "micros" in arguments:
-        opened = ref.open(asof=datetime.fromtimestamp(arguments["micros"] / 1_000_000, UTC))
+        opened = ref.open(asof=_moment(arguments["micros"]))
     else:
         opened = ref.open(version=None if version is None else int(version))
     scan.SNAPSHOTS.keep(ref, opened)  # for the questions that follow, which name the version by its number
     return opened
+
+
+def _moment(micros: int) -> datetime:
+    """Return a time of Spark's. Of one that Python does not have, return the first or the last that it has."""
+    try:
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    except OverflowError:
+        return (datetime.max if micros > 0 else datetime.min).replace(tzinfo=UTC)
 
 
 def _open_tag(ref: TableRef, tag: str) -> lance.LanceDataset:

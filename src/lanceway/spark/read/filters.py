@@ -102,7 +102,10 @@ def _floating(value: Any, type_: pa.DataType) -> str | None:
 
 
 def _string(value: Any, type_: pa.DataType) -> str | None:
-    return None if not isinstance(value, str) else "'" + value.replace("'", "''") + "'"
+    # Java puts that character in the place of bytes that are no text, which Spark compares as they are.
+    if not isinstance(value, str) or "\ufffd" in value:
+        return None
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _binary(value: Any, type_: pa.DataType) -> str | None:

@@ -26,7 +26,7 @@ from lanceway.spark.read import filters
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, is_part_of, spark_schema, to_spark
 from lanceway.tables.dataset import StoredTable
 from lanceway.tables.errors import translated
-from lanceway.tables.read import query
+from lanceway.tables.read import blobs, query
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes.options import OWNER, ReadOptions
 
@@ -259,9 +259,11 @@ class LanceReader(DataSourceReader):
         fragments = None if task.fragments is None else _fragments(dataset, task.fragments)
         if fragments == []:
             return
+        columns = [name for name in self._schema.names if name not in (ROW_ID, ROW_ADDRESS)]
+        blobs.require_own(self._ref.table, dataset, columns, fragments)
         with translated(named(self._ref), "Reading"):
             yield from dataset.scanner(
-                columns=[name for name in self._schema.names if name not in (ROW_ID, ROW_ADDRESS)],
+                columns=columns,
                 filter=filters.both(read.filter, *self._pushed),
                 fragments=fragments,
                 limit=_least(read.limit, read.partition_limit),

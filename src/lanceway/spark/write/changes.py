@@ -11,10 +11,12 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError, InvalidTableStateError
+from lanceway.spark.catalog import driver
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, spark_schema, to_spark
 from lanceway.spark.write.rewrite import DELETE, INSERT, UPDATE
 from lanceway.tables.errors import translated
+from lanceway.tables.read import blobs
 from lanceway.tables.schema.fields import quoted
 from lanceway.writes import additions, table_ref
 
@@ -43,7 +45,7 @@ def read_changes(
     whether the row was rewritten or the column. 0 is before the first version. Without stable row ids a rewritten row
     is a deletion and an insertion, and a table that was compacted in between is refused.
     """
-    ref = table_ref.resolve(target)
+    ref = driver.resolve(spark, target)
     new = ref.open(version=to_version)
     last = int(new.version)
     if not 0 <= from_version <= last:
@@ -99,8 +101,8 @@ def _require_unmoved(ref: TableRef, operations: Mapping[int, str]) -> None:
     for version, operation in operations.items():
         if operation == _MOVES:
             raise InvalidTableStateError(
-                f"The changes of {ref.name} cannot be told: version {version} is a {operation}, after which rows lie "
-                "elsewhere. Only a table made with stable row ids tells its rows from one another after that."
+                f"The changes of {ref.name} are unknown: version {version} is a {operation}, after which rows are "
+                "stored elsewhere. Only a table made with stable row ids can follow its rows beyond that."
             )
 
 
@@ -146,10 +148,12 @@ def _read(
         return
     with hide_traceback():
         dataset = ref.open(version=version)
+        fragments = [fragment for fragment in map(dataset.get_fragment, ids) if fragment is not None]
+        blobs.require_own(ref.table, dataset, names.values(), fragments)
         with translated(ref.table(), "Reading changes"):
             scanner = dataset.scanner(
                 columns=list(names.values()),
-                fragments=[fragment for fragment in map(dataset.get_fragment, ids) if fragment is not None],
+                fragments=fragments,
                 with_row_id=stable,
                 with_row_address=not stable,
                 blob_handling="all_binary",
@@ -160,7 +164,7 @@ def _read(
                     yield to_spark(rows, arrow_schema(schema))
                 except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                     raise InvalidTableStateError(
-                        f"The changes of {ref.name} cannot be told: a column has another type than at version "
+                        f"The changes of {ref.name} are unknown: a column has another type than at version "
                         f"{version}, and a value does not fit it: {error}."
                     ) from error
 

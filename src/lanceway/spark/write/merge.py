@@ -14,6 +14,7 @@ from operator import and_
 from typing import TYPE_CHECKING
 
 from lanceway.errors import InvalidInputError
+from lanceway.spark.catalog import driver
 from lanceway.spark.errors import hide_traceback
 from lanceway.spark.types import ROW_ADDRESS, ROW_ID, arrow_schema, rebatch, spark_schema, to_spark
 from lanceway.spark.write.rewrite import ACTION, DELETE, INSERT, TWIN, UPDATE, BaseVersion, Changed, rewrite
@@ -65,7 +66,7 @@ def merge(
     """
     clauses = _Clauses(_names(on), when_matched_update, when_matched_delete, when_not_matched_insert)
     write_id = job if isinstance(job, WriteId) else WriteId.of_job(job)
-    return rewrite(spark, table_ref.resolve(target), lambda base: _changes(spark, frame, base, clauses), write_id)
+    return rewrite(spark, driver.resolve(spark, target), lambda base: _changes(spark, frame, base, clauses), write_id)
 
 
 def merge_batches(
@@ -82,7 +83,7 @@ def merge_batches(
     def merge_batch(frame: DataFrame, batch: int) -> None:
         spark = frame.sparkSession
         write_id = WriteId(query=_query(spark), batch=batch)
-        ref = table_ref.resolve(target)
+        ref = driver.resolve(spark, target)
         if not write_id.is_replayed(ref.table()):
             rewrite(spark, ref, lambda base: _changes(spark, frame, base, clauses), write_id)
 
@@ -115,7 +116,7 @@ def update(
         ids = [chosen[ROW_ID]] if base.stable else []
         return chosen.select(*columns, chosen[ROW_ADDRESS], *ids, f.lit(UPDATE).alias(ACTION))
 
-    return rewrite(spark, table_ref.resolve(target), changes, None)
+    return rewrite(spark, driver.resolve(spark, target), changes, None)
 
 
 def delete(spark: SparkSession, target: table_ref.TableName, *, where: str) -> Changed:
@@ -127,7 +128,7 @@ def delete(spark: SparkSession, target: table_ref.TableName, *, where: str) -> C
         chosen = base.rows(spark).where(where)
         return chosen.select(chosen[ROW_ADDRESS], f.lit(DELETE).alias(ACTION))
 
-    return rewrite(spark, table_ref.resolve(target), changes, None)
+    return rewrite(spark, driver.resolve(spark, target), changes, None)
 
 
 # -- the changes of a merge ------------------------------------------------------------------------
@@ -160,7 +161,7 @@ class _Clauses:
 def _names(on: str | Sequence[str]) -> tuple[str, ...]:
     names = (on,) if isinstance(on, str) else tuple(on)
     if not names:
-        raise InvalidInputError("merge needs the columns by which rows match: on.")
+        raise InvalidInputError("merge needs the columns that rows are matched by: on.")
     return names
 
 

@@ -103,7 +103,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
         query = self._query(messages)
         if query is None:
             raise InvalidInputError(
-                f"The stream into {self._plan.destination.ref.name} has no name by which a batch that is tried "
-                "again could be recognised. Give it the option checkpointLocation."
+                f"The stream into {self._plan.destination.ref.name} has no name, so a batch that is tried "
+                "again could not be recognised. Give it the option checkpointLocation."
             )
         return query

@@ -1,7 +1,12 @@
 package lance;
 
+import static java.util.stream.Collectors.partitioningBy;
+
+import io.lanceway.spark.Filters;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.Scan;
@@ -70,10 +75,14 @@ public class DefaultSource extends PythonDataSourceV2 {
     /** Spark's setting is for all sources in Python, to which it is a danger: it is on for this call alone. */
     @Override
     public Filter[] pushFilters(Filter[] filters) {
+      Map<Boolean, List<Filter>> beyond = Stream.of(filters).collect(partitioningBy(Filters::isBeyondPython));
       builder = over(new Apart(shared));
       SQLConf conf = SQLConf.get().clone();
       conf.setConfString(PUSHDOWN, "true");
-      return SQLConf.withExistingConf(conf, () -> builder.pushFilters(filters));
+      Filter[] offered = beyond.get(false).toArray(Filter[]::new);
+      Filter[] left = SQLConf.withExistingConf(conf, () -> builder.pushFilters(offered));
+      // Spark could not hand the others over to Python, and evaluates them itself.
+      return Stream.concat(Stream.of(left), beyond.get(true).stream()).toArray(Filter[]::new);
     }
 
     @Override

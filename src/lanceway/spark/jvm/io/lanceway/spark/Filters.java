@@ -8,15 +8,26 @@ import java.sql.Timestamp;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
 import java.util.Base64;
+import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.sources.*;
 
 /** Spark's filters as JSON: the name of the filter, the column, and a value with the name of its type. */
-final class Filters {
+public final class Filters {
   // Before 1900, in milliseconds: there java.sql's classes count days and zones another way than Spark does.
   private static final long OLD_CALENDARS = -2_208_988_800_000L;
 
+  // The type of a date or time of which Python has none.
+  private static final String FAR = "far";
+
   private Filters() {}
+
+  /** Whether a filter compares with a date or time before the year 1 or after 9999: Spark has those, and Python does not. */
+  public static boolean isBeyondPython(Filter filter) {
+    return describe(filter).findValuesAsText("type").contains(FAR);
+  }
 
   static ArrayNode describe(Filter[] filters) {
     ArrayNode all = Bridge.JSON.createArrayNode();
@@ -73,6 +84,8 @@ final class Filters {
     ObjectNode described = Bridge.object();
     if (value == null) {
       return described.put("type", "null");
+    } else if (isFar(value)) {
+      return described.put("type", FAR);
     } else if (value instanceof Boolean flag) {
       return described.put("type", "bool").put("value", flag);
     } else if (value instanceof Byte || value instanceof Short || value instanceof Integer || value instanceof Long) {
@@ -97,5 +110,22 @@ final class Filters {
       return described.put("type", "timestamp_ntz").put("value", moment.toString());
     }
     return described.put("type", "other");
+  }
+
+  private static boolean isFar(Object value) {
+    if (value instanceof Date day) {
+      return isFar(LocalDate.ofEpochDay(DateTimeUtils.fromJavaDate(day)).getYear());
+    } else if (value instanceof LocalDate day) {
+      return isFar(day.getYear());
+    } else if (value instanceof Timestamp moment) {
+      return isFar(Instant.EPOCH.plus(DateTimeUtils.fromJavaTimestamp(moment), ChronoUnit.MICROS));
+    } else if (value instanceof LocalDateTime moment) {
+      return isFar(moment.getYear());
+    }
+    return value instanceof Instant moment && isFar(moment.atOffset(ZoneOffset.UTC).getYear());
+  }
+
+  private static boolean isFar(int year) {
+    return year < 1 || year > 9999;
   }
 }
