@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 from hypothesis import strategies as st
 from sqlalchemy import Connection
@@ -58,6 +57,7 @@ from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import GROUP, USER
 from lanceway.lake.tree import catalogs, metalakes, namespaces, nesting, tables
 from tests.access.site_helpers import METALAKE, Site, make_site, rows
+from tests.drilling import DrillProgress
 from tests.new_lakes import new_lake
 
 # -- by any sequence of calls --------------------------------------------------------------------
@@ -301,18 +301,6 @@ class Attack:
                 assert owner_rows.find(connection, place) != Owner(self.caller.user), f"{place} was not made by it"
 
 
-def explored(seed: str, examples: int, strategy: st.SearchStrategy[Any], test: Callable[[Any], None]) -> None:
-    """Run a test with as many examples, always the same for a seed. What fails is made small."""
-    chosen = hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
-    )
-    hypothesis.seed(int(seed))(chosen(hypothesis.given(strategy)(test)))()
-
-
 ATTACKS = st.tuples(
     st.frozensets(st.sampled_from(DELEGATED), min_size=3),
     st.sampled_from(("me", "me@acme")),
@@ -320,7 +308,7 @@ ATTACKS = st.tuples(
 )
 
 
-def test_no_sequence_of_calls_gains_rights(tmp_path: Path, rounds: int, seed: str) -> None:
+def test_no_sequence_of_calls_gains_rights(tmp_path: Path, rounds: int, progress: DrillProgress) -> None:
     numbers = iter(range(10**9))
 
     def attack(drawn: tuple[Any, ...]) -> None:
@@ -337,7 +325,7 @@ def test_no_sequence_of_calls_gains_rights(tmp_path: Path, rounds: int, seed: st
         finally:
             store.close()
 
-    explored(seed, 3 * rounds, ATTACKS, attack)
+    progress.explore(3 * rounds, ATTACKS, attack)
 
 
 GAINS = {

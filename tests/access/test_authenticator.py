@@ -93,6 +93,11 @@ def test_wrong_credentials_are_refused_even_where_none_are_needed(
         authenticator.authenticate(headers)
 
 
+def test_a_malformed_header_is_refused_with_its_form(make: Make) -> None:
+    with pytest.raises(UnauthenticatedError, match="it must be `Bearer <token>`"):
+        make().authenticate({"authorization": "a-token-alone"})
+
+
 def test_nobody_is_let_in_only_where_that_is_configured(make: Make) -> None:
     assert make(anonymous=True).authenticate({}) == ANONYMOUS
     assert make(anonymous=True).try_fast({}) == ANONYMOUS
@@ -360,6 +365,6 @@ def test_a_user_of_the_lake_from_before_keeps_a_name_with_an_at_to_itself(
 
 
 def test_without_an_issuer_signed_tokens_are_unknown(make: Make, issuer: Issuer) -> None:
-    with pytest.raises(UnauthenticatedError, match="none of this server's"):
+    with pytest.raises(UnauthenticatedError, match="does not know the token"):
         make().authenticate(bearer(issuer.sign()))
     assert issuer.asked == 0

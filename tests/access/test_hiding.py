@@ -25,9 +25,9 @@ from lanceway.lake.access.owners import Owner
 from lanceway.lake.store.database import LakeStore, open_store
 from tests.access.model import OWNERS, ROLES, Entry, Model, Path, Worlds, worlds
 from tests.access.rights_helpers import ME, World, make_world
-from tests.access.test_attacks import explored
 from tests.access.test_model import Real, asked, leaves
 from tests.access.test_truth_table import CASES, CREATES, LISTS, LOADS, TREE, Case
+from tests.drilling import DrillProgress
 from tests.new_lakes import new_lake
 
 # -- worlds --------------------------------------------------------------------------------------
@@ -123,6 +123,7 @@ WRITES = (
     "create_table_tag",
     "refresh_materialized_view",
 )
+_KEYS = {"rename_table": ("new_table_name",), "create_table_tag": ("tag",), "get_table_tag_version": ("tag",)}
 _CREATING = ("create_namespace", "create_namespaces", "declare_table")
 
 
@@ -157,8 +158,9 @@ class Tree:
             written = f"c.{HierarchicalName(ask.path).format(':')}" if ask.path else "c"
             yield getattr(self.guard, ask.operation)(written, *([{"note": "x"}] if "alter" in ask.operation else []))
         else:
-            more = {"tag": ask.name or "none", "version": 1, "new_table_name": ask.name or "none"}
-            yield getattr(self.guard, ask.operation)({"id": id_, **more})
+            more = dict.fromkeys(_KEYS.get(ask.operation, ()), ask.name or "none")
+            version = {"version": 1} if ask.operation == "create_table_tag" else {}
+            yield getattr(self.guard, ask.operation)({"id": id_, **more, **version})
 
     def _pages(self, ask: Ask, id_: Sequence[str]) -> Iterator[object]:
         token = None
@@ -175,7 +177,7 @@ _asks = st.lists(
 )
 
 
-def test_hidden_and_missing_answer_alike(tmp_path: File, rounds: int, seed: str) -> None:
+def test_hidden_and_missing_answer_alike(tmp_path: File, rounds: int, progress: DrillProgress) -> None:
     store = open_store(new_lake(tmp_path / "lake.db"), upgrade=False)
     hiding: list[int] = []
 
@@ -196,7 +198,7 @@ def test_hidden_and_missing_answer_alike(tmp_path: File, rounds: int, seed: str)
                 continue
             assert whole.answer(ask) == other.answer(ask), ask
 
-    explored(seed, 6 * rounds, st.tuples(worlds(), _asks), alike)
+    progress.explore(6 * rounds, st.tuples(worlds(), _asks), alike)
     assert sum(map(bool, hiding)) > len(hiding) / 3, "most worlds hide nothing"
     store.close()
 

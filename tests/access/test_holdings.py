@@ -25,10 +25,11 @@ from lanceway.lake.access.securables import Securable
 from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import catalogs, settings, tables
-from tests.access.model import Worlds
+from tests.access.model import Worlds, worlds
 from tests.access.rights_helpers import make_world, name
 from tests.access.site_helpers import METALAKE, Site, make_site
-from tests.access.test_model import BOSS, Real, asked, explored, leaves
+from tests.access.test_model import BOSS, Real, asked, leaves
+from tests.drilling import DrillProgress
 
 
 @pytest.fixture
@@ -50,7 +51,9 @@ def agree(store: LakeStore, caller: Caller, place: Securable) -> Holdings:
     return held
 
 
-def test_what_is_read_without_waiting_is_what_the_facts_say(sqlite: LakeStore, rounds: int, seed: str) -> None:
+def test_what_is_read_without_waiting_is_what_the_facts_say(
+    sqlite: LakeStore, rounds: int, progress: DrillProgress
+) -> None:
     def same(world: Worlds) -> None:
         real = Real(sqlite, world)
         for caller in CALLERS:
@@ -60,7 +63,7 @@ def test_what_is_read_without_waiting_is_what_the_facts_say(sqlite: LakeStore, r
                 for kind in (NAMESPACE, TABLE, VIEW) if path else (NAMESPACE,):  # what they are, and what they are not
                     agree(sqlite, caller, Securable(real.metalake, "c", Identifier(path), kind))
 
-    explored(seed, 12 * rounds, same)
+    progress.explore(12 * rounds, worlds(), same)
 
 
 def test_owners_views_and_states(sqlite: LakeStore) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -23,12 +25,17 @@ from lanceway.lake.access.securables import ServiceObject
 from lanceway.lake.store.schema import NAMESPACE
 from tests.access.mounted_helpers import Foreign, mounted
 from tests.catalogs.glue import glue_helpers
+from tests.catalogs.hive import hive_helpers
 from tests.catalogs.iceberg import iceberg_helpers
 from tests.catalogs.lake import lake_helpers
 from tests.catalogs.unity.unity_helpers import Home
+from tests.servers import gravitino, polaris
+from tests.servers.hive import Hive
 from tests.servers.iceberg import Iceberg
 from tests.servers.moto import ACCOUNT, Glue
 from tests.servers.unity import Fault, Unity
+
+pytestmark = pytest.mark.slow
 
 DENIED = "SELECT_TABLE is missing"
 
@@ -124,10 +131,66 @@ def on_lake(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
             yield Service(foreign, ["s", "t"], drop, make, schemas=True)
 
 
+def table_in(catalog: Any, space: list[str]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """What drops the table `t` with its namespace, and what makes them, by a client of the service of our own."""
+
+    def make() -> None:
+        catalog.create_namespace({"id": space})
+        lake_helpers.create(catalog, *space, "t")
+
+    def drop() -> None:
+        catalog.drop_table({"id": [*space, "t"]})
+        catalog.drop_namespace({"id": space})
+
+    make()
+    return drop, make
+
+
+@contextmanager
+def on_hive(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    hive: Hive = request.getfixturevalue("hive")
+    with hive_helpers.connect(hive, folder / "tables") as catalog:
+        space = ["hive", f"d{uuid.uuid4().hex[:12]}"]
+        drop, remake = table_in(catalog, space)
+
+        def make() -> None:
+            second = int(time.time())
+            while int(time.time()) == second:  # it is all that a metastore tells databases of one name apart by
+                time.sleep(0.02)
+            remake()
+
+        with mounted(folder, "hive", {"uri": hive.uri}) as foreign:
+            yield Service(foreign, [*space, "t"], drop, make, schemas=True)
+        drop()
+
+
+@contextmanager
+def on_gravitino(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    with gravitino.catalog_of(request.getfixturevalue("server")) as place, place.connect() as catalog:
+        space = [place.catalog, "s"]
+        drop, make = table_in(catalog, space)
+        settings = {"endpoint": place.endpoint, "metalake": place.metalake, **place.sign_in}
+        with mounted(folder, "gravitino", settings) as foreign:
+            yield Service(foreign, [*space, "t"], drop, make, schemas=True)
+        drop()
+
+
+@contextmanager
+def on_polaris(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    with polaris.serve() as fake, fake.connect(root=str(folder / "tables")) as catalog:
+        space = [polaris.WAREHOUSE, "s"]
+        drop, make = table_in(catalog, space)
+        with mounted(folder, "polaris", {"endpoint": fake.endpoint, "warehouse": polaris.WAREHOUSE}) as foreign:
+            yield Service(foreign, [*space, "t"], drop, make, schemas=False)
+
+
 SERVICES: dict[str, Callable[[pytest.FixtureRequest, Path], AbstractContextManager[Service]]] = {
     "unity": on_unity,
     "glue": on_glue,
     "iceberg": on_iceberg,
+    "hive": on_hive,
+    "gravitino": on_gravitino,
+    "polaris": on_polaris,
     "lake": on_lake,
 }
 

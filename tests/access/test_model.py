@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import hypothesis
 import pytest
 from sqlalchemy import Connection, delete
 
@@ -25,6 +24,7 @@ from lanceway.lake.store.schema import NAMESPACE, TABLE
 from lanceway.lake.store.schema import roles as role_rows
 from lanceway.lake.tree import catalogs, metalakes, namespaces, nesting, tables
 from tests.access.model import CATALOG, METALAKE, NAMES, ROLES, Entry, Model, Path, Worlds, worlds
+from tests.drilling import DrillProgress
 
 ME, BOSS = Caller("me", ("claimed",)), Caller("boss", ("claimed",))
 _NUMBERS = itertools.count()
@@ -151,23 +151,11 @@ def modelled(world: Worlds, *, more: tuple[Entry, ...] = ()) -> Rights:
     return found
 
 
-def explored(seed: str, examples: int, test: Callable[[Worlds], None]) -> None:
-    """Run a test in as many worlds, always the same for a seed. What fails is made small."""
-    settings = hypothesis.settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
-    )
-    hypothesis.seed(int(seed))(settings(hypothesis.given(worlds())(test)))()
-
-
-def test_the_model_agrees(store: LakeStore, rounds: int, seed: str) -> None:
+def test_the_model_agrees(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     def agrees(world: Worlds) -> None:
         assert Real(store, world).rights() == modelled(world)
 
-    explored(seed, 30 * rounds, agrees)  # on each of two databases
+    progress.explore(30 * rounds, worlds(), agrees)  # on each of two databases
 
 
 def as_set(rights: Rights) -> set[tuple[str, Path, str]]:
@@ -176,7 +164,7 @@ def as_set(rights: Rights) -> set[tuple[str, Path, str]]:
     return allowed | {(*key, name) for key, value in rights.items() if isinstance(value, list) for name in value}
 
 
-def test_laws(store: LakeStore, rounds: int, seed: str) -> None:
+def test_laws(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     """A denial adds nothing; a grant takes nothing away; what is revoked leaves nothing; order does not matter."""
 
     def hold(world: Worlds) -> None:
@@ -192,10 +180,10 @@ def test_laws(store: LakeStore, rounds: int, seed: str) -> None:
         backwards = Real(store, world, tuple(reversed(world.entries)))
         assert backwards.rights() == before
 
-    explored(seed, 6 * rounds, hold)
+    progress.explore(6 * rounds, worlds(), hold)
 
 
-def test_a_grant_above_holds_all_of_one_below(store: LakeStore, rounds: int, seed: str) -> None:
+def test_a_grant_above_holds_all_of_one_below(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     def hold(world: Worlds) -> None:
         for each in world.extra:
             above = each.target[:-1]
@@ -208,10 +196,10 @@ def test_a_grant_above_holds_all_of_one_below(store: LakeStore, rounds: int, see
             real.change(Entry(each.role, each.privilege, above, False))
             assert as_set(below) <= as_set(real.rights())
 
-    explored(seed, 6 * rounds, hold)
+    progress.explore(6 * rounds, worlds(), hold)
 
 
-def test_a_list_is_the_filter_of_loads(store: LakeStore, rounds: int, seed: str) -> None:
+def test_a_list_is_the_filter_of_loads(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     def hold(world: Worlds) -> None:
         rights = Real(store, world).rights(size=1)
         for path in ((), *world.spaces):
@@ -227,10 +215,10 @@ def test_a_list_is_the_filter_of_loads(store: LakeStore, rounds: int, seed: str)
                     deeper = [each for each in world.spaces if each[: len(path) + 1] == (*path, name)]
                     assert any(rights["load", each] for each in deeper), "it leads to something"
 
-    explored(seed, 6 * rounds, hold)
+    progress.explore(6 * rounds, worlds(), hold)
 
 
-def test_rights_follow_a_rename(store: LakeStore, rounds: int, seed: str) -> None:
+def test_rights_follow_a_rename(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     """A namespace that is renamed keeps what was granted on it and inside."""
 
     def renamed(path: Path, old: Path, new: str) -> Path:
@@ -252,10 +240,10 @@ def test_rights_follow_a_rename(store: LakeStore, rounds: int, seed: str) -> Non
         real.world = moved
         assert real.rights() == modelled(moved)
 
-    explored(seed, 6 * rounds, hold)
+    progress.explore(6 * rounds, worlds(), hold)
 
 
-def test_rights_follow_a_table_that_is_moved(store: LakeStore, rounds: int, seed: str) -> None:
+def test_rights_follow_a_table_that_is_moved(store: LakeStore, rounds: int, progress: DrillProgress) -> None:
     """Its own grants, denials and owner go with it; what it had from the old namespace it has from the new one."""
 
     def hold(world: Worlds) -> None:
@@ -270,7 +258,7 @@ def test_rights_follow_a_table_that_is_moved(store: LakeStore, rounds: int, seed
                 assert real.rights() == modelled(real.world)
                 old = new
 
-    explored(seed, 6 * rounds, hold)
+    progress.explore(6 * rounds, worlds(), hold)
 
 
 def _moved(world: Worlds, old: Path, new: Path) -> Worlds:

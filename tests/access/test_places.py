@@ -53,7 +53,7 @@ def test_what_is_written_is_found(world: World) -> None:
         ("lak", None, "Did you mean 'lake'"),
         ("lake$A$B$order", None, r"Did you mean 'orders'\? It is in lake\$A\$B"),
         ("lake$A$t", "schema", "is a table, and no schema"),
-        ("lake$A", "tabel", "is no kind of object"),
+        ("lake$A", "tabel", "is not a kind of object"),
         ("glue$db$t", None, "is a mounted catalog"),
         ("", None, "Name an object"),
     ],

@@ -137,11 +137,11 @@ class Authenticator:
         if name is not None:
             return self._believed(name)
         if _has_any(headers):
-            raise UnauthenticatedError("The header Authorization must be `Bearer` and a token. Correct it.")
+            raise UnauthenticatedError("The header Authorization is malformed: it must be `Bearer <token>`.")
         if self._anonymous:
             return ANONYMOUS
         raise UnauthenticatedError(
-            "This server must know who asks. Send a token in the header `Authorization: Bearer …` or `x-api-key`."
+            "Authentication required. Send a token in the header `Authorization: Bearer …` or `x-api-key`."
         )
 
     def _believed(self, name: str) -> Principal:
@@ -161,7 +161,7 @@ class Authenticator:
 
     def _vouched(self, text: str) -> Principal:
         if self._oidc is None:
-            raise UnauthenticatedError("The token is none of this server's. Check it, or ask for another one.")
+            raise UnauthenticatedError("This server does not know the token. Check it, or ask for another one.")
         vouched = self._oidc.verify(text)
         self._identities.keep(_key(text), vouched.principal, min(vouched.seconds, REMEMBERED))
         return vouched.principal

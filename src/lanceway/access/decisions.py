@@ -88,7 +88,7 @@ class Verdict:
             denials = (each.grant for each in self.evidence if each.grant is not None and each.grant.effect == DENY)
             return f"{what}: {' and '.join(map(_denial, denials))}."
         if self.allowed:
-            return f"{what}: {' and '.join(_source(each) for each in self.evidence) or 'everybody may'}."
+            return f"{what}: {' and '.join(_source(each) for each in self.evidence) or 'every user may'}."
         return f"{what}: {' and '.join(_lacks([each for each in self.evidence if not each.holds]))}."
 
     def require(self) -> None:

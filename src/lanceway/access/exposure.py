@@ -50,7 +50,7 @@ def _believing(settings: Exposed) -> str:
     if not is_loopback(settings.host):
         raise InvalidInputError(
             f"simple_auth is on and the server would listen on {settings.host!r}, where others than this machine can "
-            "reach it, and be whoever they say they are. Listen on 127.0.0.1, or turn simple_auth off and use tokens."
+            "reach it, and claim any name. Listen on 127.0.0.1, or turn simple_auth off and use tokens."
         )
     return (
         "SIMPLE AUTHENTICATION IS ON: every program on this machine may say that it is any user, the admin too, and is "

@@ -75,6 +75,7 @@ from lanceway.lake.store.schema import NAMESPACE, TABLE, VIEW
 from lanceway.lake.tree import lookups, settings
 from lanceway.lake.tree.clones import TableHasClonesError
 from lanceway.lake.tree.lookups import NotLanceError
+from lanceway.tables.dataset import StoredTable
 from lanceway.tables.schema import views
 
 _TWIN = stream_twin("")
@@ -336,6 +337,18 @@ class Guard(IcebergForwarder, Forwarder):
             return None
         return self._tree.try_details(names, is_namespace=is_namespace)
 
+    def try_load_iceberg_table(self, names: list[str], delegation: frozenset[str]) -> LoadedIceberg | None:
+        """Return an Iceberg table if the caller may have it, nothing is told of its storage, and that needs no waiting.
+
+        `delegation` are the ways to storage that the client supports.
+        """
+        if not self._principal.admin and not self._may_load_fast(names, is_namespace=False):
+            return None
+        loaded = self._tree.try_load_iceberg_table(names)
+        if loaded is None or self._iceberg_access.is_told(names, loaded.location, delegation):
+            return None
+        return loaded
+
     def _may_load_fast(self, names: list[str], *, is_namespace: bool) -> bool:
         reads = self._store.fast_reads
         if reads is None or len(names) < 2 or not all(names) or canonical(names[0]) in self._mounted:
@@ -438,6 +451,18 @@ class Guard(IcebergForwarder, Forwarder):
             return self._tree.clone_table(request.source, request.id, version=version, tag=tag, branch=branch)
         except NotLanceError as error:
             raise self._concealed(error, request.source) from None
+
+    # -- tables in storage -----------------------------------------------------------------------
+
+    def stored_table(self, names: Sequence[str], operation: str) -> StoredTable:
+        """Return where a table of the lake is, for who may carry out this operation of the contract on it."""
+        self._tree.refresh()
+        if not self._principal.admin:
+            self._ask(list(self._questions(operation, ln.TableExistsRequest(id=list(names)))))
+        try:
+            return self._tree.stored_table(names, operation)
+        except NotLanceError as error:
+            raise self._concealed(error, names) from None
 
     # -- other rights ----------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ _RUNS: tuple[Operation, ...] = (
         _operation(name, (METALAKE, "own run"), filtered=True)
         for name in ("list_pipelines", "list_runs", "get_lineage")
     ),
-    *_each("get_run get_had get_last_steps get_files get_changed", (METALAKE, "own run")),
+    *_each("get_run get_had get_last_steps get_files get_changed cancel_run", (METALAKE, "own run")),
 )
 # What SQL reads is known when it runs: the owner of the catalog may read it all.
 SQL_SOURCES = Demand(CATALOG, BY_NAME["own catalog"])

@@ -166,7 +166,7 @@ RULES: tuple[Rule, ...] = (
     Rule("run job", "record runs of pipelines", _in_metalake(RUN_JOB)),
     # Whose a job or a run is, its row says. It needs no right, but a user who is disabled may not do even that.
     Rule("own job", "look at and cancel a background job that it asked for itself", ((),)),
-    Rule("own run", "look at a run that it began, and hold a pipeline that no one else ran first", ((),)),
+    Rule("own run", "look at and cancel a run that it began, and hold a pipeline that no one else ran first", ((),)),
 )
 BY_NAME: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in RULES})
 

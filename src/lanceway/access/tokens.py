@@ -31,7 +31,7 @@ from lanceway.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
-from lanceway.lake import tokens, users
+from lanceway.lake import sign_ins, tokens, users
 from lanceway.lake.store.database import LakeStore
 from lanceway.lake.store.engines import replacing
 from lanceway.lake.store.errors import RetryError
@@ -247,12 +247,15 @@ def revoke(store: LakeStore, name: str, *, by: str, user: str | None = None) -> 
 def revoke_all(store: LakeStore, user: str, *, by: str) -> int:
     """Revoke every token of a user that is still valid, and return how many those were.
 
-    Raises UserNotFoundError where there is no such user.
+    Links that would sign the user in are good for nothing from then on. Raises UserNotFoundError where there is no
+    such user.
     """
 
     def work(connection: Connection) -> int:
-        if users.find(connection, user) is None:
+        owner = users.find(connection, user)
+        if owner is None:
             raise not_found(connection, user)
+        sign_ins.forget(connection, owner)
         return tokens.revoke_all(connection, user, by=by)
 
     return store.transact(work)
@@ -267,7 +270,7 @@ def read_prefix(name: str) -> str:
     if token:
         raise InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {shown(token[1])}")
     raise InvalidInputError(
-        f"That is no prefix of a token. It has {2 * _PREFIX_BYTES} digits and letters, such as {MARK}0123456789ab."
+        f"That is not a prefix of a token. It has {2 * _PREFIX_BYTES} digits and letters, such as {MARK}0123456789ab."
     )
 
 

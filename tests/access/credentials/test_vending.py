@@ -121,7 +121,7 @@ def test_a_catalog_has_the_vendor_of_its_own_storage(vendor: CountingVendor) -> 
 @pytest.mark.parametrize("location", ["s3://b", "s3://b/x", "s3://b/x/archive/"])
 def test_a_location_with_a_whole_catalog_in_it_has_none(vendor: CountingVendor, location: str) -> None:
     vending = Vending(vendor, {"archive": vendor}, [StorageSite("archive", "s3://b/x/archive")])
-    with pytest.raises(InvalidInputError, match="a catalog lie below"):
+    with pytest.raises(InvalidInputError, match="a catalog are stored below"):
         vending.vend(replace(HOLDER, location=location))
     assert vending.vend(replace(HOLDER, location="s3://b/x/archive/t"))
     assert vending.vend(replace(HOLDER, location="s3://b/x/arch"))

@@ -103,7 +103,9 @@ class StorageEntitlement:
     def _refuse_others(self, location: str, spelling: str) -> None:
         if self._store.read(locations.holds_others, spelling):
             # Of a mounted folder that is around the lake's: a credential for it would open the tables of others.
-            raise InvalidInputError(f"No credentials can be made for {location}: tables of the lake lie below it.")
+            raise InvalidInputError(
+                f"No credentials can be made for {location}: tables of the lake are stored below it."
+            )
 
 
 def _allowed(allows: Callable[[Rule], object]) -> StorageAccess | None:

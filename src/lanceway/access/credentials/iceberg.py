@@ -122,13 +122,24 @@ class IcebergAccess:
                 return IcebergStorage()
             config = _vended_config(options) | ({} if is_staged else _renewal(id_))
             return IcebergStorage(config, [(location, config)])
-        signer = self.vending.signer(canonical(id_[0]))
-        if iceberg.SIGNING in delegation and signer is not None and signer.serves(location) and not loaded.is_companion:
+        signer = self._signer(id_, location, delegation)
+        if signer is not None and not loaded.is_companion:
             if not is_staged and self.entitlement.access(id_) is None:
                 return IcebergStorage()
             note = self._note(id_, location) if is_staged else None
             return IcebergStorage(_signing_config(signer, id_, note))
         return IcebergStorage()
+
+    def is_told(self, id_: Sequence[str], location: str, delegation: frozenset[str]) -> bool:
+        """Return whether a client with these ways of access may be told something of the storage at a location."""
+        if iceberg.VENDED in delegation and self.entitlement.is_vended(id_, location):
+            return True
+        return self._signer(id_, location, delegation) is not None
+
+    def _signer(self, id_: Sequence[str], location: str, delegation: frozenset[str]) -> RequestSigner | None:
+        """Return what signs requests to a location for a client that can use it."""
+        signer = self.vending.signer(canonical(id_[0])) if iceberg.SIGNING in delegation else None
+        return signer if signer is not None and signer.serves(location) else None
 
     def sign(self, id_: Sequence[str], request: UnsignedRequest, note: str | None = None) -> SignedRequest:
         """Sign a request to the storage of a table, if the caller may do now what it does.

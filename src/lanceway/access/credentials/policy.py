@@ -66,7 +66,7 @@ def bucket_and_prefix(location: str) -> tuple[str, str]:
     prefix = unquote(parts.path).strip("/")
     names = prefix.split("/")
     if parts.scheme.lower() not in SCHEMES or not parts.netloc or parts.query or parts.fragment:
-        raise InvalidInputError(f"No credentials can be made for {location!r}: it is no location in a bucket of S3.")
+        raise InvalidInputError(f"No credentials can be made for {location!r}: it is not a location in an S3 bucket.")
     if not prefix or not {"", ".", ".."}.isdisjoint(names) or not prefix.isprintable():
         raise InvalidInputError(
             f"No credentials can be made for {location!r}: it is a whole bucket, or its path has a part that is empty, "

@@ -210,7 +210,7 @@ def _decoded(text: str, what: str) -> str:
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError as error:
-        raise _refused(f"its {what} is no UTF-8") from error
+        raise _refused(f"its {what} is not UTF-8") from error
 
 
 def _parameters(query: str) -> dict[str, str]:

@@ -130,7 +130,7 @@ class Vending:
             site = self._sites.get(LAKE if mount is None and catalog not in self._mounted else catalog)
         if site is None:
             raise InvalidInputError(
-                f"Where the tables of {catalog!r} lie, its service knows: there is no folder to check."
+                f"The service of {catalog!r} chooses where its tables are stored: there is no folder to check."
             )
         return site
 
@@ -183,7 +183,9 @@ class Vending:
         roots = [site.location for site in self._sites.values()]
         roots += [root for mount in self._mounts().values() for root in mount.roots]
         if any(f"{root.rstrip('/')}/".startswith(f"{location.rstrip('/')}/") for root in roots):
-            raise InvalidInputError(f"No credentials can be made for {location}: the tables of a catalog lie below it.")
+            raise InvalidInputError(
+                f"No credentials can be made for {location}: the tables of a catalog are stored below it."
+            )
 
 
 def refusal(location: str | None, *, served: bool) -> str | None:

@@ -22,6 +22,7 @@ from lanceway.catalogs.federated.catalog import FederatedCatalog
 from lanceway.catalogs.federated.locations import AllowedLocations
 from lanceway.catalogs.federated.made import MadeMount, merged
 from lanceway.catalogs.federated.mounts import TYPE, Mount, ServiceMount, canonical, check_name
+from lanceway.catalogs.federated.root import read_only
 from lanceway.catalogs.federated.trials import CatalogCheck
 from lanceway.config import CatalogSettings
 from lanceway.errors import (
@@ -161,7 +162,7 @@ class CatalogAdministration:
         check_name(name)
         self._tree.refresh()
         if name in self._tree.configured:
-            raise self._tree.read_only(name)
+            raise read_only(name)
         if new.is_own:
             return self._create_own(principal, name, new), ()
         self._require_open(principal, new.type, new.settings)
@@ -216,7 +217,7 @@ class CatalogAdministration:
             self._guards.of(principal).require("create catalog")
         check_name(new)
         if new in self._tree.configured:
-            raise self._tree.read_only(new)
+            raise read_only(new)
         if mount is not None:
             self._tree.made.rename(name, new, by=principal.name)
         else:
@@ -298,7 +299,7 @@ class CatalogAdministration:
         guard.require_on_catalog("own catalog", name)
         key = canonical(name)
         if key in self._tree.configured:
-            raise self._tree.read_only(key)
+            raise read_only(key)
         mount = self._mount(key)
         return key, mount if isinstance(mount, MadeMount) else None
 
@@ -360,7 +361,7 @@ class CatalogAdministration:
     # -- what may be reached ---------------------------------------------------------------------
 
     def _require_open(self, principal: Principal, type_: str, settings: Mapping[str, str]) -> None:
-        """Refuse settings by which a user who is no administrator would have the server reach what it may not."""
+        """Refuse settings by which a user who is not an administrator would have the server reach what it may not."""
         if principal.admin:
             return
         open_settings = _OPEN_SETTINGS.get(type_)

@@ -43,7 +43,7 @@ class WrittenPlace:
             raise InvalidInputError("Name an object: metalake, a catalog such as lake, or lake$team$sales.")
         if self.kind is not None and self.kind not in LEVELS:
             raise InvalidInputError(
-                f"{self.kind!r} is no kind of object. Use {', '.join(LEVELS[:-1])} or {LEVELS[-1]}."
+                f"{self.kind!r} is not a kind of object. Use {', '.join(LEVELS[:-1])} or {LEVELS[-1]}."
             )
 
     @property

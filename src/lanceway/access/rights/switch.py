@@ -121,7 +121,7 @@ _LOSERS = (
 
 
 def losses(connection: Connection, places: PlaceFinder) -> dict[str, Any]:
-    """Return what each user who is no admin keeps with access control on: how many of all catalogs it reaches, and how
+    """Return what each non-admin keeps with access control on: how many of all catalogs it reaches, and how
     many objects it owns.
 
     At most the first hundred users are shown, those who are granted nothing before the others. Users of an issuer who
