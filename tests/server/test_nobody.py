@@ -26,6 +26,8 @@ from lanceway.server.api.endpoints import BASE
 from lanceway.server.api.routes import ENDPOINTS
 from lanceway.server.home import METALAKE
 from lanceway.server.iceberg.dialect import HANDLERS as ICEBERG_HANDLERS
+from lanceway.server.lancedb.routes import ADD_NULL_COLUMNS, ADD_PART, LanceDbRoute
+from lanceway.server.lancedb.routes import ROUTES as LANCEDB_ROUTES
 from lanceway.wire.gravitino import ROUTES as GRAVITINO_ROUTES
 from lanceway.wire.iceberg import ROUTES as ICEBERG_ROUTES
 from lanceway.wire.iceberg import IcebergRoute
@@ -60,6 +62,7 @@ class Asker:
         """Send a request, and look for names in its answer that the request did not have."""
         answer = self.client.request(method, url, **options)
         sent = unquote_plus(str(answer.request.url)) + answer.request.content.decode(errors="replace")
+        sent += answer.request.headers.get("x-lancedb-database", "")
         told = answer.text + json.dumps(dict(answer.headers), ensure_ascii=False)
         leaked = [secret for secret in SECRETS if secret in told and secret not in sent]
         assert not leaked, f"{method} {url} tells {leaked}: {answer.status_code} {answer.text}"
@@ -182,6 +185,79 @@ def test_what_is_there_and_what_is_not_read_alike(nobody: Asker) -> None:
                 text = text.replace(name, f"<{number}>")
             answers.append((answer.status_code, text))
         assert len(set(answers)) == 1, answers
+
+
+# -- LanceDB's client ----------------------------------------------------------------------------
+
+
+def marked(catalog: str) -> dict[str, str]:
+    return {"x-lancedb-database": catalog}
+
+
+@pytest.mark.parametrize("catalog", [CATALOG, MOUNT])
+def test_lance_rest_in_the_form_of_lancedb(nobody: Asker, catalog: str) -> None:
+    for route in ROUTES:
+        asked = REQUESTS.get(route.operation, Asked(None))
+        id_ = moved(asked.id, catalog)[1:] if asked.id is not None else None
+        options: dict[str, Any] = {"params": dict(asked.query)}
+        headers = marked(catalog)
+        if route.body is Body.ARROW:
+            options["content"], headers["content-type"] = stream(table(1)), ARROW_STREAM
+        elif route.body is not Body.NONE:
+            options["json"] = moved(asked.body, catalog)
+            if "source_query" in options["json"]:
+                options["json"]["source_query"] = json.dumps({"source": [catalog, SPACE, TABLE]})
+        answer = nobody.ask(route.method, f"/lance{path(route, id_, index_name='none')}", headers=headers, **options)
+        assert (answer.status_code, answer.json()["code"]) == (403, 15), f"{route.operation}: {answer.text}"
+
+
+JOB_ANSWERS = {"list_jobs": 200, "describe_job": 404, "cancel_job": 404}
+LANCEDB_BODIES: Mapping[str, dict[str, Any]] = {
+    "fetch_blobs": {"column": COLUMN, "row_ids": [0]},
+    "describe_job": {"job_id": "job-1"},
+    "cancel_job": {"job_id": "job-1"},
+}
+
+
+LANCEDB_NAMES = {"id": f"{SPACE}${TABLE}", "column": COLUMN, "row": "0", "index_name": "none"}
+
+
+def ask_lancedb(nobody: Asker, route: LanceDbRoute, catalog: str, *names: str) -> httpx.Response:
+    """One request for what LanceDB's client asks for besides Lance REST, about a table in a catalog."""
+    url = "/lance" + route.path.format(**{**LANCEDB_NAMES, "id": "$".join(names)})
+    headers: dict[str, str] = marked(catalog)
+    options: dict[str, Any] = {}
+    if route in (ADD_PART, ADD_NULL_COLUMNS):
+        headers["content-type"] = ARROW_STREAM
+        options["content"] = stream(table(1))
+    elif route.method == "POST":
+        body = LANCEDB_BODIES.get(route.operation, {})
+        source = f"db://{'/'.join([catalog, *names])}"
+        options["json"] = {"source_location": source} if route.operation == "clone_table" else body
+    query = {"upload_id": "an upload", "upload_part_id": "a"} if route is ADD_PART else {}
+    return nobody.ask(route.method, url, headers=headers, params=query, **options)
+
+
+@pytest.mark.parametrize("catalog", [CATALOG, MOUNT])
+def test_what_lancedb_asks_besides(nobody: Asker, catalog: str) -> None:
+    for route in (*LANCEDB_ROUTES, ADD_PART, ADD_NULL_COLUMNS):
+        answer = ask_lancedb(nobody, route, catalog, SPACE, TABLE)
+        expected = 406 if route.refusal else JOB_ANSWERS.get(route.operation, 403)
+        assert answer.status_code == expected, f"{route.operation}: {answer.text}"
+        if route.operation == "list_jobs":
+            assert answer.json() == {"jobs": []}
+
+
+def test_what_lancedb_is_told_of_what_is_there_and_what_is_not_reads_alike(nobody: Asker) -> None:
+    for route in (*LANCEDB_ROUTES, ADD_PART, ADD_NULL_COLUMNS):
+        answers = set()
+        for names in ((CATALOG, SPACE, TABLE), ("absent0", "absent1", "absent2"), (MOUNT, SPACE, TABLE)):
+            answer = ask_lancedb(nobody, route, *names)
+            text = answer.text if answer.is_success else answer.json()["error"]
+            for number, name in enumerate(names):
+                text = text.replace(name, f"<{number}>")
+            answers.add((answer.status_code, text))
+        assert len(answers) == 1, answers
 
 
 # -- /lanceway/v1 --------------------------------------------------------------------------------
@@ -311,6 +387,12 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
         )
         for verb in ("create", "alter", "drop")
     },
+    "list_recent_tables": (Told({"tables": []}), Told({"tables": []}, query={"limit": "50"})),
+    "list_history": tuple(
+        Told(DENIED, query={"table": f"{catalog}${SPACE}${name}"})
+        for catalog in (CATALOG, MOUNT, "none")
+        for name in (TABLE, "none")
+    ),
     "take_lease": (Told(DENIED, body=LEASE),),
     "renew_lease": (Told(DENIED, body=LEASE),),
     "release_lease": (Told({"held": False}, body=LEASE),),
@@ -328,6 +410,7 @@ TOLD: Mapping[str, tuple[Told, ...]] = {
         name: (Told(MISSING, {"key": "a run"}, query={"source": "in"}),)
         for name in ("get_run", "get_had", "get_last_steps", "get_files", "get_changed")
     },
+    "cancel_run": (Told(MISSING, {"key": "a run"}),),
     "get_lineage": (
         Told({"locations": [], "upstream": [], "downstream": []}, query={"table": f"{PIPELINE}.{TABLE}"}),
         Told((200,), query={"location": f"/{PIPELINE}.{TABLE}"}),
@@ -576,6 +659,7 @@ def test_of_the_events_one_sees_ones_own_and_the_metalakes(nobody: Asker) -> Non
 def test_without_a_token_nothing_is_told(nobody: Asker) -> None:
     for method, url in (
         *((route.method, f"/lance{path(route, [CATALOG, SPACE, TABLE], index_name='none')}") for route in ROUTES),
+        *((each.method, f"/lance{each.path}".format(**LANCEDB_NAMES)) for each in LANCEDB_ROUTES),
         *((each.method, f"{BASE}{each.path.replace(':path}', '}')}") for each in ENDPOINTS),
         *(
             (each.method, f"/api{each.path}".format(**THERE, type="schema", object=f"{CATALOG}.{SPACE}"))
@@ -588,6 +672,6 @@ def test_without_a_token_nothing_is_told(nobody: Asker) -> None:
             if each.operation != "get_token"
         ),
     ):
-        answer = nobody.client.request(method, url, headers={"x-api-key": ""})
+        answer = nobody.client.request(method, url, headers={"x-api-key": "", **marked(CATALOG)})
         assert answer.status_code == 401, f"{method} {url}: {answer.text}"
         assert not any(secret in answer.text for secret in SECRETS)

@@ -23,6 +23,8 @@ from lanceway.server.api import routes as openapi_lanceway
 from lanceway.server.api.endpoints import Services
 from lanceway.server.api.routes import LancewayApi
 from lanceway.server.branches import Branches
+from lanceway.server.code_flow import CodeFlow
+from lanceway.server.console import ConsolePages, SignIn, SignInAtIssuer
 from lanceway.server.feed.events import CURSOR, MORE
 from lanceway.server.feed.signal import FeedSignal
 from lanceway.server.gravitino import openapi as openapi_gravitino
@@ -43,6 +45,7 @@ from lanceway.server.iceberg.dialect import IcebergDialect, IcebergEntry
 from lanceway.server.iceberg.idempotency import IdempotencyKeys
 from lanceway.server.lance import openapi
 from lanceway.server.lance.dialect import LanceDialect
+from lanceway.server.lancedb.dialect import LanceDbDialect
 from lanceway.server.threads import GRACE_SECONDS, CatalogThreads, ThreadLimits
 from lanceway.tables import bases
 from lanceway.tables.read.ipc_limits import StreamLimits
@@ -51,6 +54,8 @@ from lanceway.wire.lance import REQUEST_ID
 
 LANCE, ICEBERG, LANCEWAY = "/lance", "/iceberg", "/lanceway"
 TOKENS, ICEBERG_TOKENS = "/lanceway/v1/oauth/tokens", "/iceberg/v1/oauth/tokens"
+SIGN_IN = "/lanceway/v1/sign-in"
+SIGN_IN_AT_ISSUER = "/lanceway/v1/sign-in/issuer"
 
 
 def create_app(settings: ServerSettings) -> ASGIApp:
@@ -74,14 +79,21 @@ def create_app(settings: ServerSettings) -> ASGIApp:
         # A request that found a table before it was dropped may have its credential made a little later.
         home.store.transact(locations.retire_for, vending.lake_life + math.ceil(settings.request_timeout))
     guards = Guards(tree, home.store, allowed, vending=vending)
+    headers = settings.forwarded_headers
+    rest = LanceDialect(guards, branches, bodies, streams, seal, headers, audit)
+    coated = LanceDialect(guards, branches, bodies, streams, seal, headers, audit, via="LanceDB")
     lance = Authentication(
-        LanceDialect(guards, branches, bodies, streams, seal, settings.forwarded_headers, audit), authenticator
+        LanceDbDialect(rest, coated, guards, home.store, branches, bodies, streams, seal, Auditor(audit, "LanceDB")),
+        authenticator,
     )
     feed = FeedSignal(home.store, threads)
     catalogs = CatalogAdministration(guards, home.store, allowed)
     services = Services(home.store, branches, guards, catalogs, seal, Auditor(audit, "Lanceway API"), feed)
     api = Authentication(LancewayApi(services), authenticator)
     token_endpoint = TokenEndpoint(home.store, Auditor(audit, "OAuth2"))
+    flow = CodeFlow.from_settings(settings)
+    sign_in = SignIn(home.store, Auditor(audit, "Console"))
+    sign_in_at_issuer = SignInAtIssuer(flow, authenticator, Auditor(audit, "Console"))
     gravitino = Authentication(
         GravitinoDialect(guards, home.store, branches, catalogs, bodies, Auditor(audit, "Gravitino API")), authenticator
     )
@@ -101,6 +113,8 @@ def create_app(settings: ServerSettings) -> ASGIApp:
                 closing.callback(audit.close)
             closing.push_async_callback(health.close)
             closing.push_async_callback(token_endpoint.close, 0)
+            closing.push_async_callback(sign_in.close, 0)
+            closing.push_async_callback(sign_in_at_issuer.close, 0)
             closing.push_async_callback(gravitino.close, 0)
             closing.push_async_callback(iceberg.close, 0)
             closing.push_async_callback(api.close, 0)
@@ -119,7 +133,10 @@ def create_app(settings: ServerSettings) -> ASGIApp:
     dialects: dict[str, ASGIApp] = {LANCE: checked(lance), ICEBERG: IcebergEntry(checked(iceberg))}
     entry = GravitinoEntry(checked(gravitino), simple=settings.simple_auth)
     others: dict[str, ASGIApp] = {LANCEWAY: checked(api), BASE: entry}
-    pages = dict.fromkeys((TOKENS, ICEBERG_TOKENS), checked(token_endpoint))
+    console = ConsolePages(anonymous=settings.anonymous, issuer=flow.facts if flow else None)
+    pages: dict[str, ASGIApp] = dict.fromkeys((TOKENS, ICEBERG_TOKENS), checked(token_endpoint))
+    pages |= dict.fromkeys(console.paths, console) | {SIGN_IN: checked(sign_in)}
+    pages[SIGN_IN_AT_ISSUER] = checked(sign_in_at_issuer)
     paths = Paths(dialects, others, pages, health, Router(lifespan=lifespan), settings.root_path)
     served = RequestMiddleware(paths, metrics, Concealment.from_settings(settings))
     return _across_origins(served, settings.cors_origins)

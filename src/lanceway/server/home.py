@@ -36,6 +36,7 @@ from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.tree import catalogs, metalakes
 from lanceway.lake.tree import settings as tree_settings
 from lanceway.lake.tree.locations import canonical
+from lanceway.server.code_flow import CodeFlow
 from lanceway.tables.storage.store import local_path
 
 METALAKE, CATALOG = "lanceway", "lake"
@@ -143,6 +144,7 @@ def prepare(settings: ServerSettings) -> Home:
         if file is not None and not file.is_file():
             raise InvalidInputError(f"There is no file {file}, which HTTPS needs. Correct tls_cert and tls_key.")
     Oidc.from_settings(settings)
+    CodeFlow.from_settings(settings)
     home = Home.of(settings)
     with ExitStack() as closing:
         closing.callback(home.close)

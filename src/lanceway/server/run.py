@@ -49,13 +49,29 @@ class Factory:
         return create_app(self.settings)
 
 
-def serve(settings: ServerSettings, started: Callable[[str], None]) -> None:
+@contextmanager
+def listening(settings: ServerSettings) -> Iterator[socket.socket]:
+    """Take the address that the settings name. Who connects waits until it is served."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host.strip("[]"), settings.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise InvalidInputError(
+            f"The server cannot listen on {settings.host} port {settings.port}: {error.strerror or error}. Choose "
+            "another address with --host and --port; port 0 takes a free one."
+        ) from error
+    with listener:
+        listener.set_inheritable(True)
+        yield listener
+
+
+def serve(settings: ServerSettings, listener: socket.socket, started: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM, then finish what was begun. `started` gets the address once it is served.
 
     A process that dies is started again, also where there is but one: a fault in native code ends a process without
     an exception that could be caught. Raises ServiceUnavailableError if none can be started at all.
     """
-    with _listening(settings) as listener, _shared_metrics(settings):
+    with _shared_metrics(settings):
         where = address(settings, listener)
         supervisor = Supervisor(_config(settings), [listener], lambda: started(where))
         with _restored_signals():
@@ -122,21 +138,6 @@ def _config(settings: ServerSettings) -> uvicorn.Config:
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
     )
-
-
-@contextmanager
-def _listening(settings: ServerSettings) -> Iterator[socket.socket]:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        listener = socket.create_server((settings.host.strip("[]"), settings.port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise InvalidInputError(
-            f"The server cannot listen on {settings.host} port {settings.port}: {error.strerror or error}. Choose "
-            "another address with --host and --port; port 0 takes a free one."
-        ) from error
-    with listener:
-        listener.set_inheritable(True)
-        yield listener
 
 
 @contextmanager

@@ -228,8 +228,8 @@ class _Pool:
 
     def late_error(self) -> ServiceUnavailableError:
         return LateCallError(
-            f"The catalog {self.limits.name} did not answer within {self.limits.deadline:g} seconds. If something was "
-            "to be changed, it may still happen: look before you ask again."
+            f"The catalog {self.limits.name} did not answer within {self.limits.deadline:g} seconds. If the request "
+            "changes something, it may still happen: look before you ask again."
         )
 
     def close(self) -> None:

@@ -19,14 +19,17 @@ from lanceway.catalogs.registry import CATALOGS
 from tests.catalogs.glue import glue_helpers
 from tests.catalogs.unity import unity_helpers
 from tests.new_lakes import new_lake
-from tests.server.api.test_catalogs import BASE, Site
+from tests.server.api.test_catalogs import ARROW, BASE, Site
 from tests.server.api.test_catalogs import CATALOGS as PATH
+from tests.server.server_helpers import stream
 from tests.servers import lanceway as lanceway_server
-from tests.servers import moto, unity
+from tests.servers import moto, polaris, unity
+from tests.servers.hive import Hive
 from tests.servers.iceberg import Iceberg
 from tests.servers.run import Run
 
 ROWS = pa.table({"id": [1, 2, 3]})
+CONTENT = stream(ROWS)
 SECRET = "open-sesame-8d1f"
 GRAVITINO = "/api/metalakes/lanceway/catalogs"
 
@@ -61,12 +64,13 @@ def site(whole_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 @pytest.fixture(scope="module")
 def services(
-    site: Site, iceberg: Iceberg, tmp_path_factory: pytest.TempPathFactory
+    site: Site, iceberg: Iceberg, hive: Hive, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Service]]:
     """What makes a service of each type, with a table of its own for each test."""
     with ExitStack() as closing:
         glue = closing.enter_context(moto.serve())
         fake = closing.enter_context(unity.serve())
+        generic = closing.enter_context(polaris.serve())
 
         def service(type_: str) -> Service:
             folder, name = tmp_path_factory.mktemp(type_), f"s{uuid.uuid4().hex[:10]}"
@@ -80,9 +84,21 @@ def services(
                 upstream = site.servers[0]
                 settings = {"uri": upstream.uri, "token": upstream.token, "at": "lake"}
                 return Service(settings, (name, "t"), upstream.token.rpartition("_")[2])
+            if type_ == "gravitino":
+                upstream = site.servers[0]
+                settings = {"endpoint": upstream.address, "metalake": "lanceway", "auth_token": upstream.token}
+                return Service(settings, ("lake", name, "t"), upstream.token.rpartition("_")[2])
             if type_ == "glue":
                 glue_helpers.database(glue, name, folder)
                 return Service(glue.settings, (name, "t"), moto.SECRET)
+            if type_ == "polaris":
+                generic.clear(polaris.POLARIS)
+                generic.signs_in = True
+                settings = {"endpoint": generic.endpoint, "warehouse": polaris.WAREHOUSE, "root": str(folder)}
+                credential = f"{polaris.ID}:{polaris.SECRET}"
+                return Service({**settings, "credential": credential}, (polaris.WAREHOUSE, name, "t"), polaris.SECRET)
+            if type_ == "hive":
+                return Service({"uri": hive.uri, "root": str(folder), **hidden}, ("hive", name, "t"))
             if type_ == "unity":
                 fake.token = None
                 home = closing.enter_context(unity_helpers.home(fake.endpoint))
@@ -196,6 +212,36 @@ def test_a_catalog_of_every_type(
     assert all(answer.status_code in (200, 201, 404, 409) for answer in answers)
     told = "".join(answer.text for answer in answers) + "".join(server.lines() for server in site.servers)
     assert service.secret not in told
+
+
+@pytest.mark.parametrize("type_", CATALOGS)
+def test_who_may_read_one_table_sees_that_one_alone(site: Site, services: Callable[[str], Service], type_: str) -> None:
+    service, name, user = services(type_), f"c{uuid.uuid4().hex[:10]}", f"u{uuid.uuid4().hex[:10]}"
+    site.make(name, type=type_, settings=dict(service.settings)).raise_for_status()
+    namespace = "$".join([name, *service.table[:-1]])
+    token = site.token(user, "USE_CATALOG", "USE_SCHEMA")
+    site.ask("POST", f"/lance/v1/table/{namespace}$hidden/create", content=CONTENT, headers=ARROW).raise_for_status()
+    rights = {"role": f"role-of-{user}", "privilege": "SELECT_TABLE"}
+
+    def ask(path: str, at: int) -> httpx.Response:
+        return site.ask("GET" if path.endswith("list") else "POST", f"/lance/v1/{path}", at=at, token=token)
+
+    def shown(at: int) -> list[str]:
+        listed: list[str] = ask(f"namespace/{namespace}/table/list", at).raise_for_status().json()["tables"]
+        return listed
+
+    for at in range(2):
+        assert shown(at) == []
+        refused = ask(f"table/{namespace}$t/describe", at)
+        assert (refused.status_code, refused.json()["code"]) == (403, 15)
+    change = {**rights, "object": f"{namespace}$t", "kind": "table"}
+    site.ask("POST", f"{BASE}/grants", json={"changes": [change]}).raise_for_status()
+    for at in range(2):
+        assert shown(at) == ["t"]
+        assert ask(f"table/{namespace}$t/describe", at).status_code == 200
+        assert ask(f"table/{namespace}$hidden/describe", at).status_code == 403
+        assert ask(f"table/{namespace}$t/drop", at).status_code == 403
+    site.ask("DELETE", f"{PATH}/{name}").raise_for_status()
 
 
 def test_the_service_keeps_what_it_had(services: Callable[[str], Service], site: Site, tmp_path: Path) -> None:

@@ -298,6 +298,10 @@ def test_who_may_make_catalogs_reaches_only_what_is_allowed(site: Site, name: st
         {"type": "iceberg", "settings": {"endpoint": "http://127.0.0.1:1"}},
         {"type": "unity", "settings": {"endpoint": "http://127.0.0.1:1", "catalog": "c"}},
         {"type": "glue", "settings": {"region": "us-east-1"}},
+        {"type": "hive", "settings": {}},  # of the server's own machine
+        {"type": "hive", "settings": {"uri": "thrift://127.0.0.1:1"}},
+        {"type": "gravitino", "settings": {"endpoint": "http://127.0.0.1:1", "metalake": "m"}},
+        {"type": "polaris", "settings": {"endpoint": "http://127.0.0.1:1", "warehouse": "w"}},
         {"type": "lake", "settings": {"uri": f"sqlite:///{site.home}/lake.db"}},
     ]
     for body in denied:

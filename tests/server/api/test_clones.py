@@ -25,7 +25,9 @@ SEEING = ("USE_CATALOG", "USE_SCHEMA")
 
 @pytest.fixture(scope="module")
 def server(whole_run: Run) -> Iterator[Lanceway]:
-    started = lanceway.start(whole_run, name="clones", settings='[catalogs.other]\ntype = "dir"\npath = "other"\n')
+    started = lanceway.start(
+        whole_run, name="clones", settings=f'[catalogs.other]\ntype = "dir"\npath = "{whole_run.folder}/other"\n'
+    )
     yield started
     assert started.stop() == 0
 

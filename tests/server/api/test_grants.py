@@ -26,7 +26,7 @@ GROUPS, ROLES, GRANTS, OWNERS, ACCESS = (f"{API}/{noun}" for noun in ("groups", 
 def server(whole_run: Run) -> Iterator[Lanceway]:
     """A server of this module's own: it switches access control on and off."""
     started = lanceway_server.start(
-        whole_run, name="rights", settings='[catalogs.other]\ntype = "dir"\npath = "other"\n'
+        whole_run, name="rights", settings=f'[catalogs.other]\ntype = "dir"\npath = "{whole_run.folder}/other"\n'
     )
     yield started
     started.stop()
@@ -313,7 +313,7 @@ def test_a_revoke_counts_at_once_in_every_server(several: list[Lanceway], rounds
 
 
 def loss(admin: Caller, who: str) -> tuple[int, int, str]:
-    """What is told of a user who is no admin: the catalogs that it reaches, the objects that it owns, the effect."""
+    """What is shown of a non-admin: the catalogs that it reaches, the objects that it owns, the effect."""
     told = ok(admin.ask("POST", f"{ACCESS}/enable"))
     assert told["catalogs_count"] == 2
     assert told["losses_count"] == len(told["losses"])

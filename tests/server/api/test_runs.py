@@ -161,6 +161,28 @@ def test_only_who_holds_a_pipeline_records(ada: Runner) -> None:
     assert ada.hold().status_code == 200
 
 
+def test_a_run_is_cancelled_by_those_who_see_it(admin: Runner, ada: Runner) -> None:
+    done = ada.run()
+    key = str(uuid.uuid4())
+    ada.record(key, "begin", full=False, graph={"nodes": []})
+    bob = user(admin)
+    assert refused(bob.ask("POST", f"/runs/{key}/cancel", json={})) == (404, 13)
+    assert ada.get(f"/runs/{key}")["state"] == "running"
+    for _ in range(2):  # the answer to the first may be lost
+        answer = admin.ask("POST", f"/runs/{key}/cancel", json={}).json()
+        assert (answer["state"], answer["error"]) == ("stopped", "Cancelled by admin.")
+    refusal = ada.tell(key, "end", state="done")
+    assert refused(refusal) == (409, 14)
+    assert "Cancelled by admin." in refusal.json()["error"]
+    lease = {"pipeline": ada.pipeline, "key": ada.lease, "seconds": 9}
+    assert ada.ask("POST", "/leases/renew", json=lease).json() == {"held": False}
+    assert refused(ada.ask("POST", f"/runs/{done}/cancel", json={})) == (400, 13)
+    assert refused(ada.ask("POST", f"/runs/{uuid.uuid4()}/cancel", json={})) == (404, 13)
+    assert ada.hold().status_code == 200
+    resumed = ada.record(key, "resume", attempts=2, graph={"nodes": []})
+    assert (resumed["state"], resumed["error"]) == ("running", None)
+
+
 @pytest.mark.parametrize(
     ("path", "query"),
     [

@@ -46,7 +46,7 @@ def admin(server: Lanceway) -> Caller:
 
 @pytest.fixture
 def user(admin: Caller) -> Caller:
-    """A new user, who is no admin."""
+    """A new user, who is not an admin."""
     made = admin.make(user=f"user-{uuid.uuid4().hex[:8]}")
     return Caller(admin.server, made["token"])
 

@@ -135,6 +135,7 @@ WHOSE: Mapping[str, Callable[[Desk, str], httpx.Response]] = {
     "get_last_steps": _of_run("/last-steps"),
     "get_files": _of_run("/files", source="in"),
     "get_changed": _of_run("/changed", source="in"),
+    "cancel_run": lambda desk, whose: desk.ask("POST", f"/runs/{desk.runs[whose]}/cancel"),
     "take_lease": lambda desk, whose: _lease(desk, "", "mine" if whose == "me" else "others"),
     "get_pipeline": lambda desk, whose: desk.ask(
         "GET", f"/pipelines/{(desk.mine if whose == 'me' else desk.others).pipeline}"

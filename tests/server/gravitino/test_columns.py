@@ -11,7 +11,7 @@ from lanceway.errors import InvalidInputError
 from lanceway.server.gravitino import columns
 from lanceway.server.gravitino.columns import ColumnCache
 from lanceway.tables.schema import arrow_java, arrow_json
-from lanceway.wire.gravitino import GravitinoColumn
+from lanceway.wire.gravitino_requests import GravitinoColumn
 
 LIST = {"type": "list", "elementType": "long", "containsNull": False}
 STRUCT = {"type": "struct", "fields": [{"name": "x", "type": "double", "nullable": True, "comment": "c"}]}

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from lanceway.wire.gravitino import ROUTES, GravitinoRoute
+from tests.drilling import DrillProgress
 from tests.server.gravitino.gravitino_helpers import refused
 from tests.servers import lanceway as lanceway_server
 from tests.servers.lanceway import Lanceway
@@ -250,8 +251,13 @@ def make_again(admin: httpx.Client) -> None:
         admin.post(f"{base}/{noun}", json={"name": name})
 
 
-def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed: str) -> None:
-    fuzzer, answered = Fuzzer(seed), Counter[tuple[str, bool]]()
+def is_down(answer: httpx.Response) -> bool:
+    """Whether a catalog's own service is not there, as at the address where a metastore is looked for by default."""
+    return answer.status_code in (502, 503) and "cannot be reached" in answer.json()["message"]
+
+
+def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, progress: DrillProgress) -> None:
+    fuzzer, answered = Fuzzer(progress.seed), Counter[tuple[str, bool]]()
     restricted = own.token_for("mallory")
     with own.client() as admin, own.client(headers={"Authorization": f"Bearer {restricted}"}) as user:
         for number in range(max(FEWEST, rounds) * EACH):
@@ -259,7 +265,8 @@ def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed
                 make_again(admin)
             operation, answer = fuzzer.send(user if number % 3 == 0 else admin)
             answered[operation, answer.is_success] += 1
-            assert answer.status_code < 500, f"{operation} {answer.request.url}: {answer.text}"
+            progress.step("requests")
+            assert answer.status_code < 500 or is_down(answer), f"{operation} {answer.request.url}: {answer.text}"
             if answer.is_error and answer.request.method != "HEAD":
                 refused(answer)
     succeeded = {operation for operation, is_success in answered if is_success}

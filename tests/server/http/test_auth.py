@@ -193,7 +193,7 @@ def test_nobody_in_particular(whole_run: Run) -> None:
     assert get(open_, "/lanceway/v1/tokens").status_code == 401
     assert get(open_, LIST, {"x-api-key": "wrong"}).status_code == 401
     assert get(open_, ME, open_.headers).json()["name"] == "admin"
-    assert "ANONYMOUS ACCESS IS ON" in open_.lines()
+    assert open_.printed("ANONYMOUS ACCESS IS ON")
     open_.stop()
 
 

@@ -192,7 +192,7 @@ def believed(server: Lanceway, name: str, **headers: str) -> httpx.Response:
 
 
 def test_a_user_is_believed_only_where_that_is_configured(simple: Lanceway, server: Lanceway) -> None:
-    assert "SIMPLE AUTHENTICATION IS ON" in simple.lines()
+    assert simple.printed("SIMPLE AUTHENTICATION IS ON")
     user = User(simple, "believed")
     assert believed(simple, user.name).json() == {"name": "believed", "groups": [], "admin": False, "anonymous": False}
     assert believed(simple, "admin").json()["admin"] is True

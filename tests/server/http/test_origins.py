@@ -96,6 +96,7 @@ def test_arrow_is_taken_as_arrow_alone(server: Lanceway, kind: str | None) -> No
     answer = post(server, path("table", id_, "insert"), headers, content=stream(table(2)))
     assert refused(answer) == (415, 13)
     assert ARROW_STREAM in answer.json()["error"]
+    assert (kind or "The body has no Content-Type.") in answer.json()["error"]
     assert count(server, id_) == 1
 
 

@@ -109,6 +109,12 @@ def test_metadata_of_a_foreign_location(admin: IcebergAsker, loaded: dict[str, A
         assert answer.status_code in (400, 403), answer.text
 
 
+def test_a_location_that_is_a_web_address(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
+    answer = commit(admin, {"action": "set-location", "location": "http://127.0.0.1:1/x"})
+    assert refused(answer) == (400, "BadRequestException"), answer.text
+    assert admin.ask("GET", admin.at("ns", then=ONE)).json() == loaded
+
+
 def test_a_body_cut_short(admin: IcebergAsker, loaded: dict[str, Any]) -> None:
     whole = b'{"requirements": [], "updates": [{"action": "set-properties", "updates": {"k": "v"}}]}'
     for end in range(0, len(whole), 7):

@@ -21,6 +21,7 @@ import pytest
 
 from lanceway.server.iceberg.dialect import HANDLERS
 from lanceway.wire.iceberg import ROUTES, IcebergRoute
+from tests.drilling import DrillProgress
 from tests.server.gravitino.test_fuzz import EACH, FEWEST, NASTY
 from tests.server.iceberg.iceberg_rest_helpers import COLUMNS, refused
 from tests.servers import lanceway as lanceway_server
@@ -342,8 +343,10 @@ def state(database: sqlite3.Connection) -> str:
     return digest.hexdigest()
 
 
-def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed: str, tmp_path: Path) -> None:
-    fuzzer, answered = Fuzzer(seed), Counter[tuple[str, bool]]()
+def test_nothing_that_is_sent_breaks_the_server(
+    own: Lanceway, rounds: int, progress: DrillProgress, tmp_path: Path
+) -> None:
+    fuzzer, answered = Fuzzer(progress.seed), Counter[tuple[str, bool]]()
     restricted = own.token_for("mallory")
     database = sqlite3.connect(f"file:{own.home}/lake.db?mode=ro", uri=True)
     with own.client() as admin, own.client(headers={"Authorization": f"Bearer {restricted}"}) as user:
@@ -360,6 +363,7 @@ def test_nothing_that_is_sent_breaks_the_server(own: Lanceway, rounds: int, seed
             before = state(database) if is_sample else ""
             operation, answer = fuzzer.send_file(admin) if is_file else fuzzer.send(user if number % 3 == 0 else admin)
             answered[operation, answer.is_success] += 1
+            progress.step("requests")
             sent = answer.request.content[:3000]
             shown = f"{answer.request.method} {answer.request.url}: {sent!r} {answer.text}"
             allowed = answer.status_code == 503 and any(text in answer.text for text in UNAVAILABLE)

@@ -130,6 +130,23 @@ def test_each_right_opens_what_it_is_for(desk: Desk) -> None:
     assert me.ask("DELETE", view(me, "my_view")).status_code == 204
 
 
+def test_what_is_at_hand_needs_its_right_each_time(desk: Desk) -> None:
+    """A load that the event loop answers from memory, and a short list, ask as those on a thread do."""
+    me = desk.me
+    desk.enter()
+    desk.grant("SELECT_TABLE", SPACE, "ice", kind=TABLE)
+    for _ in range(2):
+        assert me.ask("GET", table(me)).status_code == 200
+        desk.admin.ask("GET", table(desk.admin, "other")).raise_for_status()
+        assert refused(me.ask("GET", table(me, "other"))) == FORBIDDEN
+        assert listed(me, "tables") == ["ice"]
+        assert listed(desk.admin, "tables") == ["ice", "other"]
+    desk.grant("SELECT_TABLE", SPACE, "ice", kind=TABLE, revoke=True)
+    assert refused(me.ask("GET", table(me))) == FORBIDDEN
+    assert me.ask("HEAD", table(me)).status_code == 403
+    assert listed(me, "tables") == []
+
+
 def test_a_denial_is_told_with_its_reason(desk: Desk) -> None:
     desk.enter()
     desk.grant("SELECT_TABLE", SPACE)

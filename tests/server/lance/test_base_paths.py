@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import lance
+import pyarrow as pa
 import pytest
-from lance import DatasetBasePath, FragmentMetadata, LanceOperation
+from lance import Blob, DatasetBasePath, FragmentMetadata, LanceOperation
+from lance.blob import blob_array, blob_field
 
 from tests.server.server_helpers import ask, count, created, refused, space, table
 from tests.servers import lanceway
@@ -187,6 +190,50 @@ def test_a_storage_table_takes_no_such_version(server: Lanceway, secret: Path, t
     claim = _staged(place, _with_base(tmp_path / "mine", str(secret)))
     assert refused(ask(server, "table", id_, "version/create", claim)) == (400, 13)
     assert count(server, id_) == 1
+
+
+# -- blobs elsewhere, which a client can write behind the server ---------------------------------
+
+BLOB_URIS: dict[str, Spelling] = {
+    "uri": lambda file: f"file://{file}",
+    "dots": lambda file: f"file://{file.parent}/other/../{file.name}",
+    "other scheme": lambda file: f"file-object-store://{file}",
+}
+
+
+def _with_blobs(server: Lanceway, *uris: str) -> list[str]:
+    """A table whose rows have blobs at these places, the last one its own."""
+    place = server.home / "warehouse" / uuid.uuid4().hex[:12]
+    blobs = blob_array([*map(Blob.from_uri, uris), b"own"])
+    rows = pa.table([blobs], schema=pa.schema([blob_field("picture")]))
+    lance.write_dataset(rows, str(place), data_storage_version="2.2", allow_external_blob_outside_bases=True)
+    id_ = [*space(server), "t"]
+    body = {"location": str(place), "properties": {"lanceway.versioning": "storage"}}
+    assert ask(server, "table", id_, "register", body).status_code == 200
+    return id_
+
+
+def _fetched(server: Lanceway, id_: list[str], *rows: int) -> httpx.Response:
+    headers = {"x-lancedb-database": id_[0]}
+    body = {"column": "picture", "row_ids": rows}
+    return server.ask("POST", f"table/{'$'.join(id_[1:])}/fetch_blobs/", body, headers=headers)
+
+
+@pytest.mark.parametrize("spelling", BLOB_URIS.values(), ids=BLOB_URIS)
+def test_a_blob_elsewhere_is_not_read(server: Lanceway, tmp_path: Path, spelling: Spelling) -> None:
+    file = tmp_path / "secret.txt"
+    file.write_text("secret")
+    id_ = _with_blobs(server, spelling(file))
+    ranged = server.ask(
+        "GET",
+        f"table/{'$'.join(id_[1:])}/blob/picture/0/bytes",
+        headers={"x-lancedb-database": id_[0], "range": "bytes=0-5"},
+    )
+    for answer in (ranged, _fetched(server, id_, 0), _fetched(server, id_, 1, 0)):
+        assert refused(answer) == (400, 13)
+        assert "blobs outside of its location" in answer.json()["error"]
+    own = _fetched(server, id_, 1)
+    assert pa.ipc.open_file(own.content).read_all()["picture"].to_pylist() == [b"own"]
 
 
 def test_branches_and_bases_inside_the_location_are_read(server: Lanceway) -> None:

@@ -19,7 +19,7 @@ from tests.servers.run import Run
 
 @dataclass(frozen=True)
 class Served:
-    """A server with a folder mounted beside its lake; `user` is no admin, and may have tables below `allowed`."""
+    """A server with a folder mounted beside its lake; `user` is not an admin, and may have tables below `allowed`."""
 
     admin: Lanceway
     user: Lanceway

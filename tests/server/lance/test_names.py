@@ -50,3 +50,42 @@ def test_one_that_is_there_can_be_read_and_dropped(with_folder: tuple[Lanceway, 
     assert ask(server, "table", id_, "count_rows", {}).json() == 2
     assert ask(server, "table", id_, "drop").status_code == 200
     assert not (folder / "orders\u200b").exists()
+
+
+@pytest.mark.parametrize(
+    ("below", "named"),
+    [
+        (["nope"], "table lake.nope"),
+        (["nope", "t"], "namespace lake.nope"),
+        (["nope", "sub", "t"], "namespace lake.nope"),
+    ],
+)
+def test_an_error_has_the_name_of_the_catalog(server: Lanceway, below: list[str], named: str) -> None:
+    for verb in ("describe", "count_rows", "drop"):
+        answer = ask(server, "table", ["lake", *below], verb, {})
+        assert answer.status_code == 404
+        assert f"There is no {named}" in answer.json()["error"], answer.text
+
+
+@pytest.mark.parametrize(
+    ("id_", "sentence"),
+    [
+        (["lake.team.t"], "There is no table ['lake.team.t']. Identifiers begin with a catalog"),
+        (["t"], "There is no table t. Identifiers begin with a catalog: write ['lake', 't'], or lake$t over HTTP."),
+        (["team", "t"], "There is no catalog 'team'. Identifiers begin with a catalog: write ['lake', 'team'], or"),
+    ],
+    ids=str,
+)
+def test_an_identifier_without_a_catalog_is_told_how_to_write_it(
+    server: Lanceway, id_: list[str], sentence: str
+) -> None:
+    error = ask(server, "table", id_, "describe", {}).json()["error"]
+    assert sentence in error
+    if len(id_) == 1 and "." in id_[0]:
+        assert "or lake$team$t over HTTP" in error
+
+
+def test_a_mounted_catalog_has_its_name_in_errors_too(with_folder: tuple[Lanceway, Path]) -> None:
+    server, _ = with_folder
+    answer = ask(server, "table", ["files", "nope"], "describe", {})
+    assert "There is no table files.nope" in answer.json()["error"], answer.text

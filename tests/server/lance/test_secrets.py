@@ -13,11 +13,13 @@ import pytest
 from lanceway.wire.lance import ARROW_STREAM, ROUTES
 from tests.server.server_helpers import Id, path, space, stream, table
 from tests.servers import lanceway as lanceway_server
-from tests.servers import moto
+from tests.servers import moto, polaris
 from tests.servers import unity as unity_server
+from tests.servers.hive import Hive
 from tests.servers.iceberg import Iceberg
 from tests.servers.lanceway import Lanceway
 from tests.servers.moto import Glue
+from tests.servers.polaris import Polaris
 from tests.servers.run import Run
 from tests.servers.unity import Unity
 
@@ -44,7 +46,9 @@ def rest(server: Lanceway) -> dict[str, Any]:
     return {"type": "rest", "uri": server.uri, "token": server.token, "header.X-Team": CANARY}
 
 
-def mounts(folder: Path, other: Lanceway, glue: Glue, unity: Unity, iceberg: Iceberg) -> dict[str, dict[str, Any]]:
+def mounts(
+    folder: Path, other: Lanceway, glue: Glue, unity: Unity, iceberg: Iceberg, hive: Hive, generic: Polaris
+) -> dict[str, dict[str, Any]]:
     """A catalog of every type, on a service that answers."""
     return {
         "folder": {"type": "dir", "path": str(folder / "folder"), "layout": "manifest"},
@@ -71,6 +75,22 @@ def mounts(folder: Path, other: Lanceway, glue: Glue, unity: Unity, iceberg: Ice
             "auth_token": CANARY,
             "headers.X-Team": CANARY,
             "root": (folder / "iceberg").as_uri(),
+        },
+        "hive": {"type": "hive", "uri": hive.uri, "ugi": "ada:staff", "root": (folder / "hive").as_uri()},
+        "gravitino": {
+            "type": "gravitino",
+            "endpoint": other.address,
+            "metalake": "lanceway",
+            "auth_token": other.token,
+            "header.X-Team": CANARY,
+        },
+        "polaris": {
+            "type": "polaris",
+            "endpoint": generic.endpoint,
+            "warehouse": polaris.WAREHOUSE,
+            "credential": f"{polaris.ID}:{polaris.SECRET}",
+            "header.X-Team": CANARY,
+            "root": (folder / "polaris").as_uri(),
         },
         "second": {"type": "lake", "uri": f"sqlite:///{folder}/second.db", "root": str(folder / "second")},
     }
@@ -105,6 +125,22 @@ def dead(folder: Path, no_glue: str = "") -> dict[str, dict[str, Any]]:
             "type": "iceberg",
             "endpoint": f"http://{CLOSED}",
             "credential": f"me:{CANARY}",
+            "max_retries": 0,
+        },
+        "dead_hive": {"type": "hive", "uri": f"thrift://{CLOSED}", "max_retries": 0},
+        "wrong_hive": {"type": "hive", "uri": f"thrift://{CLOSED},thrift://me:{CANARY}@{CLOSED}", "max_retries": 0},
+        "dead_gravitino": {
+            "type": "gravitino",
+            "endpoint": f"http://{CLOSED}",
+            "metalake": "m",
+            "credential": f"me:{CANARY}",
+            "max_retries": 0,
+        },
+        "dead_polaris": {
+            "type": "polaris",
+            "endpoint": f"http://{CLOSED}",
+            "warehouse": "w",
+            "auth_token": CANARY,
             "max_retries": 0,
         },
         "dead_lake": {"type": "lake", "uri": f"postgresql://me:{CANARY}@{CLOSED}/x", "root": str(folder / "x")},
@@ -229,6 +265,13 @@ def unity() -> Iterator[Unity]:
 
 
 @pytest.fixture(scope="module")
+def generic() -> Iterator[Polaris]:
+    with polaris.serve() as served:
+        served.signs_in = True
+        yield served
+
+
+@pytest.fixture(scope="module")
 def secretive(
     whole_run: Run,
     tmp_path_factory: pytest.TempPathFactory,
@@ -236,16 +279,19 @@ def secretive(
     glue: Glue,
     unity: Unity,
     iceberg: Iceberg,
+    hive: Hive,
+    generic: Polaris,
 ) -> Iterator[Lanceway]:
     folder = tmp_path_factory.mktemp("secretive")
-    catalogs = {**mounts(folder, server, glue, unity, iceberg), **dead(folder, unity.endpoint)}
+    services = mounts(folder, server, glue, unity, iceberg, hive, generic)
+    catalogs = {**services, **dead(folder, unity.endpoint)}
     started = lanceway_server.start(whole_run, settings=toml(catalogs))
     yield started
     started.stop()
 
 
 def secrets(*servers: Lanceway) -> list[str]:
-    return [CANARY, moto.SECRET, *(server.token for server in servers)]
+    return [CANARY, moto.SECRET, polaris.SECRET, polaris.TOKEN, *(server.token for server in servers)]
 
 
 def check(asked: Asked, secretive: Lanceway, server: Lanceway) -> None:
@@ -267,6 +313,9 @@ LIVE = {
     "glue": [],
     "unity": ["main"],
     "iceberg": ["wh"],
+    "hive": ["hive"],
+    "gravitino": ["lake"],
+    "polaris": [polaris.WAREHOUSE],
     "second": [],
 }
 

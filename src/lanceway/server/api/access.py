@@ -164,7 +164,7 @@ class AccessLoss(Struct):
 
 
 class AccessEnabled(Struct):
-    """Whether access control is on now, and was before, and what each user who is no admin keeps.
+    """Whether access control is on now, and was before, and what each user who is not an admin keeps.
 
     Of these users the first hundred, those who are granted nothing before the others; their number, and that of all
     catalogs, of which each user reaches some.

@@ -145,7 +145,7 @@ class JobQuery(PageQuery):
     state: Annotated[JobState, Meta(description="Only jobs in this state.")] | None = None
     table: Annotated[str, Meta(description="Only jobs of this table; the delimiter joins its names.")] | None = None
     delimiter: Annotated[str, Meta(description="What joins the names of a table; $ without it.")] | None = None
-    all: Annotated[bool, Meta(description="Everybody's jobs; only for an admin.")] = False
+    all: Annotated[bool, Meta(description="The jobs of all users; only for an admin.")] = False
 
 
 def _queue(call: Call, *, own: bool) -> JobQueue:

@@ -4,6 +4,7 @@
     GET /lanceway/v1/pipelines/{name}       one, and who holds it
     GET /lanceway/v1/runs                   newest first; of one `pipeline`, in one `state`
     GET /lanceway/v1/runs/{key}             one with its steps, what they read, and the results of expectations
+    POST /lanceway/v1/runs/{key}/cancel     stop one that is running, wherever that is
     GET /lanceway/v1/runs/{key}/had         the latest version of each source that each output has had
     GET /lanceway/v1/runs/{key}/last-steps  the newest step of each name that has ended, in any run of the pipeline
     GET /lanceway/v1/runs/{key}/files       the files of a source
@@ -211,22 +212,39 @@ async def get_changed(call: Call, key: RunKey, query: SourceQuery) -> FilesChang
     return FilesChanged(await _look(call, key, partial(_of_source, source_files.has_changed, query)))
 
 
+@endpoint("POST", "/runs/{key}/cancel", RunReport)
+async def cancel_run(call: Call, key: RunKey) -> object:
+    """Cancel a run: the process that executes it stops soon. What it has committed stays, and it can be resumed."""
+
+    def cancel(connection: Connection) -> object:
+        run = _find(call, connection, key)
+        recorder.cancel(connection, run, by=call.principal.name)
+        return _report(connection, runs.load(connection, run.id))
+
+    return await call.run(call.store.transact, cancel)
+
+
 @endpoint("GET", "/runs/{key:path}", RunReport)
 async def get_run(call: Call, key: RunKey) -> object:
     """Return one run."""
-    return await _look(call, key, lambda connection, run: {**runs.of(connection, run).as_record(), "graph": run.graph})
+    return await _look(call, key, _report)
+
+
+def _report(connection: Connection, run: Run) -> Mapping[str, Any]:
+    return {**runs.of(connection, run).as_record(), "graph": run.graph}
 
 
 async def _look(call: Call, key: str, read: Callable[[Connection, Run], Result]) -> Result:
     """Read something of a run that the caller may see. Raises RunNotFoundError."""
 
-    def find(connection: Connection) -> Result:
-        run = listing.find(connection, key, user=call.owner) if _is_uuid(key) else None
-        if run is None:
-            raise RunNotFoundError(f"There is no run {key[:40]}{' of yours' if call.owner else ''}.")
-        return read(connection, run)
+    return await call.run(call.store.snapshot, lambda connection: read(connection, _find(call, connection, key)))
 
-    return await call.run(call.store.snapshot, find)
+
+def _find(call: Call, connection: Connection, key: str) -> Run:
+    run = listing.find(connection, key, user=call.owner) if _is_uuid(key) else None
+    if run is None:
+        raise RunNotFoundError(f"There is no run {key[:40]}{' of yours' if call.owner else ''}.")
+    return run
 
 
 def _is_uuid(text: str) -> bool:
@@ -304,6 +322,7 @@ ENDPOINTS = (
     get_last_steps,
     get_files,
     get_changed,
+    cancel_run,
     get_run,
     get_lineage,
 )

@@ -1,5 +1,5 @@
 """`/lanceway/v1/users`: who may use a server. One sees oneself; an admin sees and changes all, and who may manage users
-sees all, and makes, disables, enables and deletes those that are no admins.
+sees all, and makes, disables, enables and deletes those that are not admins.
 
     GET    /lanceway/v1/users                     in order of their names
     POST   /lanceway/v1/users                     {name, admin}

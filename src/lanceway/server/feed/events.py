@@ -58,7 +58,7 @@ class EventQuery(Struct):
         Annotated[
             str,
             Meta(
-                description="Where to go on: the id of an event, or `cursor` of the page before. `latest` for what "
+                description="Where to continue: the id of an event, or `cursor` of the page before. `latest` for what "
                 "comes from now on; without it, from the oldest event that is kept."
             ),
         ]

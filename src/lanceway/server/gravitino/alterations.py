@@ -17,7 +17,7 @@ from lanceway.lake.tree.lookups import NotLanceError
 from lanceway.server.gravitino import columns, iceberg
 from lanceway.server.gravitino.calls import new_name, property_changes
 from lanceway.tables.schema import arrow_json, fields
-from lanceway.wire.gravitino import UpdateRequest
+from lanceway.wire.gravitino_requests import UpdateRequest
 
 _PROPERTIES, _NAME, _ADD, _ALTER, _DROP, _DESCRIBE = "properties", "name", "add", "alter", "drop", "describe"
 # What each update is a change of.

@@ -21,7 +21,7 @@ from lanceway.lake.store.database import LakeStore
 from lanceway.lake.tree import settings
 from lanceway.server.gravitino.columns import ColumnCache
 from lanceway.server.home import METALAKE
-from lanceway.wire.gravitino import UpdateRequest
+from lanceway.wire.gravitino_requests import UpdateRequest
 
 _PAGE = 1000  # names that a catalog is asked for at once
 _FLAGS = {"true": True, "false": False}
@@ -161,7 +161,7 @@ def _unquoted(kind: str, text: str) -> str:
         return unquote_to_bytes(text.encode(errors="surrogatepass")).decode()
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"The name of the {kind} is percent-encoded, and its bytes are no UTF-8. Correct the escapes."
+            f"The name of the {kind} is percent-encoded, and its bytes are not UTF-8. Correct the escapes."
         ) from error
 
 

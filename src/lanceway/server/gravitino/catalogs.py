@@ -17,7 +17,8 @@ from lanceway.lake.store.rows import KEEP
 from lanceway.lake.tree.catalogs import LAKE
 from lanceway.server.gravitino.calls import GravitinoCall, Handler, audited, identifiers, new_name, property_changes
 from lanceway.server.home import METALAKE
-from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL, CatalogCreateRequest, UpdateRequest
+from lanceway.wire.gravitino import LANCE_PROVIDER, RELATIONAL
+from lanceway.wire.gravitino_requests import CatalogCreateRequest, UpdateRequest
 
 _COMMENT, _IN_USE, _LOCATION, _NESTED, _RENAME = "comment", "in-use", "location", "nested", "rename"
 _TRUE, _FALSE = "true", "false"

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lanceway.errors import InvalidInputError, UnsupportedOperationError
 from lanceway.tables.schema import arrow_java, arrow_json
-from lanceway.wire.gravitino import GravitinoColumn
+from lanceway.wire.gravitino_requests import GravitinoColumn
 
 COMMENT = "comment"  # in the metadata of a field
 _SIMPLE: Mapping[str, pa.DataType] = {
@@ -143,7 +143,7 @@ def _external(text: str, column: str) -> pa.DataType:
         return arrow_java.parse_field(json.loads(text)).type
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(
-            f"The column {column!r} has an external type whose catalogString is no JSON. Send an Arrow field."
+            f"The column {column!r} has an external type whose catalogString is not JSON. Send an Arrow field."
         ) from error
 
 

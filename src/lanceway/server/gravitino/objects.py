@@ -34,7 +34,7 @@ def written(call: GravitinoCall, type_: str, full_name: str) -> WrittenPlace:
             f"Rights on an object of the type {type_!r} are not supported. Use {', '.join(_PARTS)}."
         )
     if kind not in _PARTS:
-        raise InvalidInputError(f"{type_!r} is no type of object. Use {', '.join(_PARTS)}.")
+        raise InvalidInputError(f"{type_!r} is not a type of object. Use {', '.join(_PARTS)}.")
     if kind == METALAKE:
         if full_name != METALAKE_NAME:
             raise InvalidInputError(f"There is no metalake {full_name!r}. This server's is {METALAKE_NAME!r}.")
@@ -43,7 +43,7 @@ def written(call: GravitinoCall, type_: str, full_name: str) -> WrittenPlace:
     if len(parts) != _PARTS[kind] or not all(parts):
         example = {CATALOG: "lake", SCHEMA: "lake.A:B"}.get(kind, "lake.A:B.t")
         raise InvalidInputError(
-            f"{full_name!r} is no full name of a {kind}, such as {example!r}. A dot in a name is written %2E."
+            f"{full_name!r} is not a full name of a {kind}, such as {example!r}. A dot in a name is written %2E."
         )
     names = [_decoded(part) for part in parts]
     if len(names) > 1:

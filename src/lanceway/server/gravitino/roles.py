@@ -17,7 +17,7 @@ from lanceway.lake.store.schema import GROUP, USER
 from lanceway.server.gravitino import objects
 from lanceway.server.gravitino.calls import GravitinoCall, Handler, audited
 from lanceway.server.gravitino.envelope import IllegalPrivilegeError
-from lanceway.wire.gravitino import GravitinoPrivilege, GravitinoSecurable
+from lanceway.wire.gravitino_requests import GravitinoPrivilege, GravitinoSecurable
 
 _COMMENT = "comment"
 _CONDITIONS = {"allow": False, "deny": True}
@@ -123,7 +123,7 @@ def _changes(
     for each in wanted:
         deny = _CONDITIONS.get(each.condition.lower())
         if deny is None:
-            raise IllegalPrivilegeError(f"{each.condition!r} is no condition of a privilege. Use allow or deny.")
+            raise IllegalPrivilegeError(f"{each.condition!r} is not a condition of a privilege. Use allow or deny.")
         name = _privilege(each.name, place.kind or "")
         if chosen.setdefault(name, deny) != deny:
             raise IllegalPrivilegeError(f"{name} is both allowed and denied on {place}. Send one of them.")
@@ -195,7 +195,7 @@ def set_owner(call: GravitinoCall) -> dict[str, Any]:
     """Give an object to another owner. What is inside keeps its own."""
     kind = call.body.type.lower()
     if kind not in (USER, GROUP):
-        raise InvalidInputError(f"{call.body.type!r} is no type of owner. Use {USER} or {GROUP}.")
+        raise InvalidInputError(f"{call.body.type!r} is not a type of owner. Use {USER} or {GROUP}.")
     place = objects.written(call, call.names["type"], call.names["object"])
     owners.change(call.store, call.actor, call.places, place, Owner(call.body.name, kind))
     return {"set": True}

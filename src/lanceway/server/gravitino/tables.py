@@ -23,7 +23,7 @@ from lanceway.server.gravitino.calls import (
     new_name,
 )
 from lanceway.server.home import METALAKE
-from lanceway.wire.gravitino import TableCreateRequest
+from lanceway.wire.gravitino_requests import TableCreateRequest
 
 COMMENT, LOCATION, FORMAT, EXTERNAL = "comment", "location", "format", "external"
 _LANCE, _TRUE = "lance", "true"

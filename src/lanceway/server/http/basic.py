@@ -51,5 +51,5 @@ def check_claim(claimed: str | None, principal: Principal) -> None:
     """Raise UnauthenticatedError where a token is sent for another user than its own."""
     if claimed is not None and claimed != principal.name:
         raise UnauthenticatedError(
-            f"The token is none of the user {claimed!r}. Send a token of that user, or the name that it belongs to."
+            f"The token does not belong to the user {claimed!r}. Send a token of that user, or the name it belongs to."
         )

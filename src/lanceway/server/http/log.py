@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import logging
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -25,6 +26,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from lanceway.access.tokens import without_secrets
+from lanceway.server.http import terminal
 from lanceway.wire.lance import REQUEST_ID
 
 CONTEXT_KEY = "lanceway.exchange"  # in an ASGI scope
@@ -132,11 +134,14 @@ _TO_STDERR: dict[str, Any] = {"handlers": ["stderr"], "propagate": False, "level
 
 
 def settings() -> dict[str, Any]:
-    """Return the settings of logging, in the form that `logging.config` takes."""
+    """Return the settings of logging, in the form that `logging.config` takes: lines of JSON, but in a terminal short
+    ones for people.
+    """
+    formatter = "terminal.TerminalFormatter" if terminal.is_watched(sys.stderr) else "log.JsonFormatter"
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"lines": {"()": "lanceway.server.http.log.JsonFormatter"}},
+        "formatters": {"lines": {"()": f"lanceway.server.http.{formatter}"}},
         "handlers": {
             "stderr": {
                 "()": "lanceway.server.http.log.BufferedHandler",
@@ -198,8 +203,13 @@ class BufferedHandler(logging.StreamHandler[TextIO]):
                 self._alarm = None
             if lines:
                 with suppress(OSError, ValueError):  # the reader has gone
-                    self.stream.write("\n".join(map(str, lines)) + "\n")
+                    self.stream.write("\n".join(map(self._written, lines)) + "\n")
                     self.stream.flush()
+
+    def _written(self, line: str | Line) -> str:
+        if isinstance(line, Line) and isinstance(self.formatter, terminal.TerminalFormatter):
+            return self.formatter.request(line.moment, line.facts())
+        return str(line)
 
 
 class JsonFormatter(logging.Formatter):

@@ -43,7 +43,7 @@ class HostCheck:
         await self._app(scope, receive, send)
 
     def _check(self, headers: list[tuple[bytes, bytes]]) -> None:
-        hosts = [_without_port(value.decode("latin-1")) for name, value in headers if name == b"host"]
+        hosts = named_hosts(headers)
         if len(hosts) != 1 or not self._is_known(_plain(hosts[0])):
             raise PermissionDeniedError(
                 "This server does not answer to the name in the header Host. Ask for it as localhost or 127.0.0.1, or "
@@ -59,6 +59,11 @@ def check_host(app: ASGIApp, settings: ServerSettings) -> ASGIApp:
     names = settings.allowed_hosts
     local = (settings.anonymous or settings.simple_auth) and is_loopback(settings.host)
     return HostCheck(app, names) if ANY not in names and (names or local) else app
+
+
+def named_hosts(headers: list[tuple[bytes, bytes]]) -> list[str]:
+    """Return the names that a request calls the server by, without ports: one, unless something is wrong."""
+    return [_without_port(value.decode("latin-1")) for name, value in headers if name == b"host"]
 
 
 def _without_port(host: str) -> str:
@@ -90,17 +95,30 @@ class OriginCheck:
         await self._app(scope, receive, send)
 
     def _is_allowed(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        origins, sites, hosts = (
-            [value for header, value in headers if header == name] for name in (b"origin", b"sec-fetch-site", b"host")
-        )
+        origins, sites = _origins(headers)
         if len(origins) == 1 and origins[0] in self._origins:
             return True
-        # A proxy may take TLS off, so either scheme is the server's own; for a page of the other one the browser says
-        # that it is elsewhere.
-        addresses = {scheme + host.lower() for host in hosts for scheme in (b"http://", b"https://")}
-        return all(origin.lower() in addresses for origin in origins) and not any(
-            site.lower() in _ELSEWHERE for site in sites
-        )
+        return _are_own(headers, origins) and not any(site.lower() in _ELSEWHERE for site in sites)
+
+
+def is_from_own_page(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Return whether a request says that it comes from one of the server's own pages, as browsers do of each POST."""
+    origins, sites = _origins(headers)
+    return len(origins) == 1 and _are_own(headers, origins) and all(site.lower() == b"same-origin" for site in sites)
+
+
+def _origins(headers: list[tuple[bytes, bytes]]) -> tuple[list[bytes], list[bytes]]:
+    """Return what the headers Origin and Sec-Fetch-Site of a request say."""
+    origins, sites = ([value for header, value in headers if header == name] for name in (b"origin", b"sec-fetch-site"))
+    return origins, sites
+
+
+def _are_own(headers: list[tuple[bytes, bytes]], origins: list[bytes]) -> bool:
+    # A proxy may take TLS off, so either scheme is the server's own; for a page of the other one the browser says
+    # that it is elsewhere.
+    hosts = [value.lower() for name, value in headers if name == b"host"]
+    addresses = {scheme + host for host in hosts for scheme in (b"http://", b"https://")}
+    return all(origin.lower() in addresses for origin in origins)
 
 
 def check_origin(app: ASGIApp, settings: ServerSettings) -> ASGIApp:

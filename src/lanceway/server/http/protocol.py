@@ -224,7 +224,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what the parser does not take; uvicorn calls it for any error of the parser."""
-        self._refuse(*(self._refusal or (400, _INVALID, "The request is no valid HTTP/1.1. Correct the client.")))
+        self._refuse(*(self._refusal or (400, _INVALID, "The request is not valid HTTP/1.1. Correct the client.")))
 
     def _refuse(self, status: int, code: int, message: str) -> None:
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:

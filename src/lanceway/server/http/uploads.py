@@ -50,22 +50,22 @@ class ClientGoneError(InvalidInputError):
     status = 499
 
 
+_SHOWN = 100  # characters of a header in a message
 JSON_TYPES = (lance.JSON.encode(),)
 ARROW_TYPES = (lance.ARROW_STREAM.encode(), lance.ARROW_FILE.encode())
 
 
 def check_type(headers: Iterable[tuple[bytes, bytes]], accepted: tuple[bytes, ...]) -> None:
     """Refuse a body whose Content-Type is none of these: a web page may send any other without asking first."""
-    is_named = False
+    is_named, what = False, "The body has no Content-Type."
     for name, value in headers:
         if name == b"content-type":
             is_named = value in accepted or value.partition(b";")[0].strip().lower() in accepted
             if not is_named:
+                what = f"The Content-Type {value.decode('latin-1')[:_SHOWN]!r} is not one that this operation reads."
                 break
     if not is_named:
-        raise MediaTypeError(
-            f"The body has no Content-Type that this operation reads. Send it as {b' or '.join(accepted).decode()}."
-        )
+        raise MediaTypeError(f"{what} Send the body as {b' or '.join(accepted).decode()}.")
 
 
 def check_length(headers: Iterable[tuple[bytes, bytes]], most: int) -> None:

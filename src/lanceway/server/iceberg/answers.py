@@ -18,6 +18,7 @@ from lanceway.server.lance.answers import JSON, EncodedAnswer, Header
 
 ALL, REFS = "all", "refs"
 _ETAG = b"etag"
+_NO_CONFIG: Mapping[str, Any] = {"config": {}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,17 @@ def table_answer(
         loaded = LoadedIceberg(
             _only_referenced(loaded.metadata), loaded.metadata_location, loaded.location, loaded.is_companion
         )
-    plain = _body(loaded, {"config": {}})
+    plain = _body(loaded, _NO_CONFIG)
     storage = storage_parts(call, id_, loaded, optional=optional)
     if not storage["config"]:
         return TableAnswer(200, plain, _headers(tag), plain)
     return TableAnswer(200, _body(loaded, storage), [*_headers(tag), NOT_STORED], plain)
+
+
+def bare_answer(loaded: LoadedIceberg) -> TableAnswer:
+    """Return a table whose client is told nothing of its storage."""
+    plain = _body(loaded, _NO_CONFIG)
+    return TableAnswer(200, plain, _headers(etag(loaded)), plain)
 
 
 def commit_answer(loaded: LoadedIceberg) -> EncodedAnswer:
@@ -85,7 +92,7 @@ def commit_answer(loaded: LoadedIceberg) -> EncodedAnswer:
 
 def view_answer(loaded: LoadedIceberg) -> EncodedAnswer:
     """Return a view."""
-    return EncodedAnswer(200, _body(loaded, {"config": {}}), _headers(etag(loaded)))
+    return EncodedAnswer(200, _body(loaded, _NO_CONFIG), _headers(etag(loaded)))
 
 
 def read_kept(kept: KeptAnswer) -> LoadedIceberg | None:

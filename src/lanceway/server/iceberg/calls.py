@@ -94,6 +94,8 @@ class IcebergRestCall:
 
 
 Handler = Callable[[IcebergRestCall], EncodedAnswer]
+# In the event loop: None means that the handler must be called.
+FastHandler = Callable[[IcebergRestCall], EncodedAnswer | None]
 NO_CONTENT = EncodedAnswer(204, b"")
 
 

@@ -75,4 +75,4 @@ def _require_default(call: IcebergRestCall) -> None:
 
 def _choices(call: IcebergRestCall) -> str:
     names = call.guard.list_namespaces(ln.ListNamespacesRequest(id=[], limit=_SHOWN)).namespaces
-    return f"Those that you may use: {', '.join(names)}." if names else "There is none that you may use; ask for one."
+    return f"Those that you may use: {', '.join(names)}." if names else "You may use none of them; ask for one."

@@ -27,7 +27,7 @@ def storage_parts(
     With `optional` a failure leaves them empty, where the table was made or changed before.
     """
     storage = call.guard.iceberg_storage(
-        id_, loaded, delegation=_delegation(call.headers), request_id=call.request_id, optional=optional
+        id_, loaded, delegation=delegation(call.headers), request_id=call.request_id, optional=optional
     )
     credentials = _credentials(storage)
     return {"config": storage.config, **({"storage-credentials": credentials} if credentials else {})}
@@ -54,7 +54,8 @@ def sign_request(call: IcebergRestCall) -> EncodedAnswer:
     return answer({"uri": signed.uri, "headers": signed.headers}, _NOT_KEPT)
 
 
-def _delegation(headers: Mapping[str, str]) -> frozenset[str]:
+def delegation(headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the ways to the storage of a table that a client supports."""
     return frozenset(text.strip().lower() for text in headers.get(iceberg.DELEGATION, "").split(","))
 
 

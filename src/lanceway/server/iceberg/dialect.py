@@ -92,7 +92,8 @@ class IcebergDialect:
         await self._branches.follow(mount)
         try:
             if route.method in ("GET", "HEAD") or route.operation in _READS:
-                answer = await self._threads.run(mount, _answer, call)
+                fast = _try_fast(call)
+                answer = await self._threads.run(mount, _answer, call) if fast is None else fast
             else:
                 answer = await self._change(scope, call, mount, [object_path(each) for each in objects], content)
         except PermissionDeniedError as error:
@@ -202,6 +203,12 @@ def _objects(call: IcebergRestCall, envelope: IcebergEnvelope) -> Iterator[list[
             yield [call.catalog, *side.namespace, side.name]
     elif "prefix" in call.names:
         yield [call.catalog, *envelope.namespace, *([envelope.name] if envelope.name else [])]
+
+
+def _try_fast(call: IcebergRestCall) -> EncodedAnswer | None:
+    """Return an answer that needs no waiting, so that it is not worth a thread."""
+    fast = tables.FAST.get(call.route.operation)
+    return None if fast is None else fast(call)
 
 
 # -- on a thread ---------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def update_properties(call: IcebergRestCall) -> EncodedAnswer:
     removals, updates = list(dict.fromkeys(body.removals or ())), dict(body.updates or {})
     both = sorted(set(removals) & set(updates))
     if both:
-        raise UnprocessableError(f"The property {both[0]!r} is to be set and to be removed. Leave one of them out.")
+        raise UnprocessableError(f"The property {both[0]!r} is both set and removed. Leave one of them out.")
     call.guard.require_owner(call.namespace)  # so that a refusal says what the change needs
     before = _properties(call.guard, call.namespace)
     removed = [key for key in removals if key in before]

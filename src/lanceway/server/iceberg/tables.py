@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 
 import lance_namespace as ln
 
-from lanceway.catalogs.contract.iceberg import IcebergCommit, NewIcebergTable
+from lanceway.catalogs.contract.iceberg import IcebergCommit, LoadedIceberg, NewIcebergTable
+from lanceway.catalogs.contract.metadata import list_scope
+from lanceway.catalogs.contract.requests import page_token
 from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -16,8 +18,19 @@ from lanceway.errors import (
     TableAlreadyExistsError,
     table_not_found,
 )
+from lanceway.identifiers import Identifier
 from lanceway.server.iceberg import answers
-from lanceway.server.iceberg.calls import NO_CONTENT, PAGE, Handler, IcebergRestCall, answer, exists, new_name
+from lanceway.server.iceberg.calls import (
+    NO_CONTENT,
+    PAGE,
+    FastHandler,
+    Handler,
+    IcebergRestCall,
+    answer,
+    exists,
+    new_name,
+)
+from lanceway.server.iceberg.credentials import delegation
 from lanceway.server.iceberg.envelope import NamespaceMissingError, NameTakenError
 from lanceway.server.lance.answers import EncodedAnswer
 from lanceway.wire.iceberg_requests import (
@@ -31,6 +44,7 @@ from lanceway.wire.iceberg_requests import (
 )
 
 _NOT_MODIFIED = 304
+_FEW = 200  # names that the event loop lists at once
 _ATTEMPTS = 10
 # What a report of each type must have beside what all have.
 _REPORTS: Mapping[str, tuple[str, ...]] = {
@@ -118,9 +132,14 @@ def load_table(call: IcebergRestCall) -> EncodedAnswer:
     snapshots = answers.read_snapshots(call)
     loaded = call.guard.load_iceberg_table(call.table)
     tag = answers.etag(loaded, snapshots)
-    if tag is not None and answers.is_known(call, tag):
-        return EncodedAnswer(_NOT_MODIFIED, b"", [(b"etag", tag)])
-    return answers.table_answer(call, call.table, loaded, snapshots)
+    return _not_modified(call, tag) or answers.table_answer(call, call.table, loaded, snapshots)
+
+
+def _not_modified(call: IcebergRestCall, tag: bytes | None) -> EncodedAnswer | None:
+    """Return the answer for a client that has this state already; None for any other."""
+    if tag is None or not answers.is_known(call, tag):
+        return None
+    return EncodedAnswer(_NOT_MODIFIED, b"", [(b"etag", tag)])
 
 
 def table_exists(call: IcebergRestCall) -> EncodedAnswer:
@@ -250,6 +269,45 @@ def _shown(id_: Sequence[str]) -> str:
     return ".".join(id_[1:])
 
 
+# -- in the event loop ---------------------------------------------------------------------------
+
+
+def try_list_tables(call: IcebergRestCall) -> EncodedAnswer | None:
+    """Return a short page, or a list of few tables, if that needs no waiting."""
+    names = call.namespace
+    size = call.page_size() if call.is_paged() else _FEW
+    after = call.page_start(names)
+    scope = list_scope(Identifier(names[1:]))
+    fields = {"limit": size, "page_token": page_token(scope, after) if after else None}
+    page = call.guard.try_fast("list_iceberg_tables", names, fields)
+    if page is None or (page["page_token"] and not call.is_paged()):
+        return None
+    tables: list[str] = page["tables"]
+    return _names_answer(call, tables, tables[-1] if page["page_token"] else None)
+
+
+def try_load_table(call: IcebergRestCall) -> EncodedAnswer | None:
+    """Return an Iceberg table whose metadata was read before, if that needs no waiting."""
+    loaded = _at_hand(call)
+    if loaded is None or answers.read_snapshots(call) != answers.ALL:
+        return None
+    return _not_modified(call, answers.etag(loaded)) or answers.bare_answer(loaded)
+
+
+def try_table_exists(call: IcebergRestCall) -> EncodedAnswer | None:
+    """Answer that there is an Iceberg table, if that needs no waiting."""
+    return None if _at_hand(call) is None else NO_CONTENT
+
+
+def _at_hand(call: IcebergRestCall) -> LoadedIceberg | None:
+    return call.guard.try_load_iceberg_table(call.table, delegation(call.headers))
+
+
+FAST: Mapping[str, FastHandler] = {
+    "list_tables": try_list_tables,
+    "load_table": try_load_table,
+    "table_exists": try_table_exists,
+}
 HANDLERS: Mapping[str, Handler] = {
     "list_tables": list_tables,
     "create_table": create_table,

@@ -1,0 +1,1 @@
+"""The dialect of LanceDB's remote client: a coat over Lance REST."""
