@@ -44,6 +44,10 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LANCEWAY_CONFIG", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-configuration"))
+    # Nor a server of the one who runs the tests.
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    for name in ("LANCEWAY_URI", "LANCEWAY_TOKEN", "LANCEWAY_SERVER__HOME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import typer
 
 import lanceway
 from lanceway.cli.app import app
+from lanceway.cli.help import EXAMPLES, OTHERS, summary, without_examples
 from lanceway.cli.reference import reference
 from tests.cli.conftest import Run
 from tests.paths import REPOSITORY
@@ -22,10 +24,15 @@ REFERENCE = REPOSITORY / "docs" / "reference" / "cli.md"
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     yield path, command
     for name, child in getattr(command, "commands", {}).items():
-        yield from commands(child, (*path, name))
+        if not child.hidden:
+            yield from commands(child, (*path, name))
 
 
 ALL = dict(commands(typer.main.get_command(app)))
+GROUPS = [path for path, command in ALL.items() if hasattr(command, "commands")]
+WITH_EXAMPLES = {
+    " ".join(path): examples for path, command in ALL.items() if (examples := without_examples(command.help or "")[1])
+}
 VERBS = [path for path, command in ALL.items() if not hasattr(command, "commands")]
 
 
@@ -52,24 +59,21 @@ def test_the_verbs_are_all_there() -> None:
     for *family, verb in VERBS:
         families.setdefault(" ".join(family), set()).add(verb)
     assert families == {
-        "": {"check", "doctor", "events", "up"},
-        "jobs": {
-            *("crawl", "sync", "migrate"),
-            *("compact", "clean", "index", "refresh-index", "backfill", "dedupe", "export", "import"),
-            *("list", "show", "cancel", "wait", "worker"),
-        },
-        "views": {"create", "refresh"},
-        "pipeline": {"check", "run", "status", "history", "graph", "lineage"},
+        "": {"check", "console", "doctor", "events", "sql", "up", "login", "logout", "use", "connections"},
+        "jobs": {"list", "show", "cancel", "wait", "worker"},
+        "views": {"create", "refresh", "list", "describe", "drop"},
+        "pipeline": {"cancel", "check", "run", "status", "history", "graph", "lineage"},
         "namespaces": {"list", "tree", "describe", "exists", "create", "alter", "drop"},
         "tables": {
             *("list", "describe", "exists", "create", "declare", "register", "deregister", "drop", "rename"),
             *("insert", "merge", "update", "delete", "query", "count", "schema", "stats"),
             *("clone", "reconcile", "versioning", "import", "export"),
+            *("compact", "clean", "index", "backfill", "dedupe"),
         },
         "tables versions": {"list", "describe", "restore", "delete"},
         "tables tags": {"list", "describe", "create", "update", "delete"},
         "tables branches": {"list", "create", "delete"},
-        "tables indices": {"list", "create", "describe", "drop"},
+        "tables indices": {"list", "create", "describe", "drop", "refresh"},
         "tables columns": {"add", "alter", "backfill", "drop"},
         "tables definitions": {"list", "adopt", "drop"},
         "tables metadata": {"show", "set"},
@@ -80,8 +84,9 @@ def test_the_verbs_are_all_there() -> None:
         },
         "catalogs": {
             *("list", "describe", "create", "alter", "enable", "disable", "test", "drop", "enable-nested"),
+            *("crawl", "sync", "migrate"),
         },
-        "lake separator": {"show", "set", "mend"},
+        "lake separator": {"show", "set", "fix"},
         "tokens": {"create", "list", "revoke"},
         "audit": {"list", "purge"},
         "groups": {"list", "create", "show", "delete", "add", "remove"},
@@ -126,3 +131,45 @@ def test_the_reference_is_fresh() -> None:
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_the_reference_has_every_command(path: tuple[str, ...]) -> None:
     assert f"`{' '.join(('lanceway', *path))}`\n" in reference()
+
+
+# -- how it looks --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", GROUPS, ids=" ".join)
+def test_summaries_are_whole(bare: Run, path: tuple[str, ...]) -> None:
+    out = " ".join(bare(*path, "--help").out.split())
+    for child in ALL[path].commands.values():
+        if not child.hidden:
+            assert summary(child.help) in out
+    assert f"{OTHERS}:" not in out, "a section of the help lacks a verb"
+
+
+@pytest.mark.parametrize("path", [(), ("tables",), ("tables", "query")], ids=" ".join)
+@pytest.mark.parametrize("columns", [80, 140])
+def test_help_is_as_wide_as_the_terminal(process: Run, path: tuple[str, ...], columns: int) -> None:
+    text = process(*path, "--help", COLUMNS=str(columns)).out.partition(f"{EXAMPLES}:")[0]
+    widest = max(map(len, text.splitlines()))
+    assert widest <= columns
+    assert columns == 80 or widest > 80
+
+
+def test_arguments_and_values_are_in_plain_words(bare: Run) -> None:
+    texts = {path: bare(*path, "--help").out for path in VERBS}
+    for path, text in texts.items():
+        assert not [mark for mark in ("{", "[[") if mark in text.partition("\n\n")[0]], path
+        assert not [mark for mark in ("<str>", "<int", "x>=", "[required]") if mark in text], path
+    assert "Usage: lanceway tables list [OPTIONS] [NAMESPACE]\n" in texts["tables", "list"]
+    assert "--limit N " in texts["tables", "query"]
+
+
+def test_people_are_shown_how() -> None:
+    assert {"", "tables", "tables create", "tables query", "sql", "login"} <= WITH_EXAMPLES.keys()
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES)
+def test_examples_are_commands(bare: Run, path: str) -> None:
+    for example in WITH_EXAMPLES[path]:
+        program, *words = shlex.split(example)
+        ended = bare(*words, "--help")
+        assert (program, ended.code) == ("lanceway", 0), ended

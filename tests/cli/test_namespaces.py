@@ -8,7 +8,7 @@ from tests.cli.conftest import Run
 
 
 def test_create_list_describe_drop(cli: Run, done: Run) -> None:
-    assert done("namespaces", "create", "team", "--property", "owner=ada").out == "The namespace team is there.\n"
+    assert done("namespaces", "create", "team", "--property", "owner=ada").out == "Created namespace team.\n"
     done("namespaces", "create", "team.sales")
     done("namespaces", "create", "other")
     assert done("namespaces", "list").out.split() == ["other", "team"]

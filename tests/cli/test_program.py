@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +64,7 @@ def test_without_a_configuration(bare: Run, configured: Path, tmp_path: Path) ->
     configured.unlink()
     ended = bare("tables", "list")
     assert ended.code == 2
-    assert "none is configured" in " ".join(ended.err.split())
+    assert "No namespace is chosen. Use --path FOLDER" in " ".join(ended.err.split())
     folder = str(tmp_path / "one")
     assert bare("--path", folder, "tables", "list").out == "people\n"
     assert bare("--type", "dir", "--set", f"path={folder}", "tables", "list").out == "people\n"
@@ -170,12 +172,15 @@ def test_ctrl_c_while_creating_leaves_nothing(tmp_path: Path) -> None:
 class Terminal:
     """A process on a terminal of its own, of which one can read and into which one can type."""
 
-    def __init__(self, *arguments: str, stdin: bool = True) -> None:
+    def __init__(
+        self, *arguments: str, stdin: bool = True, columns: int = 100, code: str | None = None, **variables: str
+    ) -> None:
         self.master, slave = pty.openpty()
         ends = slave if stdin else subprocess.DEVNULL
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        environment = {**inherited, "TERM": "xterm", "COLUMNS": str(columns), **variables}
         self.process = subprocess.Popen(
-            command(*arguments),
+            command(*arguments) if code is None else [sys.executable, "-c", code],
             stdin=ends,
             stdout=slave,
             stderr=slave,
@@ -241,7 +246,7 @@ def test_progress_is_drawn_on_a_terminal(configured: Path, tmp_path: Path, many:
     terminal.until("200,000 rows")
     assert terminal.end() == 0
     assert "\x1b[" in terminal.seen
-    assert "many is at version 1: 200,000 rows written." in terminal.seen
+    assert "Created many: 200,000 rows (version 1)." in terminal.seen
 
 
 def test_a_value_cannot_steer_the_terminal(configured: Path, tmp_path: Path, bare: Run) -> None:
@@ -251,3 +256,93 @@ def test_a_value_cannot_steer_the_terminal(configured: Path, tmp_path: Path, bar
     assert terminal.end() == 0
     assert "\x1b]0" not in terminal.seen
     assert "\\x1b]0;owned\\x07 [bold]x[/bold]" in terminal.seen
+
+
+# -- colours -------------------------------------------------------------------------------------
+
+ESCAPE = "\x1b["
+
+
+@pytest.mark.parametrize(
+    ("arguments", "coloured"),
+    [
+        (("--help",), f"{ESCAPE}36mtables"),
+        (("tables", "list", "--help"), f"{ESCAPE}36m--json"),
+        (("--path", ".", "tables", "describe", "gone"), f"{ESCAPE}1;31mlanceway:"),
+    ],
+    ids=["program", "verb", "error"],
+)
+def test_colours_are_for_terminals_that_want_them(process: Run, arguments: tuple[str, ...], coloured: str) -> None:
+    terminal = Terminal(*arguments)
+    terminal.end()
+    assert coloured in terminal.seen
+    plain = Terminal(*arguments, NO_COLOR="1")
+    plain.end()
+    assert ESCAPE not in plain.seen
+    piped = process(*arguments)
+    assert ESCAPE not in piped.out + piped.err
+
+
+# -- narrow terminals ----------------------------------------------------------------------------
+
+LONG = "library_of_all_notes"
+# What a run leaves to be shown, and the lines that show it.
+STEPS = [
+    {"name": "clean/rejected", "state": "done", "table_name": "lake.library.rejected", "version": 1, "rows": 1_000},
+    {"name": "notes", "state": "failed", "table_name": "lake.library.notes", "error": "'notes': it has no key."},
+]
+EXPECTED = {"expectations": {"clean": {"rows": 2, "expectations": {"has a body": {"broken": 1, "otherwise": "drop"}}}}}
+SHOW = (
+    "import json\nfrom lanceway.cli.pipeline import show\nfrom lanceway.cli.session import Session\n"
+    "show(Session(), json.load(open('run.json')))"
+)
+
+
+def shown(*arguments: str, columns: int, code: str | None = None) -> str:
+    """What a verb draws on a terminal of this width, without colours."""
+    terminal = Terminal(*arguments, columns=columns, code=code)
+    ended = terminal.end()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.seen)
+    assert ended == 0, text
+    return text
+
+
+def test_a_run_is_summed_up_at_80_columns(tmp_path: Path) -> None:
+    steps = [{"details": {}, "bytes": 12_000_000, "seconds": 3.25, **step} for step in STEPS]
+    steps[0]["details"] = EXPECTED
+    run = {"pipeline": "notes", "number": 1, "state": "failed", "steps": steps, "attempts": 1, "ended_at": 1, "rows": 1}
+    (tmp_path / "run.json").write_text(json.dumps({**run, "seconds": 3.25, "error": "'notes': it has no key. Again."}))
+    _, _, *lines = shown(columns=80, code=SHOW).splitlines()
+    assert lines[0].split() == ["clean/rejected", "done", "lake.library.rejected", "1", "1000", "3.25"]
+    assert lines[1].split()[:3] == ["notes", "failed", "lake.library.notes"]
+    assert lines[2:] == [
+        "clean/rejected: clean: 1 of 2 rows break 'has a body' (drop)",
+        "Run 1 of notes: failed, 1 row in 3.2 s. 'notes': it has no key. Again.",
+    ]
+    headings = shown(columns=140, code=SHOW).splitlines()[0].split()
+    assert headings == ["step", "state", "table", "version", "rows", "size", "rows/s", "seconds"]
+
+
+@pytest.fixture
+def lake(tmp_path: Path, bare: Run) -> tuple[str, ...]:
+    """A lake with a job that has ended, as options of the program."""
+    where = ("--type", "lake", "--set", f"uri=sqlite:///{tmp_path}/lake.db", "--set", f"root={tmp_path}/data")
+    (tmp_path / "notes.ndjson").write_text('{"id": 1}')
+    for verb in (("create", LONG, "notes.ndjson"), ("columns", "add", LONG, "--computed", "twice=id * 2")):
+        assert bare(*where, "tables", *verb).code == 0
+    assert bare(*where, "tables", "columns", "backfill", LONG, "twice").code == 0
+    assert bare(*where, "jobs", "worker", "--once").code == 0
+    return where
+
+
+@pytest.mark.parametrize("columns", [50, 80, 140])
+def test_jobs_are_listed_at_any_width(lake: tuple[str, ...], bare: Run, columns: int) -> None:
+    (job,) = bare(*lake, "jobs", "list", "--json").json
+    text = shown(*lake, "jobs", "list", columns=columns)
+    assert all(len(line) <= columns for line in text.splitlines()), text
+    assert job["id"] in text
+    assert LONG in text
+    assert str(job["ended_at"]) not in text, "a time is not a number to people"
+    assert ("requested by" in text) == (columns != 80)
+    if columns == 50:
+        assert [line.split()[0] for line in text.splitlines()[:3]] == ["job", "kind", "table"]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import inspect
+from typing import Annotated, Any
 
 import typer
 
 from lanceway import __version__
-from lanceway.cli import namespaces, pipeline, views
-from lanceway.cli.command import group
+from lanceway.cli import connections, namespaces, pipeline, sql, views
+from lanceway.cli.command import group, moved
+from lanceway.cli.globals import hold, narrowed, parameters, with_signature
 from lanceway.cli.jobs import background, between, on_table, worker
 from lanceway.cli.lake import lake
 from lanceway.cli.server import (
@@ -26,51 +27,86 @@ from lanceway.cli.server import (
     up,
     users,
 )
-from lanceway.cli.session import Session, pairs
-from lanceway.cli.tables import columns, iceberg, indices, query, rows, tables, versions
-from lanceway.identifiers import DEFAULT_DELIMITER
+from lanceway.cli.session import Session
+from lanceway.cli.tables import columns, indices, query, rows, tables, transfer, versions
 
 app = group(
-    "One governed namespace for every Lance table, wherever its metadata lives.\n\n"
-    "Choose a root namespace with --in NAME or --path FOLDER, then a verb."
+    "One governed namespace for every Lance table, wherever its metadata is.\n\n"
+    "Choose a root namespace with --path FOLDER, --url URL or --in NAME, or log in to a server once with lanceway "
+    "login URL. A server that lanceway up runs on this machine is found by itself.\n\n"
+    "Example: lanceway up\n"
+    "lanceway --path ./warehouse tables create fruit fruit.parquet\n"
+    'lanceway --path ./warehouse tables query fruit --where "price < 3" --limit 5\n'
+    'lanceway --path ./warehouse sql "SELECT count(*) FROM fruit"',
+    {
+        "Tables": ("tables", "namespaces", "views", "sql"),
+        "Work in the background": ("jobs", "pipeline"),
+        "Catalogs": ("catalogs", "lake"),
+        "Connections": ("login", "logout", "use", "connections"),
+        "Server": ("up", "console", "events", "check", "doctor"),
+        "Users and rights": ("users", "groups", "roles", "grants", "owners", "access", "tokens", "audit"),
+    },
 )
 
+
+def _add(parent: typer.Typer, family: typer.Typer, name: str) -> None:
+    parent.add_typer(family, name=name, callback=hold)
+
+
 # Families without a name of their own are verbs of the group itself.
-for _family in (rows.app, query.app, versions.versioning_app, iceberg.app):
+for _family in (rows.app, query.app, on_table.app, transfer.app, versions.versioning_app):
     tables.app.add_typer(_family)
-tables.app.add_typer(versions.app, name="versions")
-tables.app.add_typer(versions.tags, name="tags")
-tables.app.add_typer(versions.branches, name="branches")
-tables.app.add_typer(indices.app, name="indices")
-tables.app.add_typer(columns.app, name="columns")
-tables.app.add_typer(columns.definitions, name="definitions")
-tables.app.add_typer(columns.metadata, name="metadata")
-tables.app.add_typer(columns.transactions, name="transactions")
-for _family in (on_table.app, background.app, worker.app):
-    between.app.add_typer(_family)
+_add(tables.app, versions.app, "versions")
+_add(tables.app, versions.tags, "tags")
+_add(tables.app, versions.branches, "branches")
+_add(tables.app, indices.app, "indices")
+_add(tables.app, columns.app, "columns")
+_add(tables.app, columns.definitions, "definitions")
+_add(tables.app, columns.metadata, "metadata")
+_add(tables.app, columns.transactions, "transactions")
+indices.app.add_typer(on_table.indices_app)
+catalogs.app.add_typer(between.app)
+background.app.add_typer(worker.app)
 lake.app.add_typer(lake.nested)
-lake.app.add_typer(lake.separators_app, name="separator")
+_add(lake.app, lake.separators_app, "separator")
 lake.app.add_typer(lake.check_app)
 lake.app.add_typer(events.purge_app)
-app.add_typer(namespaces.app, name="namespaces")
-app.add_typer(tables.app, name="tables")
-app.add_typer(views.app, name="views")
-app.add_typer(lake.app, name="lake")
-app.add_typer(catalogs.app, name="catalogs")
-app.add_typer(between.app, name="jobs")
-app.add_typer(pipeline.app, name="pipeline")
-app.add_typer(tokens.app, name="tokens")
-app.add_typer(users.app, name="users")
-app.add_typer(groups.app, name="groups")
-app.add_typer(roles.app, name="roles")
-app.add_typer(grants.app, name="grants")
-app.add_typer(owners.app, name="owners")
-app.add_typer(access.app, name="access")
-app.add_typer(audit.app, name="audit")
+_add(app, namespaces.app, "namespaces")
+_add(app, tables.app, "tables")
+_add(app, views.app, "views")
+_add(app, lake.app, "lake")
+_add(app, catalogs.app, "catalogs")
+_add(app, background.app, "jobs")
+_add(app, pipeline.app, "pipeline")
+_add(app, tokens.app, "tokens")
+_add(app, users.app, "users")
+_add(app, groups.app, "groups")
+_add(app, roles.app, "roles")
+_add(app, grants.app, "grants")
+_add(app, owners.app, "owners")
+_add(app, access.app, "access")
+_add(app, audit.app, "audit")
+app.add_typer(connections.app)
 app.add_typer(events.app)
+app.add_typer(sql.app)
 app.add_typer(up.app)
 app.add_typer(doctor.check_app)
 app.add_typer(doctor.app)
+
+for _old, _new, _function in (
+    ("jobs crawl", "catalogs crawl", between.crawl),
+    ("jobs sync", "catalogs sync", between.sync),
+    ("jobs migrate", "catalogs migrate", between.migrate),
+    ("jobs compact", "tables compact", on_table.compact),
+    ("jobs clean", "tables clean", on_table.clean),
+    ("jobs index", "tables index", on_table.index),
+    ("jobs refresh-index", "tables indices refresh", on_table.refresh_index),
+    ("jobs backfill", "tables backfill", on_table.backfill),
+    ("jobs dedupe", "tables dedupe", on_table.dedupe),
+    ("jobs export", "tables export", on_table.export),
+    ("jobs import", "tables import SOURCE TABLE", on_table.import_),
+):
+    moved(background.app, _old, _new, _function)
 
 
 def _show_version(requested: bool) -> None:
@@ -79,46 +115,13 @@ def _show_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def program(
-    context: typer.Context,
-    name: Annotated[
-        str | None, typer.Option("--in", metavar="NAME", help="A root namespace of the configuration file.")
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            dir_okay=False,
-            exists=True,
-            help="The configuration file, instead of lanceway.toml.",
-        ),
-    ] = None,
-    type_: Annotated[
-        str | None, typer.Option("--type", help="The catalog's type, such as dir, to work without a file.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the catalog; may be repeated."),
-    ] = None,
-    path: Annotated[
-        str | None, typer.Option("--path", metavar="FOLDER", help="Short for --type dir --set path=FOLDER.")
-    ] = None,
-    delimiter: Annotated[
-        str, typer.Option("--delimiter", help="What separates the names of an identifier.")
-    ] = DEFAULT_DELIMITER,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for programs instead of tables for people.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version of Lanceway."),
-    ] = False,
-) -> None:
+def _program(context: typer.Context, version: bool, **values: Any) -> None:
     """Read the options that hold for every verb."""
-    chosen = [option for option, value in (("--in", name), ("--type", type_), ("--path", path)) if value is not None]
-    if len(chosen) > 1:
-        raise typer.BadParameter(f"give only one of {' and '.join(chosen)}.", param_hint=f"'{chosen[1]}'")
-    catalog_settings = pairs(settings, "--set") | ({"path": path} if path is not None else {})
-    context.obj = Session(name, config, "dir" if path is not None else type_, catalog_settings, delimiter, as_json)
+    context.obj = narrowed(Session(), values)
+
+
+_Version = Annotated[
+    bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version of Lanceway.")
+]
+_version = inspect.Parameter("version", inspect.Parameter.KEYWORD_ONLY, annotation=_Version, default=False)
+app.callback()(with_signature(_program, [*parameters(shown=True), _version]))

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
 
 import typer
 
+from lanceway.cli import remote
 from lanceway.cli.output.renderers import rows, to_json
 from lanceway.errors import InvalidInputError
 from lanceway.tables.write import data
@@ -43,7 +45,8 @@ _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 def read(names: Sequence[str], format_: str | None = None) -> FileRows:
     """Return the rows of all files, in their order. The first file's columns and types are the schema.
 
-    A file is opened when its turn comes. Raise InvalidInputError for a file that cannot be read.
+    A file is opened when its turn comes; one that is not on this machine is copied here then. Raise InvalidInputError
+    for a file that cannot be read.
     """
     paths = [path for name in names for path in _matching(name)]
     readers = [_reader(path, format_) for path in paths]
@@ -62,34 +65,45 @@ def _all(
 def _as_first(schema: pa.Schema, path: str, first: str, rows: FileRows) -> Iterator[pa.RecordBatch]:
     if set(rows.schema.names) != set(schema.names):
         raise InvalidInputError(
-            f"{path} has the columns {', '.join(rows.schema.names)}, but {first} has {', '.join(schema.names)}. "
+            f"{_shown(path)} has the columns {', '.join(rows.schema.names)}, but {_shown(first)} has "
+            f"{', '.join(schema.names)}. "
             "Give files of one kind, or load them one by one."
         )
     for batch in _guarded(path, rows.batches):
-        yield data.cast(batch, schema, path)
+        yield data.cast(batch, schema, _shown(path))
 
 
 def _matching(name: str) -> list[str]:
-    """Return the files that match a name or a glob."""
-    if name == STANDARD_INPUT or Path(name).is_file():
+    """Return the files that match a name or a glob. An address means one file, whatever is in it."""
+    if name == STANDARD_INPUT or Path(name).is_file() or remote.is_remote(name):
         return [name]
     paths = sorted(path for path in glob.glob(name, recursive=True) if Path(path).is_file())
     if not paths:
-        raise typer.BadParameter(f"there is no file {name!r}.", param_hint="'FILE...'")
+        raise typer.BadParameter(_missing(name), param_hint="'FILE...'")
     return paths
+
+
+def _missing(name: str) -> str:
+    scheme, separator, _ = name.partition("://")
+    if separator:  # the rest may hold a signature
+        known = ", ".join(f"{scheme}://" for scheme in remote.SCHEMES)
+        return f"files are not read from {scheme}://, but from this machine and {known}. Copy it here first."
+    if Path(name).is_dir():
+        return f"{name!r} is a folder. Name its files, such as '{name.rstrip('/')}/*.parquet'."
+    return f"there is no file {name!r}."
 
 
 def _reader(path: str, format_: str | None) -> Callable[[str], FileRows]:
     readers = {"arrow": _read_arrow, "csv": _csv, "json": _json, "ndjson": _ndjson, "parquet": _parquet, "tsv": _tsv}
     chosen = format_.lower() if format_ else _FORMATS.get(_ending(path), "")
     if chosen not in readers:
-        what = f"{format_!r} is no format" if format_ else f"the name of {path!r} does not tell its format"
+        what = f"{format_!r} is not a format" if format_ else f"the name of {_shown(path)!r} does not tell its format"
         raise typer.BadParameter(f"{what}; choose one of {', '.join(readers)}.", param_hint="'--format'")
     return readers[chosen]
 
 
 def _ending(path: str) -> str:
-    endings = [ending.lower() for ending in Path(path).suffixes]
+    endings = [ending.lower() for ending in Path(_shown(path)).suffixes]
     return next((ending for ending in reversed(endings) if ending not in _COMPRESSED), "")
 
 
@@ -97,7 +111,10 @@ def _opened(path: str, reader: Callable[[str], FileRows]) -> FileRows:
     import pyarrow as pa
 
     try:
-        return reader(path)
+        if not remote.is_remote(path):
+            return reader(path)
+        with TemporaryDirectory() as folder:  # which may go as soon as its file is open
+            return reader(str(remote.bring(path, Path(folder))))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 
@@ -113,8 +130,13 @@ def _guarded(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
 
 def _unreadable(path: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(
-        f"{path} cannot be read: {error}. Correct the file, or say what it is with --format; nothing was changed."
+        f"{_shown(path)} cannot be read: {error}. Correct the file, or say what it is with --format; nothing was "
+        "changed."
     )
+
+
+def _shown(path: str) -> str:
+    return remote.shown(path) if remote.is_remote(path) else path
 
 
 # -- the formats -----------------------------------------------------------------------------------
@@ -247,12 +269,14 @@ def with_vectors(rows: FileRows, columns: Sequence[str]) -> FileRows:
 ENDINGS = (".parquet", ".arrow", ".feather", ".csv", ".json", ".ndjson", ".jsonl")
 
 
-def check(path: Path) -> None:
-    """Refuse a name without a known format, before anything is read."""
+def check(path: Path, *, overwrite: bool) -> None:
+    """Refuse a name without a known format, and a file that exists unless it may be replaced, before rows are read."""
     if path.suffix.lower() not in ENDINGS:
         raise typer.BadParameter(f"the name must end in one of {', '.join(ENDINGS)}.", param_hint="'--output'")
     if not path.parent.is_dir():
         raise typer.BadParameter(f"there is no folder {str(path.parent)!r}.", param_hint="'--output'")
+    if path.exists() and not overwrite:
+        raise typer.BadParameter(f"{path} exists. Add --overwrite to replace it.", param_hint="'--output'")
 
 
 def write(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:

@@ -8,12 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from lanceway.cli.command import FAILED, command, group
-from lanceway.cli.session import Limit, Namespace, PageToken, Properties, Session, Yes, agreed, pairs
+from lanceway.cli.session import Limit, Namespace, PageToken, Properties, Session, Yes, agreed, completed, pairs
 from lanceway.identifiers import Identifier
 
 app = group("Namespaces: list and draw them, create, alter and drop them.")
 
-_Name = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace, such as team.sales.")]
+_Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAMESPACE", help="A namespace, such as team.sales.", autocompletion=completed("namespaces")
+    ),
+]
 
 
 @command(app, "list")
@@ -71,7 +76,7 @@ def describe(session: Session, namespace: Namespace = "") -> None:
 
 @command(app, "exists")
 def exists(session: Session, namespace: Namespace = "") -> None:
-    """Tell whether a namespace exists: exit code 0 if it does, 1 if not."""
+    """Check whether a namespace exists: exit code 0 if it does, 1 if not."""
     from lanceway.errors import NamespaceNotFoundError
 
     try:
@@ -92,11 +97,14 @@ def create(
         typer.Option("--mode", help="If it exists: create refuses, exist_ok keeps it, overwrite empties it."),
     ] = "create",
     parents: Annotated[
-        bool, typer.Option("--parents", help="Make what is missing above it too: all of it, or nothing.")
+        bool, typer.Option("--parents", "-p", help="Make what is missing above it too: all of it, or nothing.")
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Create a namespace inside an existing one, or with --parents also what is missing above it."""
+    """Create a namespace inside an existing one, or with --parents also what is missing above it.
+
+    Example: lanceway namespaces create team.sales --parents
+    """
     if parents:
         _create_chain(session, namespace, pairs(properties, "--property"), mode)
         return
@@ -104,7 +112,7 @@ def create(
         agreed(f"Drop everything in {namespace}, should it exist?", yes)
     metadata = pairs(properties, "--property") or None
     response = session.ask("create_namespace", session.id(namespace), mode=mode, properties=metadata)
-    session.output.done(f"The namespace {namespace} is there.", response)
+    session.output.done(f"Created namespace {namespace}.", response)
 
 
 def _create_chain(session: Session, namespace: str, properties: dict[str, str], mode: str) -> None:
@@ -121,7 +129,7 @@ def _create_chain(session: Session, namespace: str, properties: dict[str, str], 
         if mode.lower() != "exist_ok":
             raise
         id_ = Identifier(session.id(namespace))
-    session.output.done(f"The namespace {namespace} is there.", {"id": list(id_)})
+    session.output.done(f"Created namespace {namespace}.", {"id": list(id_)})
 
 
 @command(app, "alter")

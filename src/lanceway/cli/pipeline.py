@@ -14,6 +14,7 @@ import typer
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.output.progress import bar_of, leave_if, stoppable
 from lanceway.cli.output.renderers import moment, printable, size, to_json
+from lanceway.cli.output.words import counted
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def progress(event: Event, seconds: float) -> str:
     """Format tasks, rows and bytes so far, and the remaining time if the other tasks take as long."""
     parts = [f"{event.done:,} of {event.tasks:,} tasks"]
     if event.rows:
-        parts += [f"{event.rows:,} rows", f"{event.rows / max(seconds, 0.001):,.0f} rows/s"]
+        parts += [counted(event.rows, "row"), f"{event.rows / max(seconds, 0.001):,.0f} rows/s"]
     if event.bytes:
         parts.append(size(event.bytes))
     if event.done:
@@ -115,7 +116,7 @@ def progress(event: Event, seconds: float) -> str:
 def written(rows: int | None, stored: int | None, seconds: float) -> str:
     if not rows:
         return ""
-    return f", {rows:,} rows, {rows / max(seconds, 0.001):,.0f} rows/s{f', {size(stored)}' if stored else ''}"
+    return f", {counted(rows, 'row')}, {rows / max(seconds, 0.001):,.0f} rows/s{f', {size(stored)}' if stored else ''}"
 
 
 class JsonEvents:
@@ -171,8 +172,8 @@ _STEPS = {
     "bytes": "size",
     "rate": "rows/s",
     "seconds": "seconds",
-    "notes": "notes",
 }
+_SPARE = ("rate", "bytes")
 
 
 def run_and_show(session: Session, file: Path, *, events: bool, **options: Any) -> None:
@@ -196,7 +197,11 @@ def show(session: Session, record: Mapping[str, Any]) -> None:
         session.output.record(record)
         return
     if record.get("steps"):
-        session.output.records(_STEPS, map(_step, record["steps"]))
+        session.output.records(_STEPS, map(_step, record["steps"]), spare=_SPARE)
+        for step in record["steps"]:
+            for note in notes(step):
+                if note not in printable(record.get("error") or ""):
+                    session.output.done(f"{step['name']}: {note}", record)
     for warning in record.get("warnings", ()):
         session.output.done(f"Warning: {warning}", record)
     reason = f" {printable(record['error'])}" if record.get("error") else ""
@@ -217,7 +222,7 @@ def _step(step: Mapping[str, Any]) -> dict[str, Any]:
         shown["rate"] = round(step["rows"] / step["seconds"], 1)
     if step.get("bytes"):
         shown["bytes"] = size(step["bytes"])
-    return {**shown, "notes": "; ".join(notes(step)) or None}
+    return shown
 
 
 def _sentence(record: Mapping[str, Any]) -> str:
@@ -225,7 +230,7 @@ def _sentence(record: Mapping[str, Any]) -> str:
         return f"{record['pipeline']} was {record['state']}."
     parts = [f"Run {record['number']} of {record['pipeline']}: {record['state']}"]
     if record.get("ended_at") is not None:
-        parts.append(f"{record['rows']:,} rows in {record['seconds']:,.1f} s")
+        parts.append(f"{counted(record['rows'], 'row')} in {record['seconds']:,.1f} s")
     if record["attempts"] > 1:
         parts.append(f"attempt {record['attempts']}")
     if record.get("held_by"):
@@ -311,9 +316,7 @@ def run(
             "overwritten.",
         ),
     ] = False,
-    anew: Annotated[
-        bool, typer.Option("--anew", help="Begin a new run, even if the last one has not come to its end.")
-    ] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Start over instead of resuming the last run.")] = False,
     state: State = None,
     state_token_file: TokenFile = None,
     master: Annotated[
@@ -329,9 +332,9 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Bring the tables up to date; a run that was stopped, killed or has failed goes on where it was.
+    """Run the pipeline, resuming an interrupted or failed run.
 
-    Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command goes on from there.
+    Exit code 0 if all is done, 1 if a step has failed, 130 after Ctrl-C. The same command resumes from there.
     """
     if outputs and not full:
         raise typer.BadParameter("outputs are named with --full, as in --full notes.", param_hint="'OUTPUT'")
@@ -340,7 +343,7 @@ def run(
         file,
         full=outputs or full,
         adopt=adopt,
-        anew=anew,
+        restart=restart,
         state=_state(state, state_token_file),
         master=master,
         threads=threads,
@@ -355,6 +358,17 @@ def status(session: Session, file: File, state: State = None, state_token_file: 
     from lanceway import pipelines
 
     show(session, pipelines.status(file, state=_state(state, state_token_file), config=session.config))
+
+
+@command(app, "cancel")
+def cancel(session: Session, file: File, state: State = None, state_token_file: TokenFile = None) -> None:
+    """Cancel the run that another process executes; it stops within a quarter of a minute.
+
+    What it has committed stays. lanceway pipeline run resumes it.
+    """
+    from lanceway import pipelines
+
+    show(session, pipelines.cancel(file, state=_state(state, state_token_file), config=session.config))
 
 
 @command(app, "history")
@@ -415,7 +429,7 @@ def lineage(
     state_token_file: TokenFile = None,
     svg: Svg = None,
 ) -> None:
-    """Show which versions of which tables the tables were made from, and what was made from them."""
+    """Show the lineage of tables: which versions they were made from, and what was made from them."""
     from lanceway import pipelines
     from lanceway.lake.runs.lineage import nodes
 

@@ -11,14 +11,17 @@ from typing import Any
 
 import typer
 
+from lanceway.cli.help import without_examples
+
 _INTRODUCTION = """\
-# The command line
+# Command line: every command
 
 This page is made from the program's own help by `python -m lanceway.cli.reference`.
 
 **Where it works.** `lanceway --in NAME …` works in a root namespace of `lanceway.toml`; with exactly one
 namespace in the file, `--in` may be left out. `lanceway --path ./warehouse …` works in a folder without a
-file, and `lanceway --type TYPE --set KEY=VALUE …` in any other catalog.
+file, and `lanceway --type TYPE --set KEY=VALUE …` in any other catalog. These options, and the others of `lanceway`
+itself, may stand before the verb or after it; where a verb has an option of that name, it is the verb's.
 
 **Identifiers** are names joined by dots: `team.sales.orders`. `--delimiter '$'` reads and shows them with
 another delimiter, for names that hold a dot. The root namespace is an empty text, or nothing at all.
@@ -64,15 +67,23 @@ def reference() -> str:
 
 def _section(path: str, command: Any) -> Iterator[str]:
     yield f"{'#' * min(path.count(' ') + 2, 4)} `{path}`\n"
-    yield f"{_prose(command.help)}\n"
+    text, examples = without_examples(command.help or "")
+    yield f"{text.strip()}\n"
+    if examples:
+        yield "\n".join(("```sh", *examples, "```", ""))
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and p.name not in _COMPLETION]
+    options = [p for p in command.params if p.param_type_name == "option" and not _is_left_out(p)]
     if arguments or options:
         yield "| | |\n|---|---|"
-        yield from (f"| `{_name(parameter)}` | {_prose(parameter.help)} |" for parameter in (*arguments, *options))
+        yield from (f"| `{_cell(_name(each))}` | {_cell(each.help)} |" for each in (*arguments, *options))
         yield ""
     for name, child in getattr(command, "commands", {}).items():
-        yield from _section(f"{path} {name}", child)
+        if not child.hidden:
+            yield from _section(f"{path} {name}", child)
+
+
+def _is_left_out(option: Any) -> bool:
+    return option.hidden or option.name in _COMPLETION
 
 
 def _name(parameter: Any) -> str:
@@ -82,7 +93,7 @@ def _name(parameter: Any) -> str:
     return names if parameter.is_flag else f"{names} {parameter.metavar or parameter.name.rstrip('_').upper()}"
 
 
-def _prose(text: str | None) -> str:
+def _cell(text: str | None) -> str:
     return (text or "").strip().replace("|", "\\|")
 
 

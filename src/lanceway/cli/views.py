@@ -12,14 +12,17 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.jobs import background, options
 from lanceway.cli.jobs.background import Wait
-from lanceway.cli.session import Session, pairs
+from lanceway.cli.session import Namespace, Session, Yes, agreed, completed, pairs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-app = group("Materialized views: tables that are kept to what a query over another table says.")
+app = group("Manage materialized views: tables that follow a query over another table.")
 
-_View = Annotated[str, typer.Argument(metavar="VIEW", help="The view, such as team.sales.totals.")]
+_View = Annotated[
+    str,
+    typer.Argument(metavar="VIEW", help="The view, such as team.sales.totals.", autocompletion=completed("tables")),
+]
 
 
 @command(app, "create")
@@ -27,16 +30,29 @@ def create(
     session: Session,
     view: _View,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="TABLE", help="The table that it is made of.")
+        str | None,
+        typer.Option(
+            "--source", metavar="TABLE", help="The table that it is made of.", autocompletion=completed("tables")
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--column", metavar="NAME[=SQL]", help="A column, or an expression; all if none is given."),
+        typer.Option(
+            "--column",
+            metavar="NAME[=SQL]",
+            help="A column, or an expression; all if none is given.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     where: Annotated[str | None, typer.Option("--where", metavar="SQL", help="Which rows of the source.")] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="What tells rows apart, so that changed ones are merged."),
+        typer.Option(
+            "--key",
+            metavar="COLUMN",
+            help="What tells rows apart, so that changed ones are merged.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     sql: Annotated[
         str | None, typer.Option("--sql", help="Spark SQL instead, for a worker that allows it; needs --type.")
@@ -60,7 +76,10 @@ def create(
     empty: Annotated[bool, typer.Option("--empty", help="Do not fill it yet.")] = False,
     wait: Wait = False,
 ) -> None:
-    """Make a view: `lanceway views create big --source orders --column id --column "total=price * amount"`."""
+    """Create a view over a table, or over a query.
+
+    Example: lanceway views create big --source orders --column id --column "total=price * amount"
+    """
     if (source is None) == (sql is None):
         raise typer.BadParameter("say what it is made of: one of the two.", param_hint="'--source' or '--sql'")
     chosen = _columns(columns)
@@ -85,9 +104,9 @@ def create(
         auto_refresh=auto_refresh,
     )
     if response.get("job_id"):
-        background.show_recorded(session, response, f"Made {view}", wait=wait)
+        background.show_recorded(session, response, f"Created view {view}", wait=wait)
     else:
-        session.output.done(f"Made {view}, which is empty until it is refreshed.", response)
+        session.output.done(f"Created view {view}, which is empty until it is refreshed.", response)
 
 
 @command(app, "refresh")
@@ -102,6 +121,57 @@ def refresh(
     """Bring a view to what its source is now."""
     response = session.ask("refresh_materialized_view", session.id(view), src_version=source_version)
     background.show_recorded(session, response, f"Refresh of {view}", wait=wait)
+
+
+_COLUMNS = {"name": "view", "kind": "kind", "source": "source", "where": "where"}
+
+
+@command(app, "list")
+def list_(session: Session, namespace: Namespace = "") -> None:
+    """List the views of a namespace, with their kind and source. Each of its tables is opened for that."""
+    id_ = session.id(namespace)
+    names = [name for page in session.pages("list_tables", id_) for name in page["tables"]]
+    views = [(name, _definition(session, [*id_, name])) for name in names]
+    records = [{"name": name, **view} for name, view in views if view is not None]
+    session.output.records(_COLUMNS, [_shown(session, record) for record in records])
+
+
+@command(app, "describe")
+def describe(session: Session, view: _View) -> None:
+    """Show what a view is made of."""
+    session.output.record({"view": view, **_shown(session, _require(session, view))})
+
+
+@command(app, "drop")
+def drop(session: Session, view: _View, yes: Yes = False) -> None:
+    """Drop a view and delete its rows; its source stays as it is."""
+    _require(session, view)
+    agreed(f"Drop {view} and delete its rows?", yes)
+    session.output.done(f"Dropped view {view}.", session.ask("drop_table", session.id(view)))
+
+
+def _definition(session: Session, id_: list[str]) -> dict[str, Any] | None:
+    """Return what a table's metadata says of it as a view; None for a table that is not one."""
+    from lanceway.tables.dataset import VIEW
+
+    described = session.ask("describe_table", id_, load_detailed_metadata=True, check_declared=True)
+    text = (described.get("schema", {}).get("metadata") or {}).get(VIEW.decode())
+    definition: dict[str, Any] | None = None if text is None else json.loads(text)
+    return definition
+
+
+def _require(session: Session, view: str) -> dict[str, Any]:
+    from lanceway.tables.schema.views import not_a_view
+
+    definition = _definition(session, session.id(view))
+    if definition is None:
+        raise not_a_view(view)
+    return definition
+
+
+def _shown(session: Session, record: dict[str, Any]) -> dict[str, Any]:
+    source = record.get("source")
+    return record if session.json or not source else {**record, "source": session.format(list(source))}
 
 
 def _columns(texts: list[str] | None) -> dict[str, str] | None:

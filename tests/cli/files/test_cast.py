@@ -74,5 +74,5 @@ def test_a_missing_column_is_refused() -> None:
 
 
 def test_vectors_without_a_length_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match="cannot be told"):
+    with pytest.raises(InvalidInputError, match="is unknown"):
         with_vectors(rows(v=pa.array([None], pa.list_(pa.float64()))), ["v"])

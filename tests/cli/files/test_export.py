@@ -19,7 +19,7 @@ TABLE = pa.table({"id": [1, 2], "name": ["a", None]})
 @pytest.mark.parametrize("ending", files.ENDINGS)
 def test_what_is_written_is_read_back(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out{ending}"
-    files.check(path)
+    files.check(path, overwrite=False)
     files.write(path, TABLE.schema, iter(TABLE.to_batches()))
     rows = files.read([str(path)])
     written = pa.Table.from_batches(rows.batches, schema=rows.schema).to_pylist()
@@ -57,4 +57,4 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["out.xlsx", "out", "missing/out.csv"])
 def test_a_name_that_tells_nothing_is_wrong_use(tmp_path: Path, name: str) -> None:
     with pytest.raises(typer.BadParameter):
-        files.check(tmp_path / name)
+        files.check(tmp_path / name, overwrite=False)

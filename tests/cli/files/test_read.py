@@ -167,6 +167,14 @@ def test_a_missing_file_is_wrong_use(tmp_path: Path, name: str) -> None:
         files.read([str(tmp_path / name)])
 
 
+def test_what_is_no_file_of_this_machine_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(typer.BadParameter, match=r"not read from ftp://, but from this machine and s3://") as refusal:
+        files.read(["ftp://host/fruit.parquet?signature=hunter2"])
+    assert "hunter2" not in str(refusal.value)
+    with pytest.raises(typer.BadParameter, match=r"is a folder\. Name its files, such as '.*/\*\.parquet'"):
+        files.read([f"{tmp_path}/"])
+
+
 @pytest.mark.parametrize(("name", "format_"), [("data.txt", None), ("data", None), ("t.csv", "excel")])
 def test_an_unknown_format_is_wrong_use(tmp_path: Path, name: str, format_: str | None) -> None:
     (tmp_path / name).write_text("x\n1\n")

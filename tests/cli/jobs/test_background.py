@@ -50,6 +50,16 @@ def test_a_backfill(lake: Run) -> None:
     assert [row["twice"] for row in rows(lake, "people")] == [None, 4]
 
 
+def test_the_one_lake_of_the_configuration_is_that_of_its_worker_too(lake: Run, bare: Run, tmp_path: Path) -> None:
+    assert lake("tables", "columns", "backfill", "people", "twice").code == 0
+    place = f'uri = "sqlite:///{tmp_path}/lake.db"\nroot = "{tmp_path}/data"\n'
+    (tmp_path / "lanceway.toml").write_text(f'[namespaces.mine]\ntype = "lake"\n{place}')
+    assert bare("lake", "status", "--json").json["catalogs"].keys() == {"lanceway/lake"}
+    assert [job["state"] for job in bare("jobs", "list", "--json").json] == ["queued"]
+    assert bare("jobs", "worker", "--once", "--json").json == {"jobs": 1}
+    assert [row["twice"] for row in rows(lake, "people")] == [2, 4]
+
+
 def test_jobs_are_listed_and_cancelled(lake: Run) -> None:
     job = lake("--json", "tables", "columns", "backfill", "people", "twice").json["job_id"]
     (listed,) = lake("--json", "jobs", "list", "--table", "people", "--state", "queued").json
@@ -109,8 +119,24 @@ def test_what_cannot_be(lake: Run, arguments: tuple[str, ...], code: int, words:
 
 def test_an_empty_view(lake: Run) -> None:
     made = lake("views", "create", "later", "--source", "people", "--empty")
-    assert made.out == "Made later, which is empty until it is refreshed.\n"
+    assert made.out == "Created view later, which is empty until it is refreshed.\n"
     assert work(lake) == 0
+
+
+def test_views_are_listed_described_and_dropped(lake: Run) -> None:
+    lake("views", "create", "big", "--source", "people", "--column", "id", "--where", "id > 1", "--empty")
+    assert [line.split() for line in lake("views", "list").out.splitlines()[2:]] == [
+        ["big", "query", "people", "id", ">", "1"]
+    ]
+    assert [view["name"] for view in lake("--json", "views", "list").json] == ["big"]
+    described = lake("--json", "views", "describe", "big").json
+    assert (described["where"], described["source"][-1]) == ("id > 1", "people")
+    for verb in (("describe", "people"), ("drop", "people", "--yes")):
+        refused = lake("views", *verb)
+        assert (refused.code, "people" in refused.err) == (1, True)
+    assert lake("views", "drop", "big").code == 2, "it asks first"
+    assert lake("views", "drop", "big", "--yes").out == "Dropped view big.\n"
+    assert lake("tables", "list").out == "people\n"
 
 
 def test_a_folder_has_no_jobs(done: Run, cli: Run) -> None:

@@ -1,4 +1,4 @@
-"""`lanceway jobs`: plans that a person reads, summaries that a program reads, and an end that says how to go on."""
+"""Work between two catalogs: plans for people, summaries for programs, and an end that says how to resume."""
 
 from __future__ import annotations
 
@@ -41,41 +41,45 @@ def rows(path: Path, *ids: int) -> None:
 
 def test_a_crawl_registers_and_says_so(bare: Run, tmp_path: Path) -> None:
     rows(tmp_path / "bucket" / "team" / "orders.lance", 1, 2)
-    plan = bare("jobs", "crawl", "./bucket", "--into", "lake", "--dry-run")
+    plan = bare("catalogs", "crawl", "./bucket", "--into", "lake", "--dry-run")
     assert plan.code == 0
     assert plan.out.splitlines() == [
         f"+ team/orders.lance as team.orders at {tmp_path}/bucket/team/orders.lance",
         "Planned: 1 to register. Nothing was changed; leave --dry-run out to do it.",
     ]
-    assert bare("--in", "lake", "jobs", "crawl", "./bucket").out.startswith("Crawl: 1 registered in ")
+    assert bare("--in", "lake", "catalogs", "crawl", "./bucket").out.startswith("Crawl: 1 registered in ")
     assert bare("--in", "lake", "tables", "count", "team.orders").out.strip() == "2"
-    again = bare("jobs", "crawl", "./bucket", "--into", "lake", "--json").json
+    again = bare("catalogs", "crawl", "./bucket", "--into", "lake", "--json").json
     assert (again["known"], again["new"], again["ok"]) == (1, 0, True)
 
 
 def test_a_sync_shows_a_plan_and_carries_it_out(bare: Run, tmp_path: Path, table: str) -> None:
-    assert bare("jobs", "sync", "local", "lake", "--dry-run").out.splitlines()[-1].startswith("Planned: 1 to register.")
-    assert bare("jobs", "sync", "local", "lake").out.startswith("Sync: 1 registered in ")
+    assert (
+        bare("catalogs", "sync", "local", "lake", "--dry-run")
+        .out.splitlines()[-1]
+        .startswith("Planned: 1 to register.")
+    )
+    assert bare("catalogs", "sync", "local", "lake").out.startswith("Sync: 1 registered in ")
     bare("--in", "local", "tables", "drop", table, "--yes")
-    plan = bare("jobs", "sync", "local", "lake", "--dry-run", "--delete", "--json").json
+    plan = bare("catalogs", "sync", "local", "lake", "--dry-run", "--delete", "--json").json
     assert (plan["dry_run"], plan["gone"]) == (True, 1)
     assert plan["plan"][0] | {"location": ""} == {"state": "gone", "table": table, "target": table, "location": ""}
-    assert bare("jobs", "sync", "local", "lake").out.startswith("Sync: 1 gone from the source in ")
-    assert bare("jobs", "sync", "local", "lake", "--delete").out.startswith("Sync: 1 deregistered in ")
+    assert bare("catalogs", "sync", "local", "lake").out.startswith("Sync: 1 gone from the source in ")
+    assert bare("catalogs", "sync", "local", "lake", "--delete").out.startswith("Sync: 1 deregistered in ")
     assert bare("--in", "lake", "tables", "list", "team", "--json").json == []
 
 
 def test_a_migration_is_verified_and_refusals_are_told_with_what_would_do(bare: Run, table: str) -> None:
-    done = bare("jobs", "migrate", "local", "lake:copies", "--only", "team.*")
+    done = bare("catalogs", "migrate", "local", "lake:copies", "--only", "team.*")
     assert done.code == 0
     assert done.out.startswith("Migrate: 1 copied in ")
     assert "3 rows" in done.out
-    refused = bare("jobs", "migrate", "local", "flat")
+    refused = bare("catalogs", "migrate", "local", "flat")
     assert refused.code == 1
     assert "! team.people: refused: " in refused.out
     assert "With --flatten _ it becomes team_people" in refused.out
-    assert bare("jobs", "migrate", "local", "flat", "--flatten", "_").code == 0
-    failed = bare("jobs", "migrate", "local", "flat", "--json")
+    assert bare("catalogs", "migrate", "local", "flat", "--flatten", "_").code == 0
+    failed = bare("catalogs", "migrate", "local", "flat", "--json")
     assert failed.code == 1
     assert failed.json["problems"][0]["state"] == "refused"
 
@@ -102,13 +106,13 @@ def test_progress_is_drawn_and_ctrl_c_stops_cleanly_and_says_how_to_go_on(bare: 
     (tmp_path / "warehouse").mkdir()
     for number in range(5):
         lance.write_dataset(pa.table({"id": range(400_000)}), str(tmp_path / f"warehouse/t{number}.lance"))
-    terminal = Terminal("jobs", "migrate", "./warehouse", "lake", "--threads", "1")
+    terminal = Terminal("catalogs", "migrate", "./warehouse", "lake", "--threads", "1")
     terminal.until("rows/s")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.end() == 130
     assert "Migrate" in terminal.seen
-    assert "lanceway: stopped; the same command goes on where it left off" in terminal.seen
-    again = bare("jobs", "migrate", "./warehouse", "lake", "--json")
+    assert "lanceway: stopped; the same command resumes where it left off" in terminal.seen
+    again = bare("catalogs", "migrate", "./warehouse", "lake", "--json")
     assert again.code == 0, again
     assert again.json["new"] + again.json["known"] == 5
     assert again.json["new"] > 0

@@ -1,4 +1,4 @@
-"""`lanceway jobs` on one table: what a person reads, what a program reads, and an end that says how to go on."""
+"""Long work on one table: what a person reads, what a program reads, and an end that says how to go on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def people(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def jobs(bare: Run, tmp_path: Path, people: Path) -> Run:
-    return lambda *arguments: bare("--path", str(tmp_path / "warehouse"), "jobs", *arguments)
+    return lambda *arguments: bare("--path", str(tmp_path / "warehouse"), "tables", *arguments)
 
 
 def test_compact_and_clean_tell_first_and_then_do_it(jobs: Run, people: Path) -> None:
@@ -78,10 +78,10 @@ def test_an_index_is_built_and_refreshed(jobs: Run, people: Path) -> None:
         "index", "people", "name", "--type", "FTS", "--option", "with_position=true", "--name", "n", "--json"
     ).json
     assert (text["index"], text["segments"], text["rows"]) == ("n", 4, 40)
-    assert jobs("refresh-index", "people").out.startswith("Nothing to add to the indices of people")
+    assert jobs("indices", "refresh", "people").out.startswith("Nothing to add to the indices of people")
     lance.write_dataset(pa.table({"id": [99], "name": ["new"], "day": [9]}), str(people), mode="append")
-    assert "add 1 row to id_idx" in jobs("refresh-index", "people", "id_idx", "--dry-run").out
-    assert jobs("refresh-index", "people", "id_idx").out.startswith("Added 1 row to id_idx of people in ")
+    assert "add 1 row to id_idx" in jobs("indices", "refresh", "people", "id_idx", "--dry-run").out
+    assert jobs("indices", "refresh", "people", "id_idx").out.startswith("Added 1 row to id_idx of people in ")
     again = jobs("index", "people", "id", "--type", "BTREE")
     assert (again.code, again.out) == (1, "")
     assert "already has an index 'id_idx'" in again.err
@@ -120,9 +120,9 @@ def test_a_table_goes_out_and_comes_back(jobs: Run, tmp_path: Path) -> None:
     assert jobs("export", "people", out, "--where", "day < 2", "--column", "id,day").out.startswith(
         "Found exported before: 20 rows"
     )
-    assert jobs("import", "back", out, "--dry-run").out.startswith("Planned: import 20 rows of 4 files (")
-    assert jobs("import", "back", out).out.startswith("Imported 20 rows of 4 files (")
-    assert jobs("import", "back", out, "--mode", "CREATE").code == 1
+    assert jobs("import", out, "back", "--dry-run").out.startswith("Planned: import 20 rows of 4 files (")
+    assert jobs("import", out, "back").out.startswith("Imported 20 rows of 4 files (")
+    assert jobs("import", out, "back", "--mode", "CREATE").code == 1
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_a_table_goes_out_and_comes_back(jobs: Run, tmp_path: Path) -> None:
     [
         (("compact", "nowhere"), 1, "There is no table nowhere"),
         (("compact", "people", "--target-rows", "0"), 2, "--target-rows"),
-        (("clean", "people", "--older-than", "soon"), 2, "'soon' is no age; write a number and s, m, h, d or w"),
+        (("clean", "people", "--older-than", "soon"), 2, "'soon' is not an age; write a number and s, m, h, d or w"),
         (("index", "people", "nope", "--type", "BTREE"), 1, "people has no column nope"),
-        (("backfill", "people", "x", "json:dumps", "--type", "{"), 2, "'{' is no JSON"),
-        (("backfill", "people", "x", "json:dumps", "--type", "word"), 2, "is no data type"),
+        (("backfill", "people", "x", "json:dumps", "--type", "{"), 2, "'{' is not JSON"),
+        (("backfill", "people", "x", "json:dumps", "--type", "word"), 2, "is not a data type"),
         (("dedupe", "people", "--on", "nope"), 1, "people has no column 'nope'"),
-        (("import", "people", "./nothing"), 1, "There is no Parquet file at"),
+        (("import", "./nothing", "people"), 1, "There is no Parquet file at"),
     ],
 )
 def test_bad_input_ends_in_one_sentence(jobs: Run, arguments: tuple[str, ...], code: int, sentence: str) -> None:
@@ -166,6 +166,6 @@ def test_progress_is_drawn_and_ctrl_c_stops_cleanly_and_says_how_to_go_on(
     assert terminal.end() == 130
     assert "rows/s" in terminal.seen
     assert "Stopped: 2 of 4 parts of people are done." in terminal.seen
-    assert "lanceway: stopped; the same command goes on where it left off" in terminal.seen
+    assert "lanceway: stopped; the same command resumes where it left off" in terminal.seen
     again = jobs(*command, "--json").json
     assert (again["computed"], again["parts"]) == (2, 4)

@@ -233,8 +233,8 @@ def test_nested_mode_and_what_stands_in_its_way(bare: Run, uri: str) -> None:
     assert "['a:b'], ['c:d']. Rename them or choose a separator that no name holds: '$'" in refused.err
     assert not catalog(store).nested
 
-    mended = bare("lake", "separator", "mend", ":", "_", *where, "--json")
-    assert mended.json == [{"from": ["a:b"], "to": ["a_b"]}, {"from": ["c:d"], "to": ["c_d"]}]
+    fixed = bare("lake", "separator", "fix", ":", "_", *where, "--json")
+    assert fixed.json == [{"from": ["a:b"], "to": ["a_b"]}, {"from": ["c:d"], "to": ["c_d"]}]
     assert bare("lake", "enable-nested", *where, "--dry-run").code == 0
     assert not catalog(store).nested
     assert bare("lake", "enable-nested", *where).code == 0
@@ -273,7 +273,7 @@ def found(ended: Ended) -> list[tuple[str, str, bool]]:
 def test_a_sound_lake(lake: Run, store: LakeStore) -> None:
     make(store, "t", 1, 2, 3)
     make(store, "empty")
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
     assert lake("check", "--json").json == []
 
 
@@ -283,8 +283,8 @@ def test_a_lost_manifest_is_wrong(bare: Run, lake: Run, uri: str, store: LakeSto
     ended = bare("lake", "check", "--uri", uri)
     assert ended.code == 1
     assert ended.out.splitlines() == [
-        "wrong: lost manifest: table t of lake: There is no manifest for version 3 in its folder.",
-        "1 wrong, 0 to note.",
+        "table t of lake: error: lost manifest: There is no manifest for version 3 in its folder.",
+        "1 error, 0 warnings.",
     ]
     assert lake("check", "--no-storage", "--json").json == []
 
@@ -389,12 +389,12 @@ def test_a_stray_is_found_and_adopted(inside: Run, lake: Run, people: Path) -> N
     assert [kind for kind, _, _ in found(lake("check", "--json"))] == ["stray"]
     assert inside("tables", "count", "people").out == "3\n"
     [stray] = inside("tables", "reconcile", "people", "--json").json
-    assert (stray["kind"], stray["version"], stray["mended"]) == ("stray", 2, False)
+    assert (stray["kind"], stray["version"], stray["fixed"]) == ("stray", 2, False)
     [adopted] = inside("tables", "reconcile", "people", "--adopt", "--json").json
-    assert (adopted["kind"], adopted["version"], adopted["mended"]) == ("stray", 2, True)
+    assert (adopted["kind"], adopted["version"], adopted["fixed"]) == ("stray", 2, True)
     assert inside("tables", "count", "people").out == "6\n"
     assert inside("tables", "reconcile", "people").out == "Nothing found.\n"
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
 
 
 def test_stray_tags_are_found_and_removed(inside: Run, lake: Run, people: Path) -> None:
@@ -404,7 +404,7 @@ def test_stray_tags_are_found_and_removed(inside: Run, lake: Run, people: Path) 
     assert inside("tables", "tags", "list", "people", "--json").json == []
     assert [kind for kind, _, _ in found(lake("check", "--json"))] == ["stray tag"]
     [stray] = inside("tables", "reconcile", "people", "--remove", "--json").json
-    assert (stray["kind"], stray["name"], stray["mended"]) == ("stray tag", "rogue", True)
+    assert (stray["kind"], stray["name"], stray["fixed"]) == ("stray tag", "rogue", True)
     assert lance.dataset(location).tags.list() == {}
 
 
@@ -431,7 +431,7 @@ def test_who_keeps_the_versions(bare: Run, inside: Run, lake: Run, people: Path)
     assert inside("tables", "versioning", "people", "managed", "--json").json == {"versioning": "managed"}
     assert lake("status", "--json").json["versions"] == 2
     assert inside("tables", "count", "people").out == "2\n"
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
     wrong = bare("tables", "versioning", "people", "git")
     assert (wrong.code, "neither managed nor storage" in wrong.err) == (2, True)
 
@@ -447,7 +447,7 @@ def test_tidy(lake: Run, store: LakeStore, tmp_path: Path) -> None:
     assert found(lake("check", "--json")) == [("removal", str(folder), False)]
     assert lake("tidy", "--json").json == {"removed": [str(folder)], "orphans": []}
     assert not folder.exists()
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
     assert lake("tidy").out == "Deleted the data of 0 dropped tables.\n"
 
 
@@ -458,11 +458,11 @@ def test_tidy_and_check_know_files_of_iceberg_commits(bare: Run, lake: Run, stor
     orphan = folder / "00001-9c12d441-03fe-4693-9a96-a0705ddf69c1.metadata.json"
     orphan.write_bytes(b"{}")
     assert lake("tidy", "--json").json == {"removed": [], "orphans": []}  # a commit may be under way
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
     os.utime(orphan, (0, 0))
     assert [kind for kind, _, wrong in found(lake("check", "--json")) if not wrong] == ["orphan metadata"]
     assert lake("tidy", "--orphans-older-than", "7d", "--json").json == {"removed": [], "orphans": [str(orphan)]}
-    assert lake("check", "--strict").out == "Nothing found.\n"
+    assert lake("check", "--strict").out == "No problems found.\n"
     Path(str(made.metadata_location).removeprefix("file://")).unlink()
     kinds = [kind for kind, _, wrong in found(bare("lake", "check", "--json", "--uri", uri)) if wrong]
     assert kinds == ["lost metadata"]

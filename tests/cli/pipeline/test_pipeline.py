@@ -35,16 +35,19 @@ def file(tmp_path: Path) -> str:
 
 def test_check_tells_every_problem_and_fails(bare: Run, file: str) -> None:
     sound = bare("pipeline", "check", file)
-    assert (sound.code, sound.out) == (0, "Nothing found.\n")
+    assert (sound.code, sound.out) == (0, "No problems found.\n")
     Path(file).write_text(TEXT.replace("tags", "tag").replace("from: raw", "from: row"))
     ended = bare("pipeline", "check", file)
     assert ended.code == 1
-    assert "wrong: unknown key: quiet.yaml:5: The output 'out' has no key 'tag'. Did you mean 'tags'?" in ended.out
-    assert "wrong: missing input: quiet.yaml:5: 'out' reads 'row'" in ended.out
+    assert "quiet.yaml:5: error: unknown key: The output 'out' has no key 'tag'. Did you mean 'tags'?" in ended.out
+    assert "quiet.yaml:5: error: missing input: 'out' reads 'row'" in ended.out
     result = bare("pipeline", "check", file, "--json")
     assert (result.code, len(result.json)) == (1, 2)
     ran = bare("pipeline", "run", file, "--state", "sqlite:///state.db")
     assert (ran.code, ran.out) == (1, "")
+    heading, *problems = ran.err.splitlines()
+    assert heading == "lanceway: 2 problems: (code 13, InvalidPipeline)"
+    assert [line.startswith("quiet.yaml:5: ") for line in problems] == [True, True]
     assert "quiet.yaml:5: The output 'out' has no key 'tag'." in ran.err
 
 
@@ -75,6 +78,24 @@ def test_a_run_with_nothing_to_do_is_recorded_and_shown(bare: Run, file: str) ->
     assert "Run 2 of quiet: done" in bare("pipeline", "status", file, *state).out
     assert bare("pipeline", "lineage", file, *state, "--json").json == []
     assert bare("pipeline", "lineage", *state).code == 2
+
+
+def test_nothing_that_runs_is_nothing_to_cancel(bare: Run, file: str) -> None:
+    state = ("--state", "sqlite:///state.db")
+    ended = bare("pipeline", "cancel", file, *state)
+    assert (ended.code, ended.out) == (1, "")
+    assert "quiet was never run, so there is nothing to cancel" in ended.err
+    assert bare("pipeline", "run", file, *state).code == 0
+    assert "is done: only one that is running can be cancelled" in bare("pipeline", "cancel", file, *state).err
+
+
+@pytest.mark.parametrize("state", [(), ("--state", "sqlite:///state.db")])
+def test_to_ask_for_runs_creates_no_database(bare: Run, file: str, tmp_path: Path, state: tuple[str, ...]) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    assert bare("pipeline", "status", file, *state).out == "quiet was never run.\n"
+    assert bare("pipeline", "history", file, *state, "--json").json == []
+    assert bare("pipeline", "lineage", file, *state, "--json").json == []
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_server_keeps_the_runs(bare: Run, file: str, server: Lanceway, tmp_path: Path) -> None:

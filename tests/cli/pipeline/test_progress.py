@@ -29,6 +29,7 @@ def under_way(done: int, tasks: int, rows: int = 0, size: int = 0) -> Event:
     [
         (under_way(0, 8), "0 of 8 tasks"),
         (under_way(2, 8), "2 of 8 tasks, 30 s left"),
+        (under_way(2, 8, 1), "2 of 8 tasks, 1 row, 0 rows/s, 30 s left"),
         (under_way(2, 8, 50_000), "2 of 8 tasks, 50,000 rows, 5,000 rows/s, 30 s left"),
         (under_way(8, 8, 50_000, 1_000_000), "8 of 8 tasks, 50,000 rows, 5,000 rows/s, 1.0 MB, 0 s left"),
     ],

@@ -16,10 +16,11 @@ import pytest
 
 import lanceway
 from lanceway.access.credentials.checks import CHECKS, LAKE, PASSED, SKIPPED
+from lanceway.catalogs.registry import CATALOGS
 from lanceway.cli.command import INTERRUPTED, WRONG_USE
 from lanceway.cli.server import doctor
 from tests.cli.conftest import Run, command
-from tests.servers import seaweedfs
+from tests.servers import dead, seaweedfs
 from tests.servers.run import Run as ServerRun
 from tests.servers.seaweedfs import S3
 
@@ -72,6 +73,23 @@ def test_namespaces_and_no_secrets(bare: Run, tmp_path: Path) -> None:
     assert report["configuration"] == "lanceway.toml"
     states = {row["name"]: (row["type"], row["state"]) for row in report["namespaces"]}
     assert states == {"good": ("dir", "reached"), "strange": ("nonsense", "failed")}
+
+
+def test_a_service_that_is_down_is_not_reached(bare: Run, tmp_path: Path) -> None:
+    """Of every type, also where the root is known from the settings."""
+    sections = dead.settings()
+    assert set(sections) == set(CATALOGS)
+    (tmp_path / "lanceway.toml").write_text(
+        "".join(
+            f"[namespaces.{type_}]\ntype = {json.dumps(type_)}\n"
+            + "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in section.items())
+            for type_, section in sections.items()
+        )
+    )
+    ended = bare("doctor", "--json", "--seconds", "120")
+    outcomes = {row["name"]: (row["state"], row.get("code")) for row in ended.json["namespaces"]}
+    assert outcomes == dict.fromkeys(sections, ("failed", 17))
+    assert dead.SECRET not in ended.out + ended.err
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_a_token_is_printed_alone(run: Run, store: LakeStore) -> None:
     made = run("create", "alice")
     secret = made.out.removesuffix("\n")
     assert SHAPE.fullmatch(secret)
-    assert "until it is revoked. It is shown this once" in made.err
+    assert "(never expires). It will not be shown again" in made.err
     assert tokens.verify(store, secret).token.user == "alice"
 
 

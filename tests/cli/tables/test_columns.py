@@ -17,7 +17,7 @@ def test_add_alter_drop(cli: Run, done: Run, table: str) -> None:
     assert types(done, table)["elder"] == "int32"
     done("tables", "columns", "alter", table, "elder", "--type", '{"type": "int16"}')
     assert types(done, table)["elder"] == "int16"
-    assert done("tables", "columns", "drop", table, "elder").out == f"Dropped elder; {table} is at version 5.\n"
+    assert done("tables", "columns", "drop", table, "elder").out == f"Dropped elder of {table} (version 5).\n"
     assert "elder" not in types(done, table)
 
 

@@ -129,3 +129,42 @@ def test_bad_queries(cli: Run, table: str, arguments: tuple[str, ...], code: int
     ended = cli("--json", "tables", "query", table, *arguments)
     assert ended.code == 1
     assert json.loads(ended.err)["code"] == code
+
+
+def test_a_filter_has_one_word_with_two_spellings(done: Run, table: str) -> None:
+    for verb in ("query", "count"):
+        assert (
+            done("tables", verb, table, "--where", "id > 1").out
+            == done("tables", verb, table, "--filter", "id > 1").out
+        )
+    done("tables", "update", table, "--set", "age=1", "--filter", "id = 1")
+    assert done("tables", "delete", table, "--filter", "age = 1").out == f"Deleted 1 row of {table} (version 3).\n"
+
+
+def test_a_tag_chooses_the_version(done: Run, cli: Run, table: str) -> None:
+    done("tables", "tags", "create", table, "gold", "1")
+    done("tables", "delete", table, "--where", "id > 1")
+    assert done("tables", "count", table).out == "1\n"
+    assert done("tables", "count", table, "--tag", "gold").out == "3\n"
+    assert len(done("tables", "query", table, "--tag", "gold", "--json").json) == 3
+    assert done("tables", "schema", table, "--tag", "gold").code == 0
+    both = cli("tables", "count", table, "--tag", "gold", "--version", "1")
+    assert (both.code, "Give it alone" in both.err) == (2, True)
+    missing = cli("tables", "count", table, "--tag", "silver")
+    assert missing.code == 1
+    assert "silver" in missing.err
+
+
+def test_a_chosen_number_of_rows_is_no_cut(done: Run, table: str) -> None:
+    assert done("tables", "query", table, "--limit", "3").out.endswith("\n3 rows\n")
+    assert done("tables", "query", table, "--vector", "1,0", "--limit", "1").out.endswith("\n1 row\n")
+
+
+def test_a_file_is_replaced_only_when_asked(done: Run, cli: Run, table: str, tmp_path: Path) -> None:
+    file = tmp_path / "out.ndjson"
+    file.write_text("mine")
+    for verb in (("tables", "query", table), ("sql", f"SELECT * FROM {table}")):
+        refused = cli(*verb, "-o", str(file))
+        assert (refused.code, file.read_text()) == (2, "mine")
+        assert "exists. Add --overwrite to replace it." in refused.err
+    assert done("tables", "query", table, "-o", str(file), "--overwrite").out == f"Wrote 3 rows to {file}.\n"

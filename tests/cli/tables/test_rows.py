@@ -16,7 +16,7 @@ def rows(done: Run, table: str, *columns: str) -> list[dict[str, object]]:
 
 
 def test_create(done: Run, people: Path) -> None:
-    assert done("tables", "create", "t", str(people)).out == "t is at version 1: 3 rows written.\n"
+    assert done("tables", "create", "t", str(people)).out == "Created t: 3 rows (version 1).\n"
     assert [row["name"] for row in rows(done, "t")] == ["Ada", "Grace", "Edsger"]
     facts = done("--json", "tables", "create", "u", str(people), str(people)).json
     assert (facts["version"], facts["num_inserted_rows"]) == (1, 6)
@@ -35,6 +35,10 @@ def test_create_modes(cli: Run, done: Run, table: str, tmp_path: Path) -> None:
     assert "code 5" in cli("tables", "create", table, other).err
     response = done("--json", "tables", "create", table, other, "--mode", "exist_ok").json
     assert (response["version"], response["num_inserted_rows"]) == (1, 0)
+    assert done("tables", "create", table, other, "--mode", "exist_ok").out == f"Kept {table} as it is (version 1).\n"
+    assert done("tables", "create", "new", other, "--mode", "exist_ok").out == "Created new: 1 row (version 1).\n"
+    done("tables", "declare", "declared")
+    assert done("tables", "create", "declared", other, "--mode", "exist_ok").out.startswith("Created declared: 1 row")
     assert done("--json", "tables", "create", table, other, "--mode", "Overwrite").json["version"] == 2
     assert done("--json", "tables", "query", table).json == [{"x": 1}]
     assert "code 13" in cli("tables", "create", table, other, "--mode", "sideways").err
@@ -61,7 +65,7 @@ def test_wrong_use(cli: Run, people: Path, tmp_path: Path) -> None:
 def test_insert_takes_the_types_of_the_table(done: Run, table: str, tmp_path: Path) -> None:
     (tmp_path / "more.json").write_text(json.dumps([{"vector": [2, 3], "id": 4, "name": "Barbara"}]))
     assert done("tables", "insert", table, str(tmp_path / "more.json")).out == (
-        f"Inserted 1 rows; {table} is at version 2.\n"
+        f"Inserted 1 row into {table} (version 2).\n"
     )
     assert rows(done, table)[-1] == {"id": 4, "name": "Barbara", "age": None, "vector": [2.0, 3.0]}
 
@@ -105,7 +109,7 @@ def test_merge_deletes_what_the_files_do_not_have(done: Run, table: str, tmp_pat
 
 def test_update(cli: Run, done: Run, table: str) -> None:
     updated = done("tables", "update", table, "--set", "age = age + 1", "--where", "age IS NOT NULL")
-    assert updated.out == f"Updated 2 rows; {table} is at version 2.\n"
+    assert updated.out == f"Updated 2 rows of {table} (version 2).\n"
     assert [row["age"] for row in rows(done, table)] == [37, 86, None]
     assert "code 12" in cli("tables", "update", table, "--set", "nothing=1").err
     assert cli("tables", "update", table, "--set", "age").code == 2

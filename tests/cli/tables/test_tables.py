@@ -128,3 +128,26 @@ def test_credentials_are_not_shown(bare: Run, warehouse: Path, people: Path) -> 
         assert "eu-north-1" in ended.out
         assert "***" in ended.out
         assert "hidden-thing" not in ended.out + ended.err
+
+
+def test_people_see_what_a_table_holds(done: Run, table: str) -> None:
+    done("tables", "indices", "create", table, "id", "--type", "BTREE")
+    done("tables", "tags", "create", table, "gold", "1")
+    out = done("tables", "describe", table).out
+    facts = {line[:10].split()[0]: " ".join(line.split()[1:]) for line in out.partition("\n\n")[0].splitlines()}
+    assert {key: facts[key] for key in ("table", "version", "rows", "indices", "tags")} == {
+        "table": table,
+        "version": "2",
+        "rows": "3",
+        "indices": "id_idx = BTREE on id",
+        "tags": "gold = 1",
+    }
+    assert "column   type" in out
+    brief = done("tables", "describe", table, "--brief").out
+    assert "location" in brief
+    assert "rows" not in brief
+
+
+def test_a_table_without_data_is_described(done: Run) -> None:
+    done("tables", "declare", "later")
+    assert "is only declared" in done("tables", "describe", "later").out

@@ -24,7 +24,7 @@ def test_versions(cli: Run, done: Run, table: str) -> None:
     second = done("--json", "tables", "versions", "list", table, "--page-token", page["page_token"]).json
     assert [v["version"] for v in second["versions"]] == [1]
     assert done("--json", "tables", "versions", "describe", table, "2").json["version"] == 2
-    assert done("tables", "versions", "list", table).out.split()[:3] == ["version", "time", "manifest"]
+    assert done("tables", "versions", "list", table).out.split()[:5] == ["version", "time", "operation", "rows", "tags"]
     assert "code 11" in cli("tables", "versions", "describe", table, "99").err
 
 
@@ -79,3 +79,27 @@ def test_transactions(cli: Run, done: Run, table: str) -> None:
     assert "code 10" in cli("tables", "transactions", "describe", table, "99").err
     assert cli("tables", "transactions", "alter", table, "1").code == 2
     assert cli("tables", "transactions", "alter", table, "1", "--status", "Canceled").code == 1
+
+
+def test_people_see_what_each_version_brought(done: Run, table: str) -> None:
+    done("tables", "delete", table, "--where", "id = 1")
+    for tag in ("silver", "gold"):
+        done("tables", "tags", "create", table, tag, "1")
+    done("tables", "branches", "create", table, "draft")
+    done("tables", "tags", "create", table, "elsewhere", "2", "--branch", "draft")
+    shown = [line.split() for line in done("tables", "versions", "list", table).out.splitlines()[2:]]
+    assert [(row[0], *row[3:]) for row in shown] == [
+        ("2", "Delete", "2", "–"),
+        ("1", "Overwrite", "3", "gold,", "silver"),
+    ]
+    branch = [
+        line.split() for line in done("tables", "versions", "list", table, "--branch", "draft").out.splitlines()[2:]
+    ]
+    assert branch[0][-1] == "elsewhere"
+
+
+def test_people_see_the_last_versions(done: Run, table: str) -> None:
+    for _ in range(21):
+        done("tables", "update", table, "--set", "age=1")
+    out = done("tables", "versions", "list", table).out.splitlines()
+    assert (len(out), out[-1].startswith("More follow: --page-token ")) == (2 + 20 + 1, True)

@@ -13,7 +13,7 @@ from lanceway.cli.session import Limit, PageToken, Session
 if TYPE_CHECKING:
     from lanceway.catalogs.contract.jobs import Job
 
-app = group("Background jobs")
+app = group("Background jobs: list, show, wait for and cancel them, and run a worker.")
 
 _Id = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, such as job-0123456789abcdef0123.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until the job has ended, and show its result.")]
@@ -26,6 +26,7 @@ _COLUMNS = {
     "created_at": "requested",
     "ended_at": "ended",
 }
+_SPARE = ("requested_by", "ended_at", "created_at")
 _PAGE = 1_000
 _DONE = "done"
 
@@ -38,7 +39,9 @@ def list_(
         typer.Option("--state", help="Only those queued, running, done, failed or cancelled."),
     ] = None,
     table: Annotated[str | None, typer.Option("--table", help="Only those of this table.")] = None,
-    everybody: Annotated[bool, typer.Option("--all", help="Of a server: those of everybody, if you may.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="On a server: the jobs of all users, if you may see them.")
+    ] = False,
     limit: Limit = None,
     page_token: PageToken = None,
 ) -> None:
@@ -47,10 +50,10 @@ def list_(
     if everybody and session.root[0] == "rest":
         filters["everybody"] = True
     if limit is None and page_token is None:
-        session.output.records(_COLUMNS, (_shown(session, job) for job in _every(session, filters)))
+        session.output.records(_COLUMNS, (_shown(session, job) for job in _every(session, filters)), spare=_SPARE)
         return
     page, token = session.catalog.list_jobs(limit=limit, page_token=page_token, **filters)
-    session.output.records_page(_COLUMNS, "jobs", [_shown(session, job) for job in page], token)
+    session.output.records_page(_COLUMNS, "jobs", [_shown(session, job) for job in page], token, spare=_SPARE)
 
 
 @command(app, "show")
@@ -90,7 +93,10 @@ def show_recorded(session: Session, response: dict[str, Any], what: str, *, wait
     if wait:
         follow(session, response["job_id"])
     else:
-        session.output.done(f"{what}: {response['job_id']} waits for a worker.", response)
+        session.output.done(
+            f"{what}: {response['job_id']} waits for a worker. Without a server, start one with lanceway jobs worker.",
+            response,
+        )
 
 
 def _every(session: Session, filters: dict[str, Any]) -> Iterator[Job]:

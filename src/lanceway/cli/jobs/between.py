@@ -1,4 +1,4 @@
-"""`lanceway jobs …`: long work over many tables, between two catalogs.
+"""`lanceway catalogs crawl | sync | migrate`: long work over many tables, between two catalogs.
 
 A catalog is named `NAME`, a root namespace of the configuration file, or `NAME:team.sales`, the namespace in it that
 becomes the root; what looks like a path or a URI is a folder of tables. Settings, and so secrets, stay in the file and
@@ -22,7 +22,7 @@ from lanceway.identifiers import Identifier
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
-app = group("Jobs: find tables in storage, make them known elsewhere, move them; compact, index and fill one.")
+app = group("Between catalogs")
 
 Source = Annotated[
     str,
@@ -151,7 +151,7 @@ def migrate(
     dry_run: DryRun = False,
     threads: Threads = 4,
 ) -> None:
-    """Copy tables into another catalog, verified by count and checksum; run it again to go on after a kill."""
+    """Copy tables into another catalog, verified by count and checksum; run it again to resume."""
     from_, to = _opened(session, source), _opened(session, target)
     from lanceway import jobs
 

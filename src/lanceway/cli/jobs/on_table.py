@@ -1,4 +1,4 @@
-"""`lanceway jobs …` on one table: compact, clean, index, backfill, dedupe, export and import it."""
+"""`lanceway tables …` that is long work on one table: compact, clean, index, backfill, dedupe, export and import it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from lanceway.cli.command import command, group
 from lanceway.cli.jobs import options as job_options
 from lanceway.cli.jobs import progress
 from lanceway.cli.jobs.options import DryRun, Master, State, Tables, Threads
-from lanceway.cli.session import IndexedColumn, IndexName, IndexType, Session, Table, pairs, words
+from lanceway.cli.session import IndexedColumn, IndexName, IndexType, Session, Table, completed, pairs, words
 
 if TYPE_CHECKING:
     from lanceway.jobs import JobSummary
     from lanceway.writes.table_ref import TableRef
 
-app = group("Jobs on one table.")
+app = group("Long work")
+indices_app = group("Long work on indices")
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -35,13 +36,14 @@ def compact(
         int, typer.Option("--target-rows", min=1, help="Fragments with fewer rows are joined to ones with so many.")
     ] = 1024 * 1024,
     deleted: Annotated[
-        float, typer.Option("--deleted", min=0, max=1, help="Rewrite fragments of which this share is deleted.")
+        float,
+        typer.Option("--deleted", min=0, max=1, help="Rewrite fragments with at least this share of deleted rows."),
     ] = 0.1,
     dry_run: DryRun = False,
     threads: Threads = 4,
     master: Master = None,
 ) -> None:
-    """Rewrite small fragments as large ones, and leave deleted rows out. Indices go on working."""
+    """Rewrite small fragments as large ones, and leave deleted rows out. Indices keep working."""
     _run_each(
         session,
         "compact",
@@ -98,7 +100,7 @@ def index(
     master: Master = None,
     state: State = None,
 ) -> None:
-    """Index a column from segments that are built side by side; run it again to go on after a kill."""
+    """Index a large column in segments that are built in parallel; run it again to resume."""
     _run(
         session,
         "index",
@@ -116,7 +118,7 @@ def index(
     )
 
 
-@command(app, "refresh-index")
+@command(indices_app, "refresh")
 def refresh_index(
     session: Session,
     table: Tables,
@@ -170,7 +172,7 @@ def _age(text: str | None) -> timedelta | None:
     match = _AGE.fullmatch(text.strip().lower())
     if match is None:
         raise typer.BadParameter(
-            f"{text!r} is no age; write a number and s, m, h, d or w, such as 30d.", param_hint="'--older-than'"
+            f"{text!r} is not an age; write a number and s, m, h, d or w, such as 30d.", param_hint="'--older-than'"
         )
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
@@ -202,7 +204,11 @@ def backfill(
     ],
     inputs: Annotated[
         list[str] | None,
-        typer.Option("--input", help="A column that the function needs, instead of all; may be repeated."),
+        typer.Option(
+            "--input",
+            help="A column that the function needs, instead of all; may be repeated.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     type_: Annotated[
         str | None,
@@ -224,7 +230,7 @@ def backfill(
     master: Master = None,
     state: State = None,
 ) -> None:
-    """Add a column that a Python function computes; run it again to go on after a kill."""
+    """Add a column that a Python function computes here; run it again to resume."""
     _run(
         session,
         "backfill",
@@ -249,9 +255,20 @@ def backfill(
 def dedupe(
     session: Session,
     table: Table,
-    on: Annotated[list[str], typer.Option("--on", help="A column by which rows are the same; may be repeated.")],
+    on: Annotated[
+        list[str],
+        typer.Option(
+            "--on", help="A column that rows are compared by; may be repeated.", autocompletion=completed("columns")
+        ),
+    ],
     order: Annotated[
-        str | None, typer.Option("--order", metavar="COLUMN", help="The column that says which of them is the last.")
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="COLUMN",
+            help="The column that says which of them is the last.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     keep: Annotated[str, typer.Option("--keep", help="Which one stays: last or first.")] = "last",
     dry_run: DryRun = False,
@@ -272,13 +289,15 @@ def dedupe(
     )
 
 
-@command(app, "export")
 def export(
     session: Session,
     table: Table,
     to: Annotated[str, typer.Argument(metavar="FOLDER", help="Where Parquet files go: an empty folder or URI.")],
     columns: Annotated[
-        list[str] | None, typer.Option("--column", help="A column to export, instead of all; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--column", help="A column to export, instead of all; may be repeated.", autocompletion=completed("columns")
+        ),
     ] = None,
     where: Annotated[str | None, typer.Option("--where", metavar="SQL", help="Only rows that this holds for.")] = None,
     version: Annotated[int | None, typer.Option("--version", min=1, help="The version, instead of the latest.")] = None,
@@ -287,7 +306,7 @@ def export(
     threads: Threads = 4,
     master: Master = None,
 ) -> None:
-    """Write a table's rows to Parquet files, counted; run it again to go on after a kill."""
+    """Write a table's rows to Parquet files, counted; run it again to resume."""
     _run(
         session,
         "export",
@@ -303,7 +322,6 @@ def export(
     )
 
 
-@command(app, "import")
 def import_(
     session: Session,
     table: Table,
@@ -317,7 +335,7 @@ def import_(
     master: Master = None,
     state: State = None,
 ) -> None:
-    """Bring Parquet files into a table in one version, counted; run it again to go on after a kill."""
+    """Bring Parquet files into a table in one version, counted; run it again to resume."""
     _run(
         session,
         "import_",

@@ -82,7 +82,7 @@ def data_type(text: str) -> pa.DataType:
         return arrow_json.parse_type(_described(text.strip()))
     except InvalidInputError:
         raise typer.BadParameter(
-            f"{text!r} is no data type; write a word such as int64, string or timestamp:us:UTC, float32[384] for "
+            f"{text!r} is not a data type; write a word such as int64, string or timestamp:us:UTC, float32[384] for "
             "vectors of that size, or JSON as the contract has it.",
             param_hint="'--type'",
         ) from None
@@ -98,5 +98,5 @@ def _described(text: str) -> dict[str, Any]:
     try:
         described: dict[str, Any] = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no JSON: {error}.", param_hint="'--type'") from None
+        raise typer.BadParameter(f"{text!r} is not JSON: {error}.", param_hint="'--type'") from None
     return described

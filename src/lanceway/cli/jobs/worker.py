@@ -11,6 +11,7 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri, place
+from lanceway.cli.output.words import counted
 from lanceway.cli.server.tokens import refuse_without_home, server_database
 from lanceway.cli.session import Session
 
@@ -56,9 +57,9 @@ def worker(
 ) -> None:
     """Run background jobs, one at a time, until Ctrl-C or SIGTERM; any number of workers may run.
 
-    The database is the server's, as lanceway up would find it, or that of a lake by --uri or --in. Of a namespace
-    with the setting jobs, chosen by --in, it is the one that jobs names, and the worker takes the jobs of that
-    namespace.
+    The database is that of a lake by --uri or --in, or the one that the setting jobs of a namespace names, whose jobs
+    the worker takes then; --in may be left out where the configuration has one namespace. Else it is the server's, as
+    lanceway up would find it, or by --home.
     """
     with _opened(session, home, uri) as places:
         from lanceway.jobs.worker.loop import Worker, stop_on_signals
@@ -68,7 +69,8 @@ def worker(
         )
         with stop_on_signals(loop):
             count = loop.run(idle=idle, once=once)
-    session.output.done(f"Carried out {count:,} {'job' if count == 1 else 'jobs'}.", {"jobs": count})
+    sentence = f"Carried out {counted(count, 'job')}." if count else "No jobs were queued."
+    session.output.done(sentence, {"jobs": count})
 
 
 @contextmanager
@@ -76,6 +78,9 @@ def _opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Pl
     from lanceway import config
 
     config.quiet_lance()
+    only = session.only_namespace
+    if uri is None and home is None and only is not None and (only.type == _LAKE or only.jobs):
+        session = session.narrowed(name=only.name)
     if uri is None and session.name is not None and session.root[0] != _LAKE:
         with _namespace(session, session.name) as places:
             yield places

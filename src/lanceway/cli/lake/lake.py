@@ -155,8 +155,8 @@ def set_(
     report_scan(session, scan, f"The separator is {character} now.", dry_run)
 
 
-@command(separators_app, "mend")
-def mend(
+@command(separators_app, "fix")
+def fix(
     session: Session,
     character: _Character,
     replacement: Annotated[
@@ -172,7 +172,7 @@ def mend(
 
     with where.opened() as store:
         row = store.read(catalogs.load, where.metalake, where.catalog)
-        renamed = store.transact(nesting.mend, row.id, character, replacement, by=where.user)
+        renamed = store.transact(nesting.fix, row.id, character, replacement, by=where.user)
     records = [{"from": list(old), "to": list(new)} for old, new in renamed]
     session.output.records({"from": "from", "to": "to"}, records)
 
@@ -285,7 +285,7 @@ def backup(
     uri: Uri = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write all that the database holds to a file, as it is at one moment; others may go on writing.
+    """Write all that the database holds to a file, as it is at one moment; others may keep writing.
 
     The data of the tables is in storage and not part of it.
     """
@@ -328,7 +328,7 @@ def rotate_key(session: Session, home: Home = None, uri: Uri = None) -> None:
     """Encrypt the secrets of catalogs with a new key.
 
     The key in the home is replaced. Where keys are configured, put the new one first in secret_key, restart the
-    servers, run this, and take the old one out. Servers that are running go on.
+    servers, run this, and take the old one out. Running servers are not affected.
     """
     where = server_place(session, home, uri)
     from lanceway import config

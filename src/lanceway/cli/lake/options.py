@@ -108,6 +108,9 @@ def place(session: Session, **given: str | None) -> LakePlace:
     refuse_without_packages()
     options = {name: value for name, value in given.items() if value is not None}
     settings = {**config.lake(), **_chosen(session), **options}
+    only = session.only_namespace
+    if "uri" not in settings and only is not None and only.type == _TYPE:
+        settings = {**config.lake(), **only.settings, **session.settings, **options}
     if "uri" not in settings:
         raise typer.BadParameter(
             "which lake? Give --uri, choose one of the configuration file with --in NAME, or set LANCEWAY_DATABASE.",

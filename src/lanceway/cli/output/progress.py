@@ -66,7 +66,7 @@ def leave_if(stopped: bool) -> None:
     from lanceway.cli.command import INTERRUPTED
 
     if stopped:
-        print("lanceway: stopped; the same command goes on where it left off", file=sys.stderr)  # noqa: T201
+        print("lanceway: stopped; the same command resumes where it left off", file=sys.stderr)  # noqa: T201
         raise typer.Exit(INTERRUPTED)
 
 

@@ -15,7 +15,10 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from lanceway.cli.output.reasons import spoken
+from lanceway.cli.output.words import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,6 +131,7 @@ def _finite(value: object) -> object:
 
 
 Record = Mapping[str, Any]
+Columns = Mapping[str, str]  # headings by the keys of records
 Item = TypeVar("Item")
 
 # Where no terminal sets a width, nothing is wrapped or cut.
@@ -140,7 +144,7 @@ _UNITS: Mapping[str, Callable[[Any], str]] = {
     "createAt": lambda seconds: moment(seconds * 1000),
     # An index says it in words of its own.
     **dict.fromkeys(
-        ("created_at", "expires_at", "last_used_at", "revoked_at"),
+        ("began_at", "created_at", "disabled_at", "ended_at", "expires_at", "last_used_at", "revoked_at"),
         lambda time: moment(time) if isinstance(time, int) else time,
     ),
     "manifest_size": size,
@@ -162,11 +166,16 @@ class Output:
         """Show one page of a list of names, and the token of the next."""
         _line({key: names, "page_token": token})
 
-    def records(self, columns: Mapping[str, str], records: Iterable[Record]) -> None:
-        """Show records of one kind. People see the named columns under their headings, programs everything."""
+    def records(self, columns: Columns, records: Iterable[Record], spare: Sequence[str] = ()) -> None:
+        """Show records of one kind. People see the named columns under their headings, programs everything.
+
+        `spare` has the columns that a narrow terminal may do without, the first of them first.
+        """
         _array(records)
 
-    def records_page(self, columns: Mapping[str, str], key: str, records: Sequence[Record], token: str | None) -> None:
+    def records_page(
+        self, columns: Columns, key: str, records: Sequence[Record], token: str | None, spare: Sequence[str] = ()
+    ) -> None:
         """Show one page of records, and the token of the next."""
         _line({key: records, "page_token": token})
 
@@ -182,7 +191,7 @@ class Output:
         _array(findings)
 
     def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
-        """Show the rows of a query. `limited_to` is the number of rows that was chosen for the reader, if any."""
+        """Show the rows of a query. `limited_to` is how many were taken where no one said how many, if there is one."""
         _array(row for batch in reader for row in rows(batch))
 
     def text(self, key: str, text: str) -> None:
@@ -193,9 +202,10 @@ class Output:
         """Show that something has been changed."""
         _line(facts)
 
-    def error(self, error: LanceNamespaceError) -> None:
-        """Show why the verb was refused or failed."""
-        print(to_json({"error": str(error), "code": int(error.code)}), file=sys.stderr)  # noqa: T201
+    def error(self, error: LanceNamespaceError, asked: Sequence[str] = (), hint: str = "") -> None:
+        """Show why the verb was refused or failed: `asked` has the names of what it is about, `hint` what was meant."""
+        reason = f"{spoken(str(error), asked)}{hint}"
+        print(to_json({"error": reason, "code": int(error.code)}), file=sys.stderr)  # noqa: T201
 
     def interrupted(self) -> None:
         print("\nlanceway: interrupted", file=sys.stderr)  # noqa: T201
@@ -218,11 +228,13 @@ class TextOutput(Output):
         self.names(names)
         self._more(token)
 
-    def records(self, columns: Mapping[str, str], records: Iterable[Record]) -> None:
-        self._tables(columns, map(_with_units, records), absent="–")
+    def records(self, columns: Columns, records: Iterable[Record], spare: Sequence[str] = ()) -> None:
+        self._tables(columns, map(_with_units, records), "–", spare)
 
-    def records_page(self, columns: Mapping[str, str], key: str, records: Sequence[Record], token: str | None) -> None:
-        self.records(columns, records)
+    def records_page(
+        self, columns: Columns, key: str, records: Sequence[Record], token: str | None, spare: Sequence[str] = ()
+    ) -> None:
+        self.records(columns, records, spare)
         self._more(token)
 
     def record(self, record: Record) -> None:
@@ -250,11 +262,11 @@ class TextOutput(Output):
 
     def rows(self, reader: pa.RecordBatchReader, limited_to: int | None) -> None:
         headings = {name: name for name in reader.schema.names}
-        count = self._tables(headings, (row for batch in reader for row in rows(batch)), absent="null")
+        count = self._tables(headings, (row for batch in reader for row in rows(batch)), "null")
         if limited_to is not None and count >= limited_to:
-            self._note(f"The first {count:,} rows; --limit N shows more, --output FILE writes all.")
+            self._note(f"The first {counted(count, 'row')}; --limit N shows more, --output FILE writes all.")
         elif count:
-            self._note(f"{count:,} {'row' if count == 1 else 'rows'}")
+            self._note(counted(count, "row"))
 
     def text(self, key: str, text: str) -> None:
         self._print(text)
@@ -281,10 +293,11 @@ class TextOutput(Output):
 
     def findings(self, findings: Sequence[Record]) -> None:
         for finding in findings:
-            mark = "wrong" if finding["wrong"] else "note"
-            self._print(printable(f"{mark}: {finding['kind']}: {finding['where']}: {finding['message']}"))
+            mark = "error" if finding["wrong"] else "warning"
+            self._print(printable(f"{finding['where']}: {mark}: {finding['kind']}: {finding['message']}"))
         wrong = sum(finding["wrong"] for finding in findings)
-        self._note(f"{wrong:,} wrong, {len(findings) - wrong:,} to note." if findings else "Nothing found.")
+        totals = f"{counted(wrong, 'error')}, {counted(len(findings) - wrong, 'warning')}."
+        self._note(totals if findings else "No problems found.")
 
     def scan(self, record: Record) -> None:
         """Show the namespaces whose names hold a separator, and the separators that no name holds."""
@@ -313,29 +326,57 @@ class TextOutput(Output):
     def token(self, record: Record) -> None:
         """Show a new token, which is never shown again."""
         self._print(record["token"])
-        until = f"until {moment(record['expires_at'])}" if "expires_at" in record else "until it is revoked"
-        note = f"This is a token of {record['user']}, {until}. It is shown this once: keep it where only you can read."
+        until = f"expires {moment(record['expires_at'])}" if "expires_at" in record else "never expires"
+        note = f"Token for {record['user']} ({until}). It will not be shown again: keep it where only you can read."
         print(printable(note), file=sys.stderr)  # noqa: T201
 
-    def error(self, error: LanceNamespaceError) -> None:
-        reason = " ".join(str(error).split())
-        name = type(error).__name__.removesuffix("Error")
-        print(f"lanceway: {printable(reason)} (code {int(error.code)}, {name})", file=sys.stderr)  # noqa: T201
+    def error(self, error: LanceNamespaceError, asked: Sequence[str] = (), hint: str = "") -> None:
+        from rich.console import Console
+        from rich.text import Text
 
-    def _section(self, title: str, columns: Mapping[str, str], records: Sequence[Record]) -> None:
+        name = type(error).__name__.removesuffix("Error")
+        problems = [printable(spoken(str(problem), asked)) for problem in getattr(error, "problems", ())]
+        several = len(problems) > 1
+        reason = counted(len(problems), "problem") + ":" if several else printable(spoken(str(error), asked))
+        code = Text(f" (code {int(error.code)}, {name})", style="dim")
+        console = Console(stderr=True, highlight=False, emoji=False, color_system=_colours())
+        message = Text(f" {reason}{printable(hint)}")
+        console.print(Text("lanceway:", style="bold red") + message + code, soft_wrap=True)
+        for line in problems if several else ():
+            console.print(Text(line), soft_wrap=True)
+
+    def _section(self, title: str, columns: Columns, records: Sequence[Record]) -> None:
         if records:
             self._print(f"\n{title}")
             self.records(columns, records)
 
-    def _tables(self, columns: Mapping[str, str], records: Iterable[Record], absent: str) -> int:
+    def _tables(self, columns: Columns, records: Iterable[Record], absent: str, spare: Sequence[str] = ()) -> int:
         """Draw the records in tables; return how many there were."""
         count = 0
         for part in _chunks(records, _DRAWN_AT_ONCE):
             count += len(part)
-            self._console.print(_table(columns, part, absent))
+            self._draw(columns, part, absent, spare)
         if not count:
             self._note("Nothing found.")
         return count
+
+    def _draw(self, columns: Columns, records: Sequence[Record], absent: str, spare: Sequence[str]) -> None:
+        """Draw a table whose words fit the terminal whole, or else each record by itself, a line to each column."""
+        for count in range(len(spare) + 1):
+            left = {key: heading for key, heading in columns.items() if key not in spare[:count]}
+            if self._fits(table := _table(left, records, absent)):
+                self._console.print(table)
+                return
+        for record in records:
+            grid = _grid()
+            for key, heading in columns.items():
+                grid.add_row(_safe(heading), _shown(record.get(key), absent))
+            self._console.print(grid)
+            self._print("")
+
+    def _fits(self, table: Table) -> bool:
+        unbounded = self._console.options.update(width=_UNBOUNDED)
+        return self._console.measure(table, options=unbounded).minimum <= self._console.width
 
     def _more(self, token: str | None) -> None:
         if token:
@@ -374,21 +415,35 @@ def _console() -> Console:
             """Pass the error on: `command.py` ends every verb whose reader has gone in the same way."""
             raise
 
-    return Terminal(width=None if sys.stdout.isatty() else _UNBOUNDED, highlight=False, emoji=False)
+    width = None if sys.stdout.isatty() else _UNBOUNDED
+    return Terminal(width=width, highlight=False, emoji=False, color_system=_colours())
 
 
-def _table(columns: Mapping[str, str], records: Sequence[Record], absent: str) -> Table:
+def _colours() -> Literal["auto"] | None:
+    """Return which colours and styles a console has: with `NO_COLOR` none, where Rich alone would keep bold text."""
+    from lanceway.config.files import shows_colours
+
+    return "auto" if shows_colours() else None
+
+
+def _table(columns: Columns, records: Sequence[Record], absent: str) -> Table:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    cells = {key: [_shown(record.get(key), absent) for record in records] for key in columns}
     for key, heading in columns.items():
         numeric = all(type(record.get(key)) in (int, float, NoneType) for record in records)
-        table.add_column(_safe(heading), justify="right" if numeric else "left", overflow="fold")
-    for record in records:
-        values = (record.get(key) for key in columns)
-        table.add_row(*(_safe(absent if value is None else cell(value)) for value in values))
+        # A column that cannot be broken between words is never narrowed.
+        whole = not any(" " in text.plain for text in (*cells[key], _safe(heading)))
+        table.add_column(_safe(heading), justify="right" if numeric else "left", overflow="fold", no_wrap=whole)
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
     return table
+
+
+def _shown(value: object, absent: str) -> Any:
+    return _safe(absent if value is None else cell(value))
 
 
 def _with_units(record: Record) -> Record:
@@ -427,7 +482,7 @@ def _value(key: str, value: Any) -> Any:
     """Return a property's value in full, with one line for each entry of a dictionary."""
     from rich.text import Text
 
-    if key in _UNITS:
+    if key in _UNITS and value is not None:
         return Text(_UNITS[key](value))
     if isinstance(value, Mapping):
         return Text("\n".join(printable(f"{key} = {cell(item)}") for key, item in value.items()) or "–")

@@ -17,7 +17,7 @@ _COLUMNS = {"user": "user", "catalogs": "catalogs", "objects": "owns", "effect":
 
 @command(app, "status")
 def status(session: Session, home: Home = None, uri: Uri = None) -> None:
-    """Show whether access control is on, and how many catalogs each user who is no admin reaches with it."""
+    """Show whether access control is on, and how many catalogs each user who is not an admin reaches with it."""
     with opened(session, home, uri) as desk:
         from lanceway.access.rights import switch
 
@@ -31,7 +31,7 @@ def status(session: Session, home: Home = None, uri: Uri = None) -> None:
 
 @command(app, "enable")
 def enable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = None) -> None:
-    """Switch access control on. It shows first how many catalogs each user who is no admin keeps, and asks.
+    """Switch access control on. It shows first how many catalogs each user who is not an admin keeps, and asks.
 
     Servers that are running go by it from their next request on. It is refused if no admin is enabled.
     """
@@ -67,7 +67,7 @@ def _show(session: Session, found: dict[str, Any], will_be: str) -> None:
         session.output.text("text", "Every user is an admin.")
         return
     text = (
-        f"Users who are no admins: {count:,}. Of {catalogs:,} {'catalog' if catalogs == 1 else 'catalogs'}, each "
+        f"Users who are not admins: {count:,}. Of {catalogs:,} {'catalog' if catalogs == 1 else 'catalogs'}, each "
         f"reaches as many as shown; what it neither owns nor is granted {will_be} closed to it."
     )
     session.output.text("text", text)

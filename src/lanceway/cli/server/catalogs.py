@@ -31,7 +31,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting that is no secret, as a section [catalogs.NAME] has it; may be repeated.",
+        help="A setting that is not a secret, as a section [catalogs.NAME] has it; may be repeated.",
     ),
 ]
 Secrets = Annotated[
@@ -104,7 +104,11 @@ def create(
     session: Session,
     name: Name,
     type_: Annotated[
-        str, typer.Option("--type", help="dir, glue, iceberg, rest, unity, or lake: one of the server's own lake.")
+        str,
+        typer.Option(
+            "--type",
+            help="dir, glue, gravitino, hive, iceberg, polaris, rest, unity, or lake: one of the server's own lake.",
+        ),
     ] = "lake",
     settings: Settings = None,
     secrets: Secrets = None,
@@ -210,13 +214,13 @@ def enable_nested(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Let namespaces of a flat catalog lie in namespaces, unless a name holds the lake's separator.
+    """Allow nested namespaces in a flat catalog, unless a name holds the lake's separator.
 
     The refusal, and --dry-run, show the names that do, and the separators that no name holds.
     """
     with opened(session, home, uri) as office:
         scan = office.catalogs.enable_nested(office.principal, name, dry_run=dry_run)
-    report_scan(session, scan, f"Namespaces of {name} can lie in namespaces now.", dry_run)
+    report_scan(session, scan, f"Namespaces of {name} can be nested now.", dry_run)
 
 
 def _switch(session: Session, name: str, enabled: bool, home: Path | None, uri: str | None) -> None:

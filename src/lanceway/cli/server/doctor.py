@@ -83,7 +83,7 @@ def check(
 
     Works in one scratch namespace, which is removed afterwards with all that is in it. Exit code 1 if any
     test failed, or if the server could not remove what it had made; an operation that the server says it
-    does not support is no failure.
+    does not support is not a failure.
     """
     catalog = session.catalog if url is None else _connected(session, url, token, token_file)
     reach = pairs(options, "--storage-option")
@@ -158,6 +158,7 @@ PACKAGES = (
     Package("starlette", "starlette", "server"),
     Package("uvicorn", "uvicorn", "server"),
     Package("boto3", "boto3", "glue"),
+    Package("thrift", "thrift", "hive"),
     Package("pyspark", "pyspark", "spark"),
     Package("pytest", "pytest", "testing"),
 )
@@ -240,7 +241,7 @@ def check_configuration(file: Path | None, seconds: float) -> Record:
 
 
 def _reach(name: str, file: Path | None, seconds: float) -> Record:
-    """Ask a namespace for one page of its tables, and wait so many seconds for the answer."""
+    """Ask a namespace for one page of its tables, and its service, and wait so many seconds for the answer."""
     answers: list[Record] = []
     # A daemon: a service that never answers must not keep the process from ending.
     asking = Thread(target=lambda: answers.append(_answer(name, file)), daemon=True)
@@ -251,10 +252,13 @@ def _reach(name: str, file: Path | None, seconds: float) -> Record:
 
 def _answer(name: str, file: Path | None) -> Record:
     import lanceway
+    from lanceway.catalogs.contract import capabilities
     from lanceway.errors import LanceNamespaceError
 
     try:
-        lanceway.connect(name=name, config=file).list_tables(_one_page())
+        catalog = lanceway.connect(name=name, config=file)
+        catalog.list_tables(_one_page())
+        capabilities.ask_service(catalog)
     except LanceNamespaceError as error:
         return {"state": "failed", "reason": " ".join(str(error).split()), "code": int(error.code)}
     return {"state": "reached"}

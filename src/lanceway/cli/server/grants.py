@@ -146,7 +146,7 @@ def what_if(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Show for whom a change would add or take a privilege, and on how many objects. Nothing is changed.
+    """Show which users a change would give or take a privilege, and on how many objects. Nothing is changed.
 
     What is in mounted catalogs is not counted: of those it shows who has the role. At most a hundred are shown.
 
@@ -185,7 +185,7 @@ def why(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Tell whether a user may do something to an object, and why: the grant, the denial, the owner, or what is missing.
+    """Show whether a user may do something to an object, and why: the grant, the denial, the owner, or what is missing.
 
     Examples: lanceway grants why ada "read table" lake.team.sales, lanceway grants why ada create_table lake.team.new
     """

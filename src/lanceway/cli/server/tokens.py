@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lanceway.config import ServerSettings
     from lanceway.lake.store.database import LakeStore
 
-app = group("Tokens: the secrets by which a server knows who asks. Each is shown once, and kept as a hash.")
+app = group("Manage API tokens. Each is shown once, and kept as a hash.")
 
 Home = Annotated[
     Path | None,

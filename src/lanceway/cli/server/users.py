@@ -115,7 +115,7 @@ def promote(session: Session, name: Name, home: Home = None, uri: Uri = None) ->
 @command(app, "demote")
 def demote(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Make an admin a user like others. The last one who is enabled stays an admin."""
-    _change(session, home, uri, "is no admin", lambda store, by: _users().demote(store, name))
+    _change(session, home, uri, "is not an admin", lambda store, by: _users().demote(store, name))
 
 
 @command(app, "delete")
@@ -131,7 +131,7 @@ def delete(session: Session, name: Name, home: Home = None, uri: Uri = None) -> 
 def rename(
     session: Session,
     name: Name,
-    new_name: Annotated[str, typer.Argument(metavar="NEW-NAME", help="The name that the user is to have.")],
+    new_name: Annotated[str, typer.Argument(metavar="NEW-NAME", help="The new name of the user.")],
     home: Home = None,
     uri: Uri = None,
 ) -> None:

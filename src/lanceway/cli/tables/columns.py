@@ -12,7 +12,8 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.jobs import background
 from lanceway.cli.jobs.background import Wait
-from lanceway.cli.session import Branch, Session, Table, pairs
+from lanceway.cli.output.words import counted
+from lanceway.cli.session import Branch, Session, Table, completed, pairs
 from lanceway.cli.tables.versions import of_a_lake
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def add(
     ] = None,
     branch: Branch = None,
 ) -> None:
-    """Add columns: `lanceway tables columns add orders "total = price * amount"`."""
+    """Add columns, computed from others or empty until they are filled.
+
+    Example: lanceway tables columns add team.orders "total = price * amount"
+    """
     plain = pairs(expressions, "NAME=SQL")
     backfilled = pairs(computed, "--computed")
     if not plain and not backfilled:
@@ -47,14 +51,16 @@ def add(
     new = [{"name": name.strip(), "expression": sql.strip()} for name, sql in plain.items()]
     new += [{"name": name.strip(), "computed": sql.strip()} for name, sql in backfilled.items()]
     response = session.ask("alter_table_add_columns", session.id(table), new_columns=new, branch=branch)
-    session.output.done(f"Added {len(new)} columns; {table} is at version {response['version']}.", response)
+    session.output.done(f"Added {counted(len(new), 'column')} to {table} (version {response['version']}).", response)
 
 
 @command(app, "backfill")
 def backfill(
     session: Session,
     table: Table,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="A computed or virtual column.")],
+    column: Annotated[
+        str, typer.Argument(metavar="COLUMN", help="A computed or virtual column.", autocompletion=completed("columns"))
+    ],
     where: Annotated[
         str | None, typer.Option("--where", metavar="SQL", help="Which rows, instead of those without a value.")
     ] = None,
@@ -70,7 +76,9 @@ def backfill(
 def alter(
     session: Session,
     table: Table,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to alter.")],
+    column: Annotated[
+        str, typer.Argument(metavar="COLUMN", help="The column to alter.", autocompletion=completed("columns"))
+    ],
     rename: Annotated[str | None, typer.Option("--rename", help="Its new name.")] = None,
     type_: Annotated[
         str | None,
@@ -88,7 +96,7 @@ def alter(
     if len(alteration) == 1:
         raise typer.BadParameter("say what to change.", param_hint="'--rename', '--type' or '--nullable'")
     response = session.ask("alter_table_alter_columns", session.id(table), alterations=[alteration], branch=branch)
-    session.output.done(f"Altered {column}; {table} is at version {response['version']}.", response)
+    session.output.done(f"Altered {column} of {table} (version {response['version']}).", response)
 
 
 def _type(text: str | None) -> dict[str, Any] | None:
@@ -97,7 +105,7 @@ def _type(text: str | None) -> dict[str, Any] | None:
     try:
         value: dict[str, Any] = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no JSON: {error}.", param_hint="'--type'") from None
+        raise typer.BadParameter(f"{text!r} is not JSON: {error}.", param_hint="'--type'") from None
     return value
 
 
@@ -105,19 +113,26 @@ def _type(text: str | None) -> dict[str, Any] | None:
 def drop(
     session: Session,
     table: Table,
-    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="The columns to drop.")],
+    columns: Annotated[
+        list[str], typer.Argument(metavar="COLUMN...", help="The columns to drop.", autocompletion=completed("columns"))
+    ],
     branch: Branch = None,
 ) -> None:
     """Drop columns. Earlier versions keep them: `versions restore` brings them back."""
     response = session.ask("alter_table_drop_columns", session.id(table), columns=columns, branch=branch)
-    session.output.done(f"Dropped {', '.join(columns)}; {table} is at version {response['version']}.", response)
+    session.output.done(f"Dropped {', '.join(columns)} of {table} (version {response['version']}).", response)
 
 
 metadata = group("Metadata: notes kept in a table's schema and with its columns.")
 transactions = group("Transactions: what made a version.")
 
 _Column = Annotated[
-    str | None, typer.Option("--column", help="The column whose metadata is meant, instead of the table's.")
+    str | None,
+    typer.Option(
+        "--column",
+        help="The column whose metadata is meant, instead of the table's.",
+        autocompletion=completed("columns"),
+    ),
 ]
 _Transaction = Annotated[
     str, typer.Argument(metavar="TRANSACTION", help="The version that the transaction made, or its uuid.")
@@ -241,7 +256,13 @@ def drop_definition(
     session: Session,
     table: Table,
     column: Annotated[
-        str | None, typer.Argument(metavar="[COLUMN]", help="The column; without it, the view.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[COLUMN]",
+            help="The column; without it, the view.",
+            show_default=False,
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     branch: Branch = None,
 ) -> None:

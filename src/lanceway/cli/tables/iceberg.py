@@ -1,53 +1,36 @@
-"""Verbs between the two worlds: import an Iceberg table as a Lance table, export a Lance table as an Iceberg table."""
+"""Between the two worlds: import an Iceberg table as a Lance table, export a Lance table as an Iceberg table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import typer
 
-from lanceway.cli.command import command, group
 from lanceway.cli.jobs import options as job_options
 from lanceway.cli.jobs import progress
-from lanceway.cli.jobs.options import DryRun
-from lanceway.cli.session import Properties, Session, Table, Version, pairs
+from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
     from lance_namespace import LanceNamespace
 
     from lanceway.jobs import JobSummary
 
-app = group("Iceberg")
-
-_Warehouse = Annotated[
-    str | None, typer.Option("--warehouse", help="The warehouse of that Iceberg catalog, if it has several.")
-]
 _COLUMNS = {"column": "column", "iceberg": "Iceberg", "lance": "Lance"}
 
 
-@command(app, "import")
-def import_(
+def import_table(
     session: Session,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="An Iceberg table, such as sales.events.")],
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The Lance table that it becomes.")],
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="NAME|URI",
-            help="The Iceberg REST catalog that has it: of lanceway.toml, or its address; else the lake itself.",
-        ),
-    ] = None,
-    warehouse: _Warehouse = None,
-    snapshot: Annotated[
-        int | None, typer.Option("--snapshot", metavar="ID", help="The snapshot to read, instead of the current one.")
-    ] = None,
-    mode: Annotated[
-        str, typer.Option("--mode", help="If the table exists: create refuses, overwrite replaces its rows.")
-    ] = "create",
-    dry_run: DryRun = False,
+    source: str,
+    table: str,
+    *,
+    from_: str | None,
+    warehouse: str | None,
+    snapshot: int | None,
+    mode: str,
+    dry_run: bool,
 ) -> None:
-    """Make a Lance table of an Iceberg table, compared by checksum; the Iceberg table stays."""
+    """Make a Lance table of an Iceberg table."""
     catalog, iceberg = session.catalog, _iceberg(session, from_, warehouse)
     origin, target = _iceberg_id(session, source, iceberg), session.id(table)
     from lanceway import jobs
@@ -59,7 +42,7 @@ def import_(
             target,
             iceberg=iceberg,
             snapshot=snapshot,
-            mode=mode.lower(),
+            mode=mode,
             dry_run=dry_run,
             watch=watch,
             stop=stop,
@@ -68,28 +51,18 @@ def import_(
     _show(session, progress.run_shown(job_options.label("Import", dry_run), run))
 
 
-@command(app, "export")
-def export(
+def export_table(
     session: Session,
-    table: Table,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The new Iceberg table, such as sales.events.")],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="NAME|URI",
-            help="The Iceberg REST catalog that gets it: of lanceway.toml, or its address; else the lake itself.",
-        ),
-    ] = None,
-    warehouse: _Warehouse = None,
-    version: Version = None,
-    properties: Properties = None,
-    dry_run: DryRun = False,
+    table: str,
+    target: str,
+    *,
+    to: str | None,
+    warehouse: str | None,
+    version: int | None,
+    properties: Mapping[str, str],
+    dry_run: bool,
 ) -> None:
-    """Make an Iceberg table of a Lance table, compared by checksum; the Lance table stays.
-
-    `jobs export` writes Parquet files without a table.
-    """
+    """Make an Iceberg table of a Lance table."""
     catalog, iceberg = session.catalog, _iceberg(session, to, warehouse)
     origin, name = session.id(table), _iceberg_id(session, target, iceberg)
     from lanceway import jobs
@@ -101,7 +74,7 @@ def export(
             name,
             iceberg=iceberg,
             version=version,
-            properties=pairs(properties, "--property"),
+            properties=properties,
             dry_run=dry_run,
             watch=watch,
             stop=stop,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lanceway.cli.command import command, group
+from lanceway.cli.output.words import with_article
 from lanceway.cli.session import Branch, IndexedColumn, IndexName, IndexType, Limit, PageToken, Session, Table, Version
 
 app = group("Indices: for vectors, for values, for full text.")
@@ -99,7 +100,11 @@ def create(
     ] = None,
     branch: Branch = None,
 ) -> None:
-    """Create an index on a column."""
+    """Create an index on a column.
+
+    Example: lanceway tables indices create team.fruit taste --type IVF_PQ
+    lanceway tables indices create team.fruit name --type FTS
+    """
     chosen = type_.upper()
     operation = "create_table_scalar_index" if chosen in _SCALAR else "create_table_index"
     response = session.ask(
@@ -127,9 +132,8 @@ def create(
         ascii_folding=folding,
         branch=branch,
     )
-    session.output.done(
-        f"{column} of {table} has a {chosen} index.", {"column": column, "index_type": chosen, **response}
-    )
+    what = with_article(chosen) + (" index" if name is None else f" index {name}")
+    session.output.done(f"Created {what} on {table}.{column}.", {"column": column, "index_type": chosen, **response})
 
 
 @command(app, "describe")

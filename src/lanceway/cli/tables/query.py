@@ -9,7 +9,20 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.output.progress import meter
-from lanceway.cli.session import Branch, Session, Table, Version, numbers, pairs, words
+from lanceway.cli.output.words import counted as rows_of
+from lanceway.cli.session import (
+    Branch,
+    Overwrite,
+    Session,
+    Table,
+    Tag,
+    Version,
+    Where,
+    completed,
+    numbers,
+    pairs,
+    words,
+)
 
 app = group("Queries")
 
@@ -17,15 +30,20 @@ app = group("Queries")
 _SHOWN, _NEAREST = 20, 10
 # What k means when nothing is searched for and nothing is to be left out.
 _EVERY_ROW = 0
-_Filter = Annotated[str | None, typer.Option("--filter", metavar="SQL", help="Only rows where this holds.")]
 
 
 @command(app, "count")
 def count(
-    session: Session, table: Table, filter_: _Filter = None, version: Version = None, branch: Branch = None
+    session: Session,
+    table: Table,
+    where: Where = None,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
 ) -> None:
     """Count rows."""
-    response = session.ask("count_table_rows", session.id(table), predicate=filter_, version=version, branch=branch)
+    id_ = session.id(table)
+    response = session.ask("count_table_rows", id_, predicate=where, **session.at(id_, version, tag, branch))
     session.output.done(f"{response['count']:,}", {"count": response["count"]})
 
 
@@ -35,18 +53,24 @@ def query(
     table: Table,
     columns: Annotated[
         list[str] | None,
-        typer.Option("--columns", metavar="NAMES", help="Columns to show, separated by commas."),
+        typer.Option(
+            "--columns",
+            metavar="NAMES",
+            help="Columns to show, separated by commas.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     aliases: Annotated[
         list[str] | None,
         typer.Option("--alias", metavar="NAME=COLUMN", help="Show a column under another name; may be repeated."),
     ] = None,
-    filter_: _Filter = None,
+    where: Where = None,
     vector: Annotated[
         str | None, typer.Option("--vector", metavar="NUMBERS", help="Find the nearest vectors: 0.1,0.2,0.3.")
     ] = None,
     vector_column: Annotated[
-        str | None, typer.Option("--vector-column", help="The column of vectors to search.")
+        str | None,
+        typer.Option("--vector-column", help="The column of vectors to search.", autocompletion=completed("columns")),
     ] = None,
     distance: Annotated[
         str | None, typer.Option("--distance", help="How distance is measured: l2, cosine or dot.")
@@ -56,7 +80,12 @@ def query(
     ] = None,
     text_columns: Annotated[
         list[str] | None,
-        typer.Option("--text-columns", metavar="NAMES", help="The columns of text to search, separated by commas."),
+        typer.Option(
+            "--text-columns",
+            metavar="NAMES",
+            help="The columns of text to search, separated by commas.",
+            autocompletion=completed("columns"),
+        ),
     ] = None,
     limit: Annotated[
         int | None,
@@ -88,6 +117,7 @@ def query(
     fast: Annotated[bool, typer.Option("--fast", help="Search only what is indexed.")] = False,
     row_id: Annotated[bool, typer.Option("--row-id", help="Show the column _rowid too.")] = False,
     version: Version = None,
+    tag: Tag = None,
     branch: Branch = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the plan instead of running it.")] = False,
     analyze: Annotated[
@@ -103,11 +133,17 @@ def query(
             help="Write the rows to a .parquet, .arrow, .csv, .json or .ndjson file.",
         ),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
-    """Find rows by filter, by vector, by words, or by all of them together."""
+    """Find rows by filter, by vector, by words, or by all of them together.
+
+    Example: lanceway tables query team.fruit --where "price < 3" --columns id,name
+    lanceway tables query team.fruit --vector 0.5,0.9 --limit 3
+    lanceway tables query team.fruit --text apple -o found.parquet
+    """
     fields: dict[str, Any] = {
         "columns": _columns(columns, aliases),
-        "filter": filter_,
+        "filter": where,
         "vector": {} if vector is None else {"single_vector": numbers(vector, "--vector")},
         "vector_column": vector_column,
         "distance_type": distance,
@@ -124,19 +160,18 @@ def query(
         "bypass_vector_index": exact or None,
         "fast_search": fast or None,
         "with_row_id": row_id or None,
-        "version": version,
-        "branch": branch,
     }
-    id_, searching = session.id(table), vector is not None or text is not None
+    id_, searching, chosen = session.id(table), vector is not None or text is not None, limit
+    fields |= session.at(id_, version, tag, branch)
     if limit is None and (searching or explain or analyze or not (session.json or output)):
         limit = _NEAREST if searching else _SHOWN
     fields["k"] = _EVERY_ROW if limit is None else limit
     if explain or analyze:
         _plan(session, id_, fields, run=analyze, verbose=verbose)
     elif output is not None:
-        _export(session, table, output, fields)
+        _export(session, table, output, fields, overwrite=overwrite)
     else:
-        session.output.rows(session.query(id_, **fields), limit)
+        session.output.rows(session.query(id_, **fields), limit if chosen is None else None)
 
 
 def _plan(session: Session, id_: list[str], fields: dict[str, Any], *, run: bool, verbose: bool) -> None:
@@ -144,19 +179,19 @@ def _plan(session: Session, id_: list[str], fields: dict[str, Any], *, run: bool
     if run:
         session.output.text("analysis", session.ask("analyze_table_query_plan", id_, **options))
     else:
-        request = {"query": {"id": id_, **options}, "branch": fields["branch"], "verbose": verbose}
+        request = {"query": {"id": id_, **options}, "branch": fields.get("branch"), "verbose": verbose}
         session.output.text("plan", session.ask("explain_table_query_plan", id_, **request))
 
 
-def _export(session: Session, table: str, output: Path, fields: dict[str, Any]) -> None:
+def _export(session: Session, table: str, output: Path, fields: dict[str, Any], *, overwrite: bool) -> None:
     from lanceway.cli import files
 
-    files.check(output)
+    files.check(output, overwrite=overwrite)
     reader = session.query(session.id(table), **fields)
     with meter(table) as counted:
         files.write(output, reader.schema, counted.over(iter(reader)))
     facts = {"file": str(output), "rows": counted.rows}
-    session.output.done(f"Wrote {counted.rows:,} rows to {output}.", facts)
+    session.output.done(f"Wrote {rows_of(counted.rows, 'row')} to {output}.", facts)
 
 
 def _columns(names: list[str] | None, aliases: list[str] | None) -> dict[str, Any] | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lanceway.cli.command import command, group
+from lanceway.cli.output import words as spoken
 from lanceway.cli.output.progress import meter, stoppable
-from lanceway.cli.session import Branch, Files, Format, Properties, Session, Table, pairs, words
+from lanceway.cli.session import Branch, Files, Format, Properties, Session, Table, Where, completed, pairs, words
 
 if TYPE_CHECKING:
     from lanceway.cli.files import FileRows
@@ -37,14 +38,23 @@ def create(
     properties: Properties = None,
     format_: Format = None,
 ) -> None:
-    """Create a table from files."""
+    """Create a table from files.
+
+    Example: lanceway tables create team.fruit fruit.parquet
+    lanceway tables create team.fruit "part-*.csv" --vector-column taste
+    """
     from lanceway.cli.files import read, with_vectors
 
     rows = with_vectors(read(files, format_), words(vectors))
     metadata = pairs(properties, "--property") or None
+    kept = mode.lower() == "exist_ok" and _has_rows(session, table)
     response, count = _send(session, "create_table", table, rows, mode=mode, properties=metadata)
-    facts = {**response, "num_inserted_rows": count}
-    session.output.done(f"{table} is at version {response.get('version')}: {count:,} rows written.", facts)
+    facts = {**response, "num_inserted_rows": 0 if kept else count}
+    if kept:
+        session.output.done(f"Kept {table} as it is (version {response.get('version')}).", facts)
+        return
+    verb = "Replaced" if mode.lower() == "overwrite" else "Created"
+    session.output.done(f"{verb} {table}: {_rows(count)} (version {response.get('version')}).", facts)
 
 
 @command(app, "insert")
@@ -60,7 +70,7 @@ def insert(
     rows = _fitting(session, table, files, format_, branch)
     response, count = _send(session, "insert_into_table", table, rows, mode=mode, branch=branch)
     facts = {"num_inserted_rows": count, **response}
-    session.output.done(f"Inserted {count:,} rows; {table} is at version {response.get('version')}.", facts)
+    session.output.done(f"Inserted {_rows(count)} into {table} (version {response.get('version')}).", facts)
 
 
 @command(app, "merge")
@@ -70,7 +80,12 @@ def merge(
     files: Files,
     on: Annotated[
         list[str],
-        typer.Option("--on", metavar="COLUMN", help="The key: column whose equal values match; may be repeated."),
+        typer.Option(
+            "--on",
+            metavar="COLUMN",
+            help="The key: column whose equal values match; may be repeated.",
+            autocompletion=completed("columns"),
+        ),
     ],
     update: Annotated[bool, typer.Option("--update/--no-update", help="Rows that match are replaced.")] = True,
     insert: Annotated[bool, typer.Option("--insert/--no-insert", help="Rows that match none are inserted.")] = True,
@@ -93,7 +108,10 @@ def merge(
     branch: Branch = None,
     format_: Format = None,
 ) -> None:
-    """Merge the rows of files into a table: replace those whose key is there, insert the others."""
+    """Merge the rows of files into a table: replace those whose key is there, insert the others.
+
+    Example: lanceway tables merge team.fruit new.parquet --on id
+    """
     rows = _fitting(session, table, files, format_, branch)
     response, _ = _send(
         session,
@@ -130,15 +148,16 @@ def update(
             help="A column and the expression of its new value; may be repeated.",
         ),
     ],
-    where: Annotated[
-        str | None, typer.Option("--where", metavar="SQL", help="Change only rows where this holds.")
-    ] = None,
+    where: Where = None,
     branch: Branch = None,
 ) -> None:
-    """Change values by SQL expressions: --set "price = price * 2" --where "id > 10"."""
+    """Change values by SQL expressions.
+
+    Example: lanceway tables update team.fruit --set "price = price * 2" --where "id > 10"
+    """
     updates = [[key.strip(), value.strip()] for key, value in pairs(assignments, "--set").items()]
     response = session.ask("update_table", session.id(table), updates=updates, predicate=where, branch=branch)
-    sentence = f"Updated {response['updated_rows']:,} rows; {table} is at version {response['version']}."
+    sentence = f"Updated {_rows(response['updated_rows'])} of {table} (version {response['version']})."
     session.output.done(sentence, response)
 
 
@@ -147,13 +166,31 @@ def delete(
     session: Session,
     table: Table,
     where: Annotated[
-        str, typer.Option("--where", metavar="SQL", help="Delete the rows where this holds; 'true' for all.")
+        str,
+        typer.Option("--where", "--filter", metavar="SQL", help="Delete the rows where this holds; 'true' for all."),
     ],
     branch: Branch = None,
 ) -> None:
     """Delete rows. Earlier versions keep them: `versions restore` brings them back."""
     response = session.ask("delete_from_table", session.id(table), predicate=where, branch=branch)
-    session.output.done(f"Deleted the rows; {table} is at version {response.get('version')}.", response)
+    deleted = response.get("num_deleted_rows")
+    what = "the rows" if deleted is None else _rows(deleted)  # not every server counts them
+    session.output.done(f"Deleted {what} of {table} (version {response.get('version')}).", response)
+
+
+def _rows(count: int) -> str:
+    return spoken.counted(count, "row")
+
+
+def _has_rows(session: Session, table: str) -> bool:
+    """Return whether a table exists, and is not only declared."""
+    from lanceway.errors import PermissionDeniedError, TableNotFoundError
+
+    try:
+        described = session.ask("describe_table", session.id(table), check_declared=True, vend_credentials=False)
+    except (TableNotFoundError, PermissionDeniedError):
+        return False
+    return not described.get("is_only_declared")
 
 
 def _fitting(session: Session, table: str, files: Sequence[str], format_: str | None, branch: str | None) -> FileRows:

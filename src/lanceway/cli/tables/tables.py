@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 
@@ -15,14 +16,32 @@ from lanceway.cli.session import (
     Properties,
     Session,
     Table,
+    Tag,
     Version,
     Yes,
     agreed,
     pairs,
 )
 
-app = group("Tables: find, create, fill, query, change and drop them.")
+app = group(
+    "Tables: find, create, fill, query, change and drop them.\n\n"
+    "Example: lanceway tables create team.fruit fruit.parquet\n"
+    "lanceway tables describe team.fruit\n"
+    'lanceway tables query team.fruit --where "price < 3"\n'
+    "lanceway tables versions list team.fruit",
+    {
+        "Find": ("list", "describe", "schema", "stats", "exists"),
+        "Rows": ("query", "count", "create", "insert", "merge", "update", "delete"),
+        "Names": ("rename", "drop", "declare", "register", "deregister", "clone"),
+        "Columns and indices": ("columns", "indices", "definitions", "metadata"),
+        "History": ("versions", "tags", "branches", "transactions", "versioning", "reconcile"),
+        "Maintenance": ("compact", "clean", "index", "backfill", "dedupe"),
+        "Transfer": ("import", "export"),
+    },
+)
 
+# Parts of a description that its other lines have in a better form.
+_SAID_ELSEWHERE = frozenset({"table", "namespace", "table_uri", "stats", "is_only_declared"})
 _Location = Annotated[
     str | None, typer.Option("--location", help="Where the data is put; the catalog chooses if left out.")
 ]
@@ -57,14 +76,19 @@ def describe(
     session: Session,
     table: Table,
     detailed: Annotated[
-        bool, typer.Option("--detailed", help="Open the table: version, schema and statistics too.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--detailed/--brief",
+            help="Open the table: version, columns, statistics; or say only where it is, as --json does by itself.",
+            show_default=False,
+        ),
+    ] = None,
     version: Version = None,
-    tag: Annotated[str | None, typer.Option("--tag", help="The tag to read, instead of the latest version.")] = None,
+    tag: Tag = None,
     branch: Branch = None,
 ) -> None:
-    """Show a table's location, and with --detailed what it holds."""
-    id_ = session.id(table)
+    """Show a table: where it is, its version, rows, size, indices, tags and columns."""
+    id_, opened = session.id(table), not session.json if detailed is None else detailed
     response = session.ask(
         "describe_table",
         id_,
@@ -73,18 +97,43 @@ def describe(
         branch=branch,
         with_table_uri=True,
         check_declared=True,
-        load_detailed_metadata=detailed or None,
+        load_detailed_metadata=opened or None,
         vend_credentials=False,  # they are for programs, and not for a terminal
     )
-    session.output.record({**response, **session.full_name(id_, table=True)})
+    described = {**response, **session.full_name(id_, table=True)}
+    if opened and not session.json and not response.get("is_only_declared"):
+        described = _for_people(session, id_, described, {"version": version, "branch": branch} if tag is None else {})
+    session.output.record(described)
+
+
+def _for_people(session: Session, id_: list[str], description: dict[str, Any], place: dict[str, Any]) -> dict[str, Any]:
+    """Return what people want to know of a table first, and leave out what is empty or said twice."""
+    from lanceway.errors import UnsupportedOperationError
+
+    numbers = description.pop("metadata", {})
+    shown = {key: value for key, value in description.items() if key not in _SAID_ELSEWHERE and value not in ({}, [])}
+    shown = {"table": session.format(id_), **shown}
+    if "total_rows" in numbers:
+        shown |= {"rows": int(numbers["total_rows"]), "total_bytes": int(numbers.get("total_files_size", 0))}
+    with suppress(UnsupportedOperationError):  # some catalogs list neither
+        pages = list(session.pages("list_table_indices", id_, **place))
+        shown["indices"] = {index["index_name"]: _index(index) for page in pages for index in page["indexes"]}
+        pages = list(session.pages("list_table_tags", id_))
+        shown["tags"] = {tag: entry["version"] for page in pages for tag, entry in page["tags"].items()}
+    schema = shown.pop("schema", None)
+    return shown if schema is None else {**shown, "schema": schema}
+
+
+def _index(index: dict[str, Any]) -> str:
+    columns = ", ".join(index["columns"])
+    return f"{index['index_type']} on {columns}" if index.get("index_type") else f"on {columns}"
 
 
 @command(app, "schema")
-def schema(session: Session, table: Table, version: Version = None, branch: Branch = None) -> None:
+def schema(session: Session, table: Table, version: Version = None, tag: Tag = None, branch: Branch = None) -> None:
     """Show a table's columns with their types."""
-    response = session.ask(
-        "describe_table", session.id(table), version=version, branch=branch, load_detailed_metadata=True
-    )
+    id_ = session.id(table)
+    response = session.ask("describe_table", id_, **session.at(id_, version, tag, branch), load_detailed_metadata=True)
     session.output.schema(response.get("schema", {"fields": []}))
 
 
@@ -96,7 +145,7 @@ def stats(session: Session, table: Table, branch: Branch = None) -> None:
 
 @command(app, "exists")
 def exists(session: Session, table: Table, version: Version = None) -> None:
-    """Tell whether a table exists: exit code 0 if it does, 1 if not."""
+    """Check whether a table exists: exit code 0 if it does, 1 if not."""
     from lanceway.errors import NamespaceNotFoundError, TableNotFoundError, TableVersionNotFoundError
 
     try:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from lanceway.cli.command import command, group
+from lanceway.cli.output.words import counted
 from lanceway.cli.session import Branch, Limit, PageToken, Session, Table, Yes, agreed
 
 app = group("Versions: list them, go back to one, delete old ones.")
 
 _Number = Annotated[int, typer.Argument(metavar="VERSION", min=0, help="A version's number.")]
-_COLUMNS = {
-    "version": "version",
-    "timestamp_millis": "time",
-    "manifest_size": "manifest",
-    "metadata": "metadata",
-}
+_COLUMNS = {"version": "version", "timestamp_millis": "time", "operation": "operation", "rows": "rows", "tags": "tags"}
+# People see so many at once: each is opened for what it brought.
+_SHOWN = 20
 
 
 @command(app, "list")
@@ -31,14 +30,55 @@ def list_(
     page_token: PageToken = None,
     branch: Branch = None,
 ) -> None:
-    """List a table's versions, the latest first."""
+    """List a table's versions, the latest first: when each was made, by what, and its rows and tags."""
     id_, fields = session.id(table), {"descending": not oldest_first, "branch": branch}
+    if not session.json:
+        _draw(session, id_, limit or _SHOWN, page_token, branch, fields)
+        return
     if limit is None and page_token is None:
         pages = session.pages("list_table_versions", id_, **fields)
         session.output.records(_COLUMNS, (entry for page in pages for entry in page["versions"]))
         return
     response = session.page("list_table_versions", id_, limit, page_token, **fields)
     session.output.records_page(_COLUMNS, "versions", response["versions"], response.get("page_token"))
+
+
+def _draw(
+    session: Session, id_: list[str], limit: int, token: str | None, branch: str | None, fields: dict[str, Any]
+) -> None:
+    response = session.page("list_table_versions", id_, limit, token, **fields)
+    tags: dict[int, list[str]] = {}
+    for page in session.pages("list_table_tags", id_):
+        for tag, named in page["tags"].items():
+            if _branch(named.get("branch")) == _branch(branch):
+                tags.setdefault(named["version"], []).append(tag)
+    records = [
+        {
+            **entry,
+            **_brought(session, id_, entry["version"], branch),
+            "tags": ", ".join(sorted(tags.get(entry["version"], ()))) or None,
+        }
+        for entry in response["versions"]
+    ]
+    session.output.records_page(_COLUMNS, "versions", records, response.get("page_token"))
+
+
+def _branch(name: str | None) -> str | None:
+    return None if name == "main" else name
+
+
+def _brought(session: Session, id_: list[str], version: int, branch: str | None) -> dict[str, Any]:
+    """Return what made a version and how many rows it has, as far as the catalog knows."""
+    from lanceway.errors import LanceNamespaceError
+
+    facts: dict[str, Any] = {}
+    with suppress(LanceNamespaceError):
+        facts["rows"] = session.ask("count_table_rows", id_, version=version, branch=branch)["count"]
+    if _branch(branch) is None:  # the contract describes the transactions of the main branch
+        with suppress(LanceNamespaceError):
+            transaction = session.ask("describe_transaction", [*id_, str(version)])
+            facts["operation"] = transaction.get("properties", {}).get("operation")
+    return facts
 
 
 @command(app, "describe")
@@ -52,9 +92,7 @@ def describe(session: Session, table: Table, version: _Number, branch: Branch = 
 def restore(session: Session, table: Table, version: _Number, branch: Branch = None) -> None:
     """Make a table what it was at a version, as a new version; nothing is lost."""
     response = session.ask("restore_table", session.id(table), version=version, branch=branch)
-    session.output.done(
-        f"{table} is again what it was at version {version}.", {"restored_version": version, **response}
-    )
+    session.output.done(f"Restored {table} to version {version}.", {"restored_version": version, **response})
 
 
 @command(app, "delete")
@@ -71,7 +109,7 @@ def delete(
     agreed(f"Delete the versions {start} to {end - 1} of {table}?", yes)
     ranges = [{"start_version": start, "end_version": end}]
     response = session.ask("batch_delete_table_versions", id_, ranges=ranges, branch=branch)
-    session.output.done(f"Deleted {response.get('deleted_count', 0):,} versions of {table}.", response)
+    session.output.done(f"Deleted {counted(response.get('deleted_count', 0), 'version')} of {table}.", response)
 
 
 versioning_app = group("Managed tables")
@@ -81,7 +119,7 @@ _RECONCILE_COLUMNS = {
     "name": "name",
     "branch": "branch",
     "version": "version",
-    "mended": "mended",
+    "fixed": "fixed",
     "path": "path",
 }
 
@@ -139,8 +177,8 @@ def of_a_lake(session: Session, method: str) -> Callable[..., Any]:
     return function
 
 
-tags = group("Tags: names for versions that are to stay.")
-branches = group("Branches: lines of versions of their own.")
+tags = group("Tags: named versions, kept by clean-up.")
+branches = group("Branches: independent version histories.")
 
 _TAGS = {"name": "tag", "version": "version", "branch": "branch"}
 _BRANCHES = {"name": "branch", "parentBranch": "made from", "parentVersion": "at version", "createAt": "made"}
@@ -165,14 +203,16 @@ def describe_tag(session: Session, table: Table, tag: _Tag) -> None:
 def create_tag(session: Session, table: Table, tag: _Tag, version: _TaggedVersion, branch: Branch = None) -> None:
     """Give a version a name."""
     response = session.ask("create_table_tag", session.id(table), tag=tag, version=version, branch=branch)
-    session.output.done(f"{tag} is version {version} of {table}.", {"tag": tag, "version": version, **response})
+    session.output.done(f"Tagged version {version} of {table} as {tag}.", {"tag": tag, "version": version, **response})
 
 
 @command(tags, "update")
 def update_tag(session: Session, table: Table, tag: _Tag, version: _TaggedVersion, branch: Branch = None) -> None:
     """Let a tag name another version."""
     response = session.ask("update_table_tag", session.id(table), tag=tag, version=version, branch=branch)
-    session.output.done(f"{tag} is now version {version} of {table}.", {"tag": tag, "version": version, **response})
+    session.output.done(
+        f"Moved the tag {tag} of {table} to version {version}.", {"tag": tag, "version": version, **response}
+    )
 
 
 @command(tags, "delete")
@@ -209,7 +249,9 @@ def create_branch(
         from_branch=from_branch,
         from_version=from_version,
     )
-    session.output.done(f"{table} has a branch {name}; work on it with --branch {name}.", {"branch": name, **response})
+    session.output.done(
+        f"Created the branch {name} of {table}; work on it with --branch {name}.", {"branch": name, **response}
+    )
 
 
 @command(branches, "delete")
