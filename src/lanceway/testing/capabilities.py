@@ -112,7 +112,7 @@ class Suite:
         left_out(cls.without, cls.__name__)
         for name in cls.deviations:
             if not hasattr(cls, name.partition("[")[0]):
-                raise TypeError(f"{cls.__name__}.deviations names {name}, which is no test of it.")
+                raise TypeError(f"{cls.__name__}.deviations names {name}, which is not a test of it.")
 
     @pytest.fixture
     def catalog(self) -> LanceNamespace:

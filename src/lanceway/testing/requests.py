@@ -72,7 +72,9 @@ _WITH_DATA = ("create_table", "insert_into_table", "merge_insert_into_table")
 
 def ask(catalog: Any, operation: str, id_: Id | None, *, as_dict: bool = True) -> Any:
     """Call an operation with its small request, as a dictionary or as its model."""
-    request: Any = {"id": id_, **(ON_A_TABLE.get(operation) or OTHERS.get(operation) or {})}
+    request: Any = ON_A_TABLE.get(operation) or OTHERS.get(operation) or {}
+    if "id" in model(operation).model_fields:  # a batch names its tables entry by entry
+        request = {"id": id_, **request}
     if not as_dict:
         request = model(operation).model_validate(request)
     data = (stream(rows(1)),) if operation in _WITH_DATA else ()

@@ -58,7 +58,7 @@ class BackgroundTests(Suite):
             backfill(space, space.id("missing"), "x")
 
     @needs("refresh_materialized_view")
-    def test_a_refresh_of_what_is_no_view_is_refused(self, space: Sandbox) -> None:
+    def test_a_refresh_of_a_plain_table_is_refused(self, space: Sandbox) -> None:
         with code(ErrorCode.INVALID_TABLE_STATE, ErrorCode.INVALID_INPUT):
             space.catalog.refresh_materialized_view(RefreshMaterializedViewRequest(id=space.table()))
         with code(ErrorCode.TABLE_NOT_FOUND):

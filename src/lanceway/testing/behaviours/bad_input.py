@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
 from lance_namespace import CreateNamespaceRequest, CreateTableRequest, DropNamespaceRequest, InsertIntoTableRequest
 
-from lanceway.errors import ErrorCode, InvalidInputError
+from lanceway.errors import ErrorCode, InvalidInputError, UnknownKeyWarning
 from lanceway.testing.capabilities import Suite, needs
 from lanceway.testing.requests import ON_A_TABLE, ask, model
 from lanceway.testing.sandbox import Sandbox, code, rows, stream
@@ -188,7 +189,7 @@ class WrongTypeTests(Suite):
     @pytest.mark.parametrize(
         ("operation", "request_"),
         [
-            ("list_tables", {"id": "a$b"}),
+            ("list_tables", {"id": 7}),
             ("list_tables", {"id": [1]}),
             ("list_tables", {"limit": "many"}),
             ("describe_table", {"id": ["a"], "version": "first"}),
@@ -208,7 +209,8 @@ class WrongTypeTests(Suite):
     def test_unknown_fields_and_context_are_tolerated(self, space: Sandbox) -> None:
         table = space.table()
         catalog: Any = space.catalog
-        response = catalog.describe_table(
-            {"id": table, "context": {"header.x-anything": "1"}, "field_of_tomorrow": [1, 2]}
-        )
+        with warnings.catch_warnings(action="ignore", category=UnknownKeyWarning):
+            response = catalog.describe_table(
+                {"id": table, "context": {"header.x-anything": "1"}, "field_of_tomorrow": [1, 2]}
+            )
         assert response.location
