@@ -28,7 +28,6 @@ from typing import Any
 os.environ.setdefault("LANCE_LOG", "error")
 sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start PostgreSQL
 
-from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, select
 from tests.servers import postgres
@@ -52,6 +51,7 @@ from lanceway.lake.store.database import LakeStore, open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE, grants, objects, roles, user_roles
 from lanceway.lake.tree import lookups, namespaces
 from server_load import require_wrk
+from sheet import Sheet
 
 SIZES, ROLES, GRANTS = (100_000, 1_000_000), 10_000, 1_000_000
 DEPTH, PAGE, VISIBLE = 8, 100, 1000  # one table in so many is visible
@@ -236,7 +236,7 @@ def main() -> None:
         options.sizes = []
     if options.turns and options.sizes:
         require_wrk()
-    console, run = Console(width=120), Run.begin()
+    console, run = Sheet(width=120), Run.begin()
     console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
     try:
         server = postgres.start(run, settings=()) if "postgresql" in options.databases else None

@@ -1,4 +1,4 @@
-"""A describe over HTTP with a vended credential, beside one without, by a user who is no administrator.
+"""A describe over HTTP with a vended credential, beside one without, by a user who is not an administrator.
 
 Part of `make bench-access`; alone: `bench/access_credentials.py`. The storage is SeaweedFS, which makes credentials
 and is asked once for each table: after that, a credential is at hand until half of its life is over. One server of one
@@ -16,7 +16,6 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start the storage
 
-from rich.console import Console
 from rich.table import Table
 from tests.servers import lanceway, postgres, seaweedfs
 from tests.servers.lanceway import Lanceway
@@ -26,6 +25,7 @@ from tests.servers.seaweedfs import ROLE, S3
 from lanceway.access.privileges import SELECT_TABLE, USE_CATALOG, USE_SCHEMA
 from server_load import Found, Load, children, cpu_seconds, press, require_wrk
 from server_subjects import Subject, refuse_failure
+from sheet import Sheet
 
 TABLES, WARM_UP = 50, 1.0
 VENDED, PLAIN = b'{"vend_credentials":true}', b'{"vend_credentials":false}'
@@ -103,7 +103,7 @@ def main() -> None:
     require_wrk()
     run = Run.begin()
     try:
-        Console(width=120).print(measure_credentials(run, options.databases, options.turns, options.seconds))
+        Sheet(width=120).print(measure_credentials(run, options.databases, options.turns, options.seconds))
     finally:
         run.end()
 

@@ -1,4 +1,4 @@
-"""A describe over HTTP, with access control and without it, by a user who is no administrator: for `bench/access.py`.
+"""A describe over HTTP, with access control and without it, by a user without admin rights: for `bench/access.py`.
 
 One server of one process serves the lake. Access control is a row of its database, so that it is turned on and off
 between the turns, and the same server, tables and user are measured. What is shown are medians of all turns: while

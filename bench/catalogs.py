@@ -1,7 +1,8 @@
 """The foreign catalogs beside lance-namespace-impls, on the same servers: `make bench-catalogs`.
 
 Glue on moto, Unity on the suite's fake in two versions, Iceberg on SeaweedFS, also behind a proxy that takes five
-milliseconds for each request, as a network would, and on the reference server. Each has 1,000 tables in one namespace.
+milliseconds for each request, as a network would, and on the reference server, Hive on a metastore 3.1.3. Each has
+1,000 tables in one namespace.
 They are listed and described, and others are declared and deregistered. First both libraries go through a proxy that
 counts what they send for one operation, then they ask the server directly and take turns, and the best of several
 turns is shown, in milliseconds for one operation. A ratio below 1 means that Lanceway takes less time. What the
@@ -22,15 +23,16 @@ from pathlib import Path
 
 os.environ.setdefault("LANCE_LOG", "error")
 sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start servers
+sys.path.append(str(Path(__file__).parents[1] / ".venv" / "hive-client"))  # the peer's for Hive, see Makefile
 
 from lance_namespace import DeregisterTableRequest, DescribeTableRequest, LanceNamespace, ListTablesRequest
 from lance_namespace_impls import NamespaceException
 from rich.console import Console
 from rich.table import Table
-from tests.servers.proxy import Proxy
 
 from catalogs_servers import Place, places
 from lanceway.errors import LanceNamespaceError
+from sheet import Sheet
 
 TABLES = 1_000
 TURNS = 3
@@ -101,7 +103,7 @@ def count(place: Place, connect: Callable[[str], LanceNamespace], names: list[st
     """How many requests each operation takes."""
     found: dict[str, Result] = {}
     place.fill(place.work, [f"{prefix}_old_{number}" for number in range(COUNTED)])
-    with Proxy(place.endpoint) as proxy:
+    with place.proxy(place.endpoint) as proxy:
         known = operations(connect(proxy.endpoint), place, names, prefix)
         attempt(known["describe"], range(1), Result())
         for name, work in known.items():
@@ -140,7 +142,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="?", type=int, default=TABLES, help="How many tables.")
     names = [f"table_{number:06}" for number in range(parser.parse_args().tables)]
     logging.disable(logging.WARNING)
-    console = Console(width=100)
+    console = Sheet(width=100)
     with places() as found:
         for place in found:
             place.fill(place.full, names)

@@ -5,27 +5,38 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 from lance_namespace import CreateNamespaceRequest, DeclareTableRequest, LanceNamespace
-from lance_namespace_impls import GlueNamespace, IcebergNamespace, UnityNamespace
-from tests.servers import iceberg, moto, seaweedfs, unity
+from lance_namespace_impls import GlueNamespace, Hive3Namespace, IcebergNamespace, UnityNamespace
+from tests.servers import hive, iceberg, moto, seaweedfs, unity
 from tests.servers.proxy import Proxy
 from tests.servers.run import Run
 
-from lanceway.catalogs import GlueCatalog, IcebergCatalog, UnityCatalog
+from lanceway.catalogs import GlueCatalog, HiveCatalog, IcebergCatalog, UnityCatalog
+from thrift_proxy import ThriftProxy
 
 FULL, WORK = "full", "work"
 BUCKET = "s3://bucket"
 AT_ONCE = 8
 DISTANCE = 0.005  # seconds
 Settings = dict[str, str]
+
+
+class CountingProxy(Protocol):
+    """Stands before a server, and has a list of what it was asked."""
+
+    @property
+    def endpoint(self) -> str: ...
+
+    @property
+    def requests(self) -> Sequence[object]: ...
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class Place:
     base: str  # where new tables lie
     ours: Callable[[str], LanceNamespace]
     peer: Callable[[str], LanceNamespace]
+    proxy: Callable[[str], AbstractContextManager[CountingProxy]] = Proxy
 
     def table(self, space: list[str], name: str) -> DeclareTableRequest:
         return DeclareTableRequest(id=[*space, name], location=f"{self.base}/{space[-1]}/{name}")
@@ -69,6 +81,7 @@ def places() -> Iterator[list[Place]]:
                     f"far_{WORK}",
                 ),
                 _reference(run, iceberg.start(run, "1.11.0")),
+                _hive(run),
             ]
     finally:
         run.end()
@@ -133,6 +146,22 @@ def _iceberg(
         f"{root}/{warehouse}",
         ours,
         lambda address: IcebergNamespace(endpoint=address, **who),
+    )
+
+
+def _hive(run: Run) -> Place:
+    """The newest metastore that the other library works with: on version 4 its lists are empty."""
+    uri, root = hive.start(run, "3.1.3").uri, str(run.folder / "lance")
+    _create(HiveCatalog(uri=uri), ["hive", FULL], ["hive", WORK])
+    return Place(
+        "Hive (3.1.3)",
+        uri,
+        ["hive", FULL],
+        ["hive", WORK],
+        root,
+        lambda address: HiveCatalog(uri=address),
+        lambda address: Hive3Namespace(uri=address, root=root),
+        ThriftProxy,
     )
 
 

@@ -28,10 +28,10 @@ from lance_namespace import (
     ListTablesRequest,
     TableExistsRequest,
 )
-from rich.console import Console
 from rich.table import Table
 
 from lanceway.catalogs import DirectoryCatalog
+from sheet import Sheet
 
 SIZES = (10, 1_000, 10_000)
 SPACE = "space"
@@ -124,7 +124,7 @@ def main() -> None:
             compare(root, count, report)
         finally:
             shutil.rmtree(root)
-    Console(width=110).print(report)
+    Sheet(width=110).print(report)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start 
 
 import lance
 import pyarrow as pa
-from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, select
 from tests.servers import lanceway
@@ -38,6 +37,7 @@ from lanceway.lake.store.database import open_store
 from lanceway.lake.store.schema import NAMESPACE, TABLE, objects, versions
 from server_load import Found, Load, children, cpu_seconds, memory, press, require_wrk
 from server_subjects import Subject, refuse_failure
+from sheet import Sheet
 
 SIZES = (1_000, 100_000)
 IN_SCHEMA = 100
@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="Only operations with this word; may be repeated.")
     options = parser.parse_args()
     require_wrk()
-    console, run = Console(width=120), Run.begin()
+    console, run = Sheet(width=120), Run.begin()
     console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
     fewest: Results | None = None
     try:

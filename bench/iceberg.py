@@ -40,6 +40,7 @@ from lanceway.lake.store.database import open_store
 from lanceway.lake.store.schema import ICEBERG_TABLE, NAMESPACE, objects
 from server_load import Found, Load, children, cpu_seconds, memory, press, require_wrk
 from server_subjects import Subject, refuse_failure
+from sheet import Sheet
 
 SIZES = (1_000, 100_000)
 MADE = 1_000  # over REST; more are made as rows and files
@@ -198,7 +199,7 @@ def main() -> None:
     options = parser.parse_args()
     if not options.once:
         require_wrk()
-    console, run = Console(width=120), Run.begin()
+    console, run = Sheet(width=120), Run.begin()
     console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
     home = run.folder / "home"
     try:

@@ -40,6 +40,7 @@ from lake_filling import fill, fill_manifest
 from lake_work import PAGE, Committer, Subject, ask
 from lanceway.catalogs.lake.catalog import LakeCatalog
 from lanceway.lake.store.database import open_store
+from sheet import Sheet
 
 SIZES = (100, 10_000, 1_000_000)
 PEER_SIZES = (100, 10_000)
@@ -216,7 +217,7 @@ def main() -> None:
     parser.add_argument("--no-peer", action="store_true", help="Leave pylance out.")
     options = parser.parse_args()
     options.sizes = [] if options.no_sizes else options.sizes
-    console, run = Console(width=120), Run.begin()
+    console, run = Sheet(width=120), Run.begin()
     try:
         server = postgres.start(run, settings=()) if "postgresql" in options.databases else None
         show(options, console, server)

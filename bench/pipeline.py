@@ -25,6 +25,7 @@ import lanceway.spark
 import pipeline_report as report
 from pipeline_rows import Place
 from pipeline_subjects import SUBJECTS, Subject, Taken, anew, declared, measured
+from sheet import Sheet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +38,7 @@ _NEW = 100  # one row in so many
 
 def main() -> None:
     given = arguments()
-    console = Console(width=120)
+    console = Sheet(width=120)
     conf = {"spark.driver.memory": "4g", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     spark = lanceway.spark.session(conf=conf)
     spark.sparkContext.setLogLevel("ERROR")

@@ -26,7 +26,6 @@ sys.path.append(str(Path(__file__).parents[1]))  # the suite knows how to start 
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Console
 from rich.table import Table
 from tests.servers.run import Run
 
@@ -34,6 +33,7 @@ import server_large
 from directory import SPACE, names
 from server_load import Found, Load, cpu_seconds, memory, press, require_wrk
 from server_subjects import ADAPTER, Subject, refuse_failure, servers
+from sheet import Sheet
 
 SIZES = (10, 1_000, 10_000)
 ARROW = "application/vnd.apache.arrow.stream"
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--no-sizes", action="store_true", help="Measure the large query alone.")
     options = parser.parse_args()
     require_wrk()
-    console, run = Console(width=120), Run.begin()
+    console, run = Sheet(width=120), Run.begin()
     console.print(f"{os.cpu_count()} processors; load average before: {os.getloadavg()[0]:.1f}")
     try:
         for count in () if options.no_sizes else options.sizes:

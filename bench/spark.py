@@ -33,6 +33,7 @@ import spark_fragments
 import spark_peer
 import spark_reading
 import spark_writing
+from sheet import Sheet
 from spark_tables import CATALOG, Pair
 
 PARTS = ("write", "append", "merge", "stream", "scan", "lookup", "gaps", "fragments", "peer")
@@ -41,7 +42,7 @@ FRAGMENTS = (1, 10, 100, 1_000, 10_000)
 
 def main() -> None:
     given = arguments()
-    console = Console(width=120)
+    console = Sheet(width=120)
     with folder(given.home) as home:
         (home / "warehouse").mkdir(parents=True, exist_ok=True)
         catalogs = {CATALOG: {"type": "dir", "path": str(home / "warehouse")}}
