@@ -21,11 +21,11 @@ from tests.servers.restadapter import adapters
 from tests.servers.run import Run
 
 OPENING = """\
-# Other servers, checked
+# Conformance of other Lance Namespace servers
 
 <!-- Made by docs/servers.py. -->
 
-What `lanceway check URL` found of two other Lance Namespace servers. A server may leave operations out, which is no
+What `lanceway check URL` found of two other Lance Namespace servers. A server may leave operations out, which is not a
 failure; a failure is an answer that the contract does not allow. Tests that try names such as `../up` and empty
 locations are left out here: with them the first server deletes its own catalog.
 """

@@ -32,7 +32,7 @@ CATALOGS_OPENING = """\
 ## What the server mounts
 
 A section `[catalogs.NAME]` of `lanceway.toml` has the settings of its type, which are those above, and these.
-[One tree](../guide/federation.md) says more.
+[Federation](../guide/federation.md) says more.
 """
 
 

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("LANCE_LOG", "error")
 
@@ -53,29 +52,46 @@ def main() -> int:
 def show(facts: dict[str, str], log: Path, *, with_pipeline: bool) -> None:
     uri, token_file = facts["lance"], Path(os.path.relpath(facts["admin_token"]))
     console = Console()
+    sign_in = f".venv/bin/lanceway console --home {os.path.relpath(facts['home'])}"
+    console.print(f"Console: [bold]{facts['console']}[/]  (a link that signs in: {sign_in})", soft_wrap=True)
+    sys.stdout.flush()
+    config = configure(uri, token_file)
     fill(uri, token_file)
     served = f"[bold]{uri}[/], with the token in {token_file}\nCtrl-C ends it. Its log is in {log}"
     console.print(Panel.fit(served, title="Lanceway"))
-    steps = next_steps(uri, token_file)
+    show_steps(console, "Try next[/], in another terminal", next_steps(config))
     if with_pipeline and has_built(console, uri, token_file):
-        steps += ["", *build.next_steps(uri, token_file)]
-    console.print("\n[bold cyan]Try next[/], in another terminal")
+        show_steps(console, "And on what it made[/]", build.next_steps(uri, token_file))
+
+
+def show_steps(console: Console, title: str, steps: list[str]) -> None:
+    console.print(f"\n[bold cyan]{title}")
     for line in steps:
         # Not wrapped and not in a box, so that it can be copied whole.
         console.print(line, soft_wrap=True, markup=False, highlight=False)
+    console.print()
     sys.stdout.flush()
+
+
+def configure(uri: str, token_file: Path) -> Path:
+    """The file by which commands and sessions of Spark find the server's lake under the name `lake`."""
+    config = Path(".sample") / "lanceway.toml"
+    build.configure(config, uri, token_file)
+    return config
 
 
 def fill(uri: str, token_file: Path) -> None:
     """The tables of the tour, through the server's own interface."""
-    ns: Any = lanceway.connect("rest", uri=uri, token_file=str(token_file))
-    ns.create_namespace({"id": LIBRARY, "mode": "exist_ok"})
+    lake = lanceway.connect(uri, token_file=str(token_file))
     for name, data in (("books", books()), ("loans", loans())):
-        ns.create_table_stream({"id": [*LIBRARY, name], "mode": "exist_ok"}, data.to_reader())
+        lake.create([*LIBRARY, name], data, mode="exist_ok")
+    shelf = lake[[*LIBRARY, "books"]]
+    if not any("about" in index.columns for index in shelf.indices()):
+        shelf.index("about", "FTS")
 
 
 def has_built(console: Console, uri: str, token_file: Path) -> bool:
-    """Run the sample pipeline. The server goes on without it where Spark cannot be started, and says why."""
+    """Run the sample pipeline. The server runs on without it where the pipeline fails, and says why."""
     with console.status("The sample pipeline runs on Spark: texts become a table that can be searched"):
         try:
             report = build.build(uri, token_file)
@@ -90,18 +106,20 @@ def has_built(console: Console, uri: str, token_file: Path) -> bool:
     return True
 
 
-def next_steps(uri: str, token_file: Path) -> list[str]:
+def next_steps(config: Path) -> list[str]:
     """Commands for a shell and lines for Python; they work as they are printed."""
-    rest = f".venv/bin/lanceway --type rest --set uri={uri} --set token_file={token_file}"
     return [
-        f"$ {rest} namespaces list lake",
-        f"$ {rest} tables query lake.library.books --filter 'year > 1860' --columns title,year",
-        f"$ {rest} tables versions list lake.library.books",
+        f"$ export LANCEWAY_CONFIG={config} PATH=$PWD/.venv/bin:$PATH",
+        "$ lanceway namespaces tree",
+        "$ lanceway tables query library.books --text whale --columns title,about",
+        "$ lanceway tables query library.books --vector 1,0,0,0,1,0 --columns title,year --limit 3",
+        "$ lanceway sql 'SELECT reader, title FROM library.loans JOIN library.books ON book = books.id'",
         "",
-        ">>> import lance, lanceway",
-        f'>>> ns = lanceway.connect("rest", uri="{uri}", token_file="{token_file}")',
-        '>>> ns.list_all_tables({"id": []}).tables',
-        '>>> lance.dataset(namespace_client=ns, table_id=["lake", "library", "books"]).count_rows()',
+        "$ python",
+        ">>> import lanceway",
+        '>>> lake = lanceway.connect("lake")',
+        ">>> lake.tree()",
+        '>>> lake["library.books"].search([1, 0, 0, 0, 1, 0]).select("title", "year").limit(3).to_pandas()',
     ]
 
 

@@ -131,7 +131,7 @@ def next_steps(folder: Path) -> list[str]:
     lanceway_ = f".venv/bin/lanceway --path {folder}"
     return [
         f"$ {lanceway_} tables list",
-        f"$ {lanceway_} tables query books --filter 'year > 1860' --columns title,year",
+        f"$ {lanceway_} tables query books --where 'year > 1860' --columns title,year",
         f"$ {lanceway_} tables versions list books",
         "$ .venv/bin/lanceway doctor",
         "",

@@ -7,6 +7,7 @@ The texts, the configuration and the record of the runs lie in FOLDER/.sample. W
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -25,10 +26,7 @@ def build(uri: str, token_file: Path, folder: Path = Path()) -> dict[str, Any]:
     finally:
         sys.path.remove(str(HERE))
     write(folder / SAMPLE / "documents")
-    config = folder / SAMPLE / "lanceway.toml"
-    config.write_text(
-        f'[namespaces.lake]\ntype = "rest"\nuri = "{uri}"\ntoken_file = "{token_file.absolute()}"\nat = "lake"\n'
-    )
+    configure(folder / SAMPLE / "lanceway.toml", uri, token_file)
     state = f"sqlite:///{SAMPLE / 'runs.db'}"
     command = [sys.executable, "-m", "lanceway", "--config", str(SAMPLE / "lanceway.toml"), "pipeline", "run"]
     done = subprocess.run(
@@ -44,34 +42,45 @@ def build(uri: str, token_file: Path, folder: Path = Path()) -> dict[str, Any]:
     return found
 
 
+def configure(file: Path, uri: str, token_file: Path) -> None:
+    """Writes the configuration in which the server's lake is the namespace `lake`."""
+    file.write_text(
+        f'[namespaces.lake]\ntype = "rest"\nuri = "{uri}"\ntoken_file = "{token_file.absolute()}"\nat = "lake"\n'
+    )
+
+
 def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    try:
-        found = json.loads(done.stdout)
-    except ValueError:
-        return done.stderr.strip() or f"it ended with {done.returncode}"
-    errors = (found.get("error"), *(step.get("error") for step in found.get("steps", ())))
-    return next(filter(None, errors), f"it ended with {done.returncode}")
+    """Why it failed: the error of the run or of one of its steps, else what it says on standard error."""
+    for text in (done.stdout, done.stderr):
+        try:
+            record = json.loads(text)
+        except ValueError:
+            continue
+        errors = (record.get("error"), *(step.get("error") for step in record.get("steps", ())))
+        if reason := next(filter(None, errors), None):
+            return str(reason)
+    return done.stderr.strip() or f"it ended with {done.returncode}"
 
 
 def next_steps(uri: str, token_file: Path) -> list[str]:
-    """How the table of documents is asked: from Python, SQL, LanceDB and curl. They work as they are printed."""
-    bearer = f'"Bearer " + pathlib.Path("{token_file}").read_text().strip()'
-    properties = f'{{"uri": "{uri}", "header.Authorization": {bearer}}}'
+    """How the table of documents is queried, where `lake` is connected to: from Python, LanceDB, SQL and curl.
+
+    They work as they are printed. LanceDB is proposed where it is installed.
+    """
     headers = f'-H "Authorization: Bearer $(cat {token_file})" -H "Content-Type: application/json"'
-    return [
-        ">>> import lance, lanceway",
-        f'>>> ns = lanceway.connect("rest", uri="{uri}", token_file="{token_file}")',
-        '>>> documents = lance.dataset(namespace_client=ns, table_id=["lake", "library", "documents"])',
-        '>>> documents.to_table(full_text_query="lighthouse", limit=3)["title"].to_pylist()',
-        "",
-        ">>> import lanceway.spark",
-        f'>>> spark = lanceway.spark.session(config="{SAMPLE / "lanceway.toml"}")',
-        '>>> spark.sql("SELECT topic, documents FROM lake.library.topics ORDER BY topic").show()',
-        "",
-        ">>> import lancedb, pathlib",
-        f'>>> database = lancedb.connect_namespace("rest", {properties})',
-        '>>> table = database.open_table("documents", namespace_path=["lake", "library"])',
+    lancedb = [
+        ">>> database = lake.lancedb()",
+        '>>> table = database.open_table("documents", namespace_path=["library"])',
         '>>> table.search("saffron", query_type="fts").limit(3).to_list()',
+        "",
+    ]
+    return [
+        '>>> lake["library.documents"].search("lighthouse").select("title", "topic").limit(3).to_pandas()',
+        "",
+        *(lancedb if importlib.util.find_spec("lancedb") else ()),
+        ">>> import lanceway.spark",
+        ">>> spark = lanceway.spark.session()",
+        '>>> spark.sql("SELECT topic, documents FROM lake.library.topics ORDER BY topic").show()',
         "",
         f"$ curl -s {headers} -d '{{}}' '{uri}/v1/table/lake$library$documents/count_rows'",
     ]
