@@ -17,11 +17,14 @@ os.environ.setdefault("LANCE_LOG", "error")
 import hypothesis
 import pytest
 
+from tests.drilling import DrillProgress, teller
+from tests.servers import hive as hive_server
 from tests.servers import iceberg as iceberg_server
 from tests.servers import lanceway as lanceway_server
 from tests.servers import nessie as nessie_server
 from tests.servers import postgres as postgres_server
 from tests.servers import seaweedfs
+from tests.servers.hive import Hive
 from tests.servers.iceberg import Iceberg
 from tests.servers.lanceway import Lanceway
 from tests.servers.nessie import Nessie
@@ -35,7 +38,7 @@ REQUIRE_ALL = "LANCEWAY_REQUIRE_ALL"
 # Spark's own processes live for minutes, with little data: what Java does to be fast later costs more than it gains.
 for variable in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
     os.environ.setdefault(variable, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-# A slow machine is no failure.
+# A slow machine is not a failure.
 hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
@@ -44,9 +47,14 @@ SERVER = Path(__file__).with_name("server")
 # Folders whose tests need a Spark session, or belong to those that do.
 SPARK = tuple(Path(__file__).with_name(room) for room in ("spark", "jobs", "pipelines"))
 WORKER = Path(__file__).with_name("jobs") / "worker"
-RUNS_SPARK = ("test_the_examples_run[docs/guide/spark", "test_the_examples_run[docs/guide/pipeline")
+RUNS_SPARK = (
+    *("test_the_examples_run[docs/guide/spark", "test_the_examples_run[docs/guide/pipeline"),
+    "test_the_tutorial",
+)
 DOCS = Path(__file__).with_name("test_docs.py")
 RUN = pytest.StashKey[Run]()
+# Servers, by their fixtures and markers, that only a target of their own asks for.
+APART = ("gravitino", "lakekeeper", "nessie", "polaris")
 ROUNDS = 5
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
@@ -105,9 +113,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item, names in needed.items():
         for name in names:
             item.add_marker(name)
-    if "nessie" not in config.option.markexpr:  # it needs what not every machine has: `make test-nessie`
-        config.hook.pytest_deselected(items=[item for item in items if "nessie" in needed[item]])
-        items[:] = [item for item in items if "nessie" not in needed[item]]
+    # They need what not every machine has: `make test-nessie` and so on.
+    apart = {name for name in APART if name not in config.option.markexpr}
+    config.hook.pytest_deselected(items=[item for item in items if apart & needed[item]])
+    items[:] = [item for item in items if not apart & needed[item]]
     # They take long, and most of Spark's are one worker's: it had better begin with them.
     items.sort(key=lambda item: not needed[item] & {"spark", "docs"})
 
@@ -115,9 +124,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _needs(item: pytest.Item) -> Iterator[str]:
     asked = getattr(item, "fixturenames", ())
     yield from _lies_in(item.path)
-    yield from {"s3", "postgres", "iceberg", "nessie", "server"}.intersection(asked)
+    yield from {"s3", "postgres", "hive", "iceberg", "server", *APART}.intersection(asked)
     if "postgresql" in getattr(getattr(item, "callspec", None), "params", {}).values():
         yield "postgres"
+    if {"older_hive", "oldest_hive"}.intersection(asked):
+        yield "hive"
     if "older_iceberg" in asked:
         yield "iceberg"
     if "rounds" in asked:
@@ -200,6 +211,24 @@ def older_iceberg(whole_run: Run) -> Iceberg:
 
 
 @pytest.fixture(scope="session")
+def hive(whole_run: Run) -> Hive:
+    """A real Hive Metastore, of the newest version that the suite can have."""
+    return hive_server.start(whole_run, "4.0.1")
+
+
+@pytest.fixture(scope="session")
+def older_hive(whole_run: Run) -> Hive:
+    """A real Hive Metastore of version 3, the first with catalogs."""
+    return hive_server.start(whole_run, "3.1.3")
+
+
+@pytest.fixture(scope="session")
+def oldest_hive(whole_run: Run) -> Hive:
+    """A real Hive Metastore of version 2, without catalogs."""
+    return hive_server.start(whole_run, "2.3.9")
+
+
+@pytest.fixture(scope="session")
 def nessie(whole_run: Run, s3: S3) -> Nessie:
     """A real Nessie, which needs a newer Java than the rest: `make test-nessie`."""
     return nessie_server.start(whole_run, s3)
@@ -215,8 +244,12 @@ def rounds(request: pytest.FixtureRequest) -> int:
 def seed(request: pytest.FixtureRequest) -> str:
     """What a random test begins with. Unless it is always the same, it is printed."""
     number = str(request.config.getoption("--seed"))
-    terminal, capture = map(request.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
-    if number != "1" and terminal is not None:
-        with capture.global_and_fixture_disabled():
-            terminal.write_line(f"\n--seed {number}", flush=True)
+    if number != "1":
+        teller(request.config)(f"--seed {number}")
     return number
+
+
+@pytest.fixture
+def progress(request: pytest.FixtureRequest, rounds: int, seed: str) -> DrillProgress:
+    """What a drill tells while it runs."""
+    return DrillProgress(teller(request.config), request.node.name, seed, is_drill=rounds > ROUNDS)

@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.paths import REPOSITORY
+
 WARM = multiprocessing.get_context("forkserver")
 WARM.set_forkserver_preload(
     [
@@ -39,6 +41,18 @@ def lanceway(
             process.join()
             raise subprocess.TimeoutExpired(["lanceway", *arguments], timeout)
         return subprocess.CompletedProcess(arguments, process.exitcode, out.read_text(), err.read_text())
+
+
+def build_documentation(folder: Path) -> subprocess.CompletedProcess[str]:
+    """As `make docs` does, into the folder html of this one."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    return subprocess.run(
+        [*command, "-d", str(folder / "trees"), str(REPOSITORY / "docs"), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+    )
 
 
 def _run(arguments: tuple[str, ...], folder: str, environment: Mapping[str, str], files: Sequence[Path]) -> None:

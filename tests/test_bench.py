@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -42,3 +45,52 @@ def test_iceberg_rest_is_asked_beside_the_reference_server() -> None:
     rows += [(300, name, server) for name in OPERATIONS for server in ours]
     lines = [f"{count} tables: {server} answers: {operation}" for count, operation, server in rows]
     assert done.stdout.splitlines()[1:] == lines
+
+
+@pytest.mark.slow
+def test_the_console_is_timed_in_a_browser() -> None:
+    command = [sys.executable, str(BENCH / "console.py")]
+    command += ["--namespaces", "120", "--columns", "130", "--rows", "1000", "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    rows = [line.strip("│ ").split("│") for line in done.stdout.splitlines() if line.startswith("│")]
+    assert [row[0].strip() for row in rows] == [
+        "home",
+        "a namespace with all of them",
+        "one of them, by its address",
+        "a table with many columns",
+        "its schema",
+        "a table with many rows",
+        "what is typed, among all of them",
+    ]
+    assert all(0 < float(row[1]) < 60 for row in rows)
+
+
+@pytest.mark.slow
+def test_lancedbs_remote_client_is_measured_beside_the_embedded_one() -> None:
+    command = [sys.executable, str(BENCH / "lancedb_remote.py")]
+    command += ["--rows", "1000", "--rounds", "1", "--seconds", "0.1", "--clients", "1", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    rows = [line.strip("│ ").split("│") for line in done.stdout.splitlines() if line.startswith("│")]
+    operations = ("nearest 10", "nearest 100", "full text, 10", "filter, 10", "add 1 row", "add 10,000 rows")
+    assert [(row[0].strip(), row[1].strip()) for row in rows] == [(name, n) for n in "12" for name in operations]
+    assert all(float(row[2]) > 0 and float(row[3]) > 0 for row in rows)
+    assert "the aim of 3 ms is" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_page_of_numbers_has_what_a_benchmark_printed(tmp_path: Path) -> None:
+    command = [sys.executable, str(BENCH / "summary.py"), "--smallest", "--only", "folders", "--to", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "reference" / "numbers.md").read_text()
+    printed = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines() if "│" in line]
+    assert len(printed) == 12
+    assert all(f"| {' | '.join(row)} |" in page for row in printed)
+    labels = [f"{row[2]}, {row[0]}, {row[1]} tables" for row in printed]
+    slower = [label for label, row in zip(labels, printed, strict=True) if float(row[-1]) > 1]
+    assert sorted(re.findall(r"^- Folders: (.*), [\d.]+× as fast$", page, re.MULTILINE)) == sorted(slower)
+    chart = ET.parse(tmp_path / "images" / "numbers-folders.svg")
+    texts = [element.text for element in chart.iter("{http://www.w3.org/2000/svg}text")]
+    assert set(labels) <= set(texts)

@@ -47,7 +47,16 @@ def test_the_bare_install_is_light() -> None:
 
 
 def test_the_extras_that_are_promised_exist() -> None:
-    assert set(PROJECT["project"]["optional-dependencies"]) == {"lake", "server", "glue", "spark", "testing", "all"}
+    assert set(PROJECT["project"]["optional-dependencies"]) == {
+        "lake",
+        "server",
+        "glue",
+        "hive",
+        "spark",
+        "sql",
+        "testing",
+        "all",
+    }
 
 
 def test_every_target_says_what_it_does() -> None:

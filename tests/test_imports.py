@@ -15,6 +15,7 @@ from tests.paths import REPOSITORY
 HEAVY = (
     "alembic",
     "boto3",
+    "duckdb",
     "http.client",
     "lance",
     "lance_namespace",
@@ -72,6 +73,14 @@ def test_the_count_would_notice_something_heavy() -> None:
 def test_connecting_loads_no_optional_package() -> None:
     loaded = loaded_by("import lanceway; lanceway.connect('dir', path='nowhere')")
     assert loaded.isdisjoint({"alembic", "boto3", "pandas", "pyspark", "sqlalchemy", "starlette", "tenacity"})
+
+
+def test_a_command_loads_no_client_of_the_contracts_package(tmp_path: Path) -> None:
+    """Whose import would take longer than all the rest of a command."""
+    program = f"sys.argv = ['lanceway', '--path', {str(tmp_path)!r}, 'tables', 'list']"
+    loaded = loaded_by(f"{program}; from lanceway.cli.app import app; app(standalone_mode=False)")
+    assert "lance_namespace_urllib3_client.models" in loaded
+    assert not {name for name in loaded if name.startswith("lance_namespace_urllib3_client.api.")}
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:

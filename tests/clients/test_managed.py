@@ -54,7 +54,9 @@ def rows(*ids: int) -> pa.Table:
 
 
 def start(client: str, properties: dict[str, str], first: int, table: list[str] = TABLE) -> subprocess.Popen[str]:
-    command = [sys.executable, str(WRITER), client, json.dumps(properties), json.dumps(table), str(first), str(EACH)]
+    # Without the folder of the program, which holds one that is called as a client is.
+    command = [sys.executable, "-P", str(WRITER), client, json.dumps(properties), json.dumps(table)]
+    command += [str(first), str(EACH)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

@@ -1,4 +1,4 @@
-"""Foreign judges of the Iceberg REST server: `make judges`, or `python -m tests.judges rck --server reference`.
+"""Judges of Iceberg REST and LanceDB's protocol: `make judges`, or `python -m tests.judges rck --server reference`.
 
 Each runs tests that others have written, or a foreign engine, and its failures are set beside the deviations that are
 expected of the server (tests/judges/expected). A failure that is not among them, and one that no longer fails, makes
@@ -14,12 +14,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.judges import pyiceberg, rck, spark
+from tests.judges import lancedb, pyiceberg, rck, spark
 from tests.judges.judged import SERVERS, Start
 from tests.judges.outcomes import Verdict, expected, summary
 from tests.servers.run import Run
 
-JUDGES = {"rck": rck, "pyiceberg": pyiceberg, "spark": spark}
+JUDGES = {"rck": rck, "pyiceberg": pyiceberg, "spark": spark, "lancedb": lancedb}
+# Judges of what the reference server does not speak.
+OURS_ALONE = frozenset({"lancedb"})
 
 
 def verdict(run: Run, judge: str, server: str, start: Start) -> Verdict:
@@ -42,9 +44,12 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.judges) - set(JUDGES):
         parser.error(f"There is no judge {', '.join(sorted(unknown))}. There are {', '.join(JUDGES)}.")
+    chosen = options.judges or [judge for judge in JUDGES if options.server == "lanceway" or judge not in OURS_ALONE]
+    if options.server != "lanceway" and (ours := OURS_ALONE & set(chosen)):
+        parser.error(f"The {options.server} server does not speak what {', '.join(sorted(ours))} asks for.")
     console, run = Console(width=160), Run.begin()
     try:
-        verdicts = [verdict(run, judge, options.server, SERVERS[options.server]) for judge in options.judges or JUDGES]
+        verdicts = [verdict(run, judge, options.server, SERVERS[options.server]) for judge in chosen]
     finally:
         run.end()
     for judgement in verdicts:

@@ -1,4 +1,4 @@
-"""The servers that judges look at: Iceberg's own reference server, by which a judge is tried, and Lanceway."""
+"""The servers that judges look at: Lanceway, and Iceberg's own reference server, by which a judge is tried."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Judged:
     warehouse: str
     token: str | None
     folder: Path
+    lance: str = ""  # where it speaks Lance REST and LanceDB's protocol; the reference server does neither
 
 
 Start = Callable[[Run, Path], AbstractContextManager[Judged]]
@@ -40,7 +41,7 @@ def reference(run: Run, folder: Path) -> Iterator[Judged]:
 def ours(run: Run, folder: Path) -> Iterator[Judged]:
     server = lanceway.start(run, name="judged", settings=f'[server]\nallowed_locations = ["{folder}"]\n')
     try:
-        yield Judged(f"{server.address}/iceberg", "lake", server.token, folder)
+        yield Judged(f"{server.address}/iceberg", "lake", server.token, folder, server.uri)
     finally:
         server.stop()
 

@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):  # the client may have gone
             self.wfile.write(step if isinstance(step, bytes) else step(seen))
 
-    do_GET = do_POST = do_DELETE = _serve  # noqa: N815 - the names that the library looks for
+    do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - the names that the library looks for
 
     def _body(self) -> tuple[bytes, bool]:
         if self.headers.get("transfer-encoding") != "chunked":

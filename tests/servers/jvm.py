@@ -66,6 +66,19 @@ ICEBERG = {
     version: Program("iceberg", "LoopbackMain", (("iceberg.version", version),)) for version in ("1.10.1", "1.11.0")
 }
 
+
+def _hive(version: str, artifact: str, main: str = "") -> Program:
+    """Hive's own metastore. The scope leaves out what it is itself tested with."""
+    properties = (("hive.version", version), ("hive.artifact", artifact), ("mdep.includeScope", "runtime"))
+    return Program("hive", main, properties)
+
+
+HIVE = {
+    "4.0.1": _hive("4.0.1", "hive-standalone-metastore-server"),
+    "3.1.3": _hive("3.1.3", "hive-standalone-metastore", "LoopbackHive3"),
+    "2.3.9": _hive("2.3.9", "hive-metastore", "LoopbackHive2"),
+}
+
 # Iceberg's own client, from the same jars.
 CLIENT = Program("iceberg", "CatalogSteps", (("iceberg.version", "1.11.0"),))
 # The same with its files in S3.
@@ -86,5 +99,5 @@ def run(*command: str) -> None:
 
 
 if __name__ == "__main__":
-    for made in (*ICEBERG.values(), CLIENT, STORAGE_CLIENT):
+    for made in (*ICEBERG.values(), *HIVE.values(), CLIENT, STORAGE_CLIENT):
         made.classpath()

@@ -30,7 +30,7 @@ class Lanceway:
     """A running server. `uri` is what a Lance client needs, `address` is the server's own."""
 
     uri: str
-    token: str
+    token: str = field(repr=False)
     home: Path
     log: Path
     process: subprocess.Popen[bytes] | None = field(default=None, compare=False, repr=False)
@@ -76,6 +76,14 @@ class Lanceway:
         """What the server has printed and logged so far, in whole lines."""
         text = self.log.read_text()
         return text[: text.rfind("\n") + 1]
+
+    def printed(self, text: str) -> bool:
+        """Whether the server prints a text. A line may come after the first answers, so it is waited for."""
+        for _ in range(300):
+            if text in self.lines():
+                return True
+            time.sleep(0.1)
+        return False
 
     def logged(self, request_id: str) -> dict[str, Any]:
         """What the log says of a request. The line is written after the answer, so it is waited for."""
@@ -124,7 +132,10 @@ def start(
         address = f"{scheme}://127.0.0.1:{port}"
         if wait_until(lambda address=address: _is_ready(address, tls), process, READY_SECONDS):  # type: ignore[misc]
             token = (home / "admin-token").read_text().strip()
-            return Lanceway(f"{address}{prefix}/lance", token, home, run.folder / f"{name}.log", process, tls)
+            server = Lanceway(f"{address}{prefix}/lance", token, home, run.folder / f"{name}.log", process, tls)
+            # It serves before it says so.
+            assert server.printed("Try next"), server.lines()
+            return server
     raise RuntimeError(f"lanceway up does not start:\n{(run.folder / f'{name}.log').read_text()[-2000:]}")
 
 

@@ -78,7 +78,7 @@ def test_a_deviation_that_is_gone_fails(suite: pytest.Pytester) -> None:
 def test_a_deviation_names_a_test(suite: pytest.Pytester) -> None:
     result = run(suite, 'deviations = {"test_nothing": "a slip"}')
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*TestIt.deviations names test_nothing, which is no test of it*"])
+    result.stdout.fnmatch_lines(["*TestIt.deviations names test_nothing, which is not a test of it*"])
 
 
 def test_a_flag_is_one_that_is_known(suite: pytest.Pytester) -> None:

@@ -165,7 +165,7 @@ def catalogs(site: Site) -> None:
         "",
         {},
     )
-    refused(UnsupportedOperationException, client.create_catalog, "h", Catalog.Type.RELATIONAL, "hive", "", {})
+    refused(UnsupportedOperationException, client.create_catalog, "h", Catalog.Type.RELATIONAL, "jdbc-mysql", "", {})
     changed = client.alter_catalog("own", CatalogChange.set_property("team", "b"), CatalogChange.update_comment("ours"))
     assert (changed.properties()["team"], changed.comment()) == ("b", "ours")
     client.test_connection("own")

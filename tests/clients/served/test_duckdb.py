@@ -74,10 +74,10 @@ def test_on_a_managed_table_its_write_is_hidden_until_it_is_adopted(server: Lanc
     assert lance.dataset(**managed.address("plums")).to_table()["id"].to_pylist() == [1]
 
     (found,) = reconcile(server, managed, "plums")
-    assert (found["kind"], found["version"], found["mended"]) == ("stray", 2, False)
+    assert (found["kind"], found["version"], found["fixed"]) == ("stray", 2, False)
     assert managed.versions("plums") == [1]
     (found,) = reconcile(server, managed, "plums", "--adopt")
-    assert (found["kind"], found["version"], found["mended"]) == ("stray", 2, True)
+    assert (found["kind"], found["version"], found["fixed"]) == ("stray", 2, True)
     assert managed.versions("plums") == [1, 2]
     assert sorted(lance.dataset(**managed.address("plums")).to_table()["id"].to_pylist()) == [1, 2]
     with attached(managed) as query:

@@ -13,6 +13,7 @@ from tests.paths import REPOSITORY
 from tests.servers.lanceway import Lanceway
 
 GUIDE = REPOSITORY / "docs" / "guide" / "clients.md"
+LANCEDB_GUIDE = REPOSITORY / "docs" / "guide" / "lancedb.md"
 ICEBERG_GUIDE = REPOSITORY / "docs" / "guide" / "iceberg-rest.md"
 FENCE = re.compile(r"^```text\n(>>> .*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -40,3 +41,13 @@ def test_iceberg_clients(server: Lanceway, managed: Served, capsys: pytest.Captu
     result = doctest.DocTestRunner().run(examples, out=sys.stdout.write)
     assert (result.failed, result.attempted) == (0, len(examples.examples)), capsys.readouterr().out
     assert result.attempted > 5
+
+
+def test_lancedb_clients(server: Lanceway, managed: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "\n".join(FENCE.findall(LANCEDB_GUIDE.read_text()))
+    told = text.replace("http://127.0.0.1:8400/lance", server.uri).replace("lw_…", server.token)
+    told = told.replace("db://lake", f"db://{'/'.join(managed.namespace)}")
+    examples = doctest.DocTestParser().get_doctest(told, {}, LANCEDB_GUIDE.name, str(LANCEDB_GUIDE), 0)
+    result = doctest.DocTestRunner().run(examples, out=sys.stdout.write)
+    assert (result.failed, result.attempted) == (0, len(examples.examples)), capsys.readouterr().out
+    assert result.attempted > 15

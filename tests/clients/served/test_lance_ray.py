@@ -39,7 +39,7 @@ def test_on_a_managed_table_its_write_is_hidden_until_it_is_adopted(
     assert isinstance(lake, LakeCatalog)
     with lake:
         (found,) = lake.reconcile(managed.table("fruit")[1:])
-        assert (found.kind, found.version, found.mended) == ("stray", 2, False)
+        assert (found.kind, found.version, found.fixed) == ("stray", 2, False)
         lake.reconcile(managed.table("fruit")[1:], adopt=True)
     assert managed.versions("fruit") == [1, 2]
     assert lance_ray.read_lance(**address(managed)).count() == 6
