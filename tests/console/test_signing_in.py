@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Request, expect
 
 from tests.console.console_helpers import Person
 from tests.processes import lanceway as program
@@ -96,6 +96,21 @@ def test_a_link_signs_in_once_and_leaves_no_trace(browser: Browser, server: Lanc
         expect(person.page.get_by_role("alert")).to_contain_text("used before")
         expect(person.page.get_by_label("Token")).to_be_visible()
     assert code not in server.lines()
+
+
+def test_signing_out_ends_what_is_still_asked_for(browser: Browser, server: Lanceway) -> None:
+    def asks(request: Request) -> bool:
+        return "/lanceway/v1/runs" in request.url
+
+    with Person(browser, server.address, None) as person:
+        page = person.page
+        # It is not answered before the person has signed out.
+        page.route("**/lanceway/v1/runs*", lambda route: None)
+        with page.expect_event("request", asks):
+            page.goto(link_of(server))
+        with page.expect_event("requestfailed", asks):
+            person.press("Sign out")
+        expect(page.get_by_label("Token")).to_be_visible()
 
 
 def test_a_link_in_a_tab_that_is_signed_in_takes_its_place(person: Person, server: Lanceway) -> None:

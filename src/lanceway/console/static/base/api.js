@@ -3,6 +3,8 @@
 const KEY = 'lanceway.token', MADE = 'lanceway.made';
 const BASE = new URL('.', location.href.split('#')[0]);
 const PAGE = 100;
+// Ended with the token: what it still asks for would be refused.
+let session = new AbortController();
 
 export const token = {
   get: () => sessionStorage.getItem(KEY),
@@ -11,7 +13,11 @@ export const token = {
     if (made) sessionStorage.setItem(MADE, 'by a link');
     else sessionStorage.removeItem(MADE);
   },
-  clear: () => [KEY, MADE].forEach((key) => sessionStorage.removeItem(key)),
+  clear() {
+    [KEY, MADE].forEach((key) => sessionStorage.removeItem(key));
+    session.abort();
+    session = new AbortController();
+  },
   /** Whether it was made for this tab, by a link. */
   get made() {
     return sessionStorage.getItem(MADE) != null;
@@ -43,16 +49,18 @@ export async function request(method, path, /** @type {{ query?: object, body?: 
   const headers = { Accept: 'application/json' };
   if (bearer) headers.Authorization = `Bearer ${bearer}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  let answer;
+  const over = session.signal;
+  let answer, text;
   try {
     const content = body === undefined ? undefined : body instanceof Blob ? body : JSON.stringify(body);
     if (body instanceof Blob) headers['Content-Type'] = body.type;
-    answer = await fetch(url, { method, headers, body: content, signal, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    const ends = signal ? AbortSignal.any([signal, over]) : over;
+    answer = await fetch(url, { method, headers, body: content, signal: ends, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    text = await answer.text();
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    throw new ApiError(0, null, 'The server cannot be reached. Check that it is running, then try again.');
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, null, over.aborted ? 'You have signed out.' : 'The server cannot be reached. Check that it is running, then try again.');
   }
-  const text = await answer.text();
   let content = null;
   try {
     content = text ? JSON.parse(text, exact) : null;
