@@ -3,6 +3,8 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const SAFE_ADDRESS = /^(#|\.|https?:|blob:)/;
 
+const isShown = (child) => child != null && typeof child !== 'boolean';
+
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
@@ -11,11 +13,11 @@ function fill(node, attributes, children) {
     else if ((name === 'href' || name === 'src') && !SAFE_ADDRESS.test(value)) continue;
     else node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  node.append(...children.flat(Infinity).filter(isShown));
   return node;
 }
 
-/** Make an element: h('a', {href: '#/'}, 'Home'). What is null or false is left out. */
+/** Make an element: h('a', {href: '#/'}, 'Home'). What is null, false or true is left out. */
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
@@ -40,7 +42,7 @@ const SHAPES = {
 export const icon = (name) =>
   svg('svg', { class: 'icon', viewBox: '0 0 20 20', 'aria-hidden': 'true' }, svg('path', { d: SHAPES[name] }));
 
-export const replace = (node, ...children) => (node.replaceChildren(...children.flat(Infinity).filter(Boolean)), node);
+export const replace = (node, ...children) => (node.replaceChildren(...children.flat(Infinity).filter(isShown)), node);
 
 /** What the server has written into the document. */
 export const meta = (name) => document.querySelector(`meta[name=lanceway-${name}]`).getAttribute('content');
