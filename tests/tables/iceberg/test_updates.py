@@ -373,6 +373,32 @@ def test_what_the_format_does_not_allow_is_refused(table: TableMetadata, rows: S
     assert metadata.write(table) == before
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_commit_adds_at_most_a_hundred_of_what_is_compared_with_all_others(table: TableMetadata, more: int) -> None:
+    """Ten thousand schemas fit into one request, and to compare them took a thread for more than a minute."""
+    rows = [{"action": "add-schema", "schema": {**SCHEMA, "fields": fields(number)}} for number in range(98 + more)]
+    rows += [{"action": "add-spec", "spec": BY_ID}, {"action": "add-sort-order", "sort-order": BY_DAY}]
+    if more:
+        with pytest.raises(InvalidInputError, match="adds 101 schemas"):
+            updates.change(table, rows, POINTER)
+    else:
+        assert len(updates.change(table, rows, POINTER).schemas) == 99
+
+
+def fields(number: int) -> list[Json]:
+    return [*SCHEMA["fields"], {"id": 3, "name": f"x{number}", "required": False, "type": "int"}]
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "0"])
+def test_a_file_of_countless_values_is_refused_before_they_are_made(value: str) -> None:
+    """Unpacked, a file may have 256 MiB: of empty objects, these would take 7 GiB."""
+    written = json.loads(metadata.write(metadata.build(SCHEMA, location=LOCATION)))
+    data = json.dumps(written)[:-1] + f', "more": [{",".join([value] * 5_000_000)}]}}'
+    for read in (metadata.read, metadata.checked_file):
+        with pytest.raises(InvalidInputError, match="more than 5,000,000 values"):
+            read(data.encode())
+
+
 def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:
     type_: Any = "long"
     for number in range(3000, 0, -1):

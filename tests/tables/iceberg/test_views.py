@@ -144,6 +144,13 @@ def test_what_the_format_does_not_allow_is_refused(view: ViewMetadata, rows: Seq
     assert views.write(view) == before
 
 
+def test_a_commit_adds_at_most_a_hundred_versions(view: ViewMetadata) -> None:
+    rows = [add(version(f"SELECT {number}")) for number in range(101)]
+    assert len(views.change(view, rows[:100]).versions) > 1
+    with pytest.raises(InvalidInputError, match="adds 101 schemas"):
+        views.change(view, rows)
+
+
 def test_what_is_no_view_is_not_built() -> None:
     for schema, row in ((SCHEMA, []), ([], version()), (SCHEMA, {}), (SCHEMA, version("\udfff"))):
         with pytest.raises(InvalidInputError):

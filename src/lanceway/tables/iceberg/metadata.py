@@ -24,6 +24,10 @@ FORMAT_VERSION = "format-version"
 FORMATS = (1, 2)
 _LONGEST_REASON = 400  # characters
 FIRST_FIELD = 1000  # the lowest id of a partition field
+# Each is compared with all that there are. A commit of a client adds one or two.
+_ADDED, _MOST_ADDED = ("add-schema", "add-spec", "add-sort-order", "add-view-version"), 100
+# Of a file, in memory hundreds of megabytes. A table with a hundred thousand snapshots has half as many.
+_MOST_VALUES = 5_000_000
 
 Json = Mapping[str, Any]
 
@@ -77,8 +81,10 @@ def decoded(data: bytes) -> dict[str, Any]:
     """Return the JSON object of a file.
 
     Raises ValueError for what other clients could not read: NaN, broken Unicode, a byte order mark, another encoding
-    than UTF-8.
+    than UTF-8; and for so many values that they would fill the memory, which a small file can have once it is unpacked.
     """
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+        raise ValueError(f"it has more than {_MOST_VALUES:,} values. Expire snapshots, or remove properties")
     document = msgspec.json.decode(data)
     if not isinstance(document, dict):
         raise ValueError("it is not a JSON object")
@@ -120,9 +126,18 @@ def checked_json(what: str, *values: object) -> None:
 
 
 def rows_of(what: str, rows: Sequence[Json]) -> list[dict[str, Any]]:
-    """Return the requirements or updates of a commit. Raises InvalidInputError for what is not a JSON object."""
+    """Return the requirements or updates of a commit.
+
+    Raises InvalidInputError for what is not a JSON object, and for updates that would be compared for minutes.
+    """
     if not all(isinstance(row, Mapping) for row in rows):
         raise InvalidInputError(f"{what}: each must be a JSON object.")
+    added = sum(row.get("action") in _ADDED for row in rows)
+    if added > _MOST_ADDED:
+        raise InvalidInputError(
+            f"The commit adds {added:,} schemas, partition specs, sort orders or versions, and may add {_MOST_ADDED}. "
+            "Make several commits of it."
+        )
     checked_json(what, rows)
     return [dict(row) for row in rows]
 
