@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -65,6 +70,23 @@ def test_a_search_by_a_vector(fruit: Table) -> None:
     assert names(near.offset(1).limit(1).to_list()) == ["apple"]
     assert names(fruit.search(np.array([0.5, 0.9])).metric("cosine").limit(1).to_list()) == ["cherry"]
     assert fruit.search([[0.5, 0.9], [1, 0]]).limit(1).to_arrow()["query_index"].to_pylist() == [0, 1]
+
+
+def test_a_search_for_some_columns_prints_nothing(tmp_path: Path) -> None:
+    """pylance warns on standard error where it is to add a score by itself; in a process that has LANCE_LOG unset."""
+    program = """
+import lanceway
+table = lanceway.connect("./w").create("fruit", [{"name": "apple", "taste": [0.9, 0.2]}])
+table.index("name", "FTS")
+for search in (table.search([1, 0]), table.search("apple"), table.search([1, 0], text="apple")):
+    print(*search.select("name").to_arrow().schema.names, *search.select({"x": "name"}).to_arrow().schema.names)
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "LANCE_LOG"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    names = ["name _distance x _distance", "name _score x _score", "name _relevance_score x _relevance_score"]
+    assert (done.stdout.splitlines(), done.stderr) == (names, "")
 
 
 def test_a_step_leaves_the_search_before_it_as_it_was(fruit: Table) -> None:

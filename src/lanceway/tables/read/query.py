@@ -37,16 +37,17 @@ if TYPE_CHECKING:
 # is all of them; with this the speed is the same.
 _READ_AHEAD = 64 * 2**20
 _NUMBERS = ("nprobes", "minimum_nprobes", "maximum_nprobes", "refine_factor", "ef")
+_DISTANCE, _SCORE = "_distance", "_score"
 # What every table has besides its own columns.
 _SYSTEM = frozenset(
     {
-        "_distance",
+        _DISTANCE,
         "_row_created_at_version",
         "_row_last_updated_at_version",
         "_rowaddr",
         "_rowid",
         "_rowoffset",
-        "_score",
+        _SCORE,
     }
 )
 
@@ -121,8 +122,19 @@ def _plan(table: StoredTable, request: Query, operation: str) -> tuple[list[lanc
     with translated(table, operation):
         if near is not None and text is not None:
             return hybrid.searches(dataset, near, text, request, common), options
-        common |= {"columns": columns, "with_row_id": request.with_row_id, "order_by": order, **_window(request, near)}
-        return [dataset.scanner(nearest=near, full_text_query=text, **common)], options
+        common |= {"with_row_id": request.with_row_id, "order_by": order, **_window(request, near)}
+        score = _DISTANCE if near is not None else _SCORE if text is not None else None
+        return [dataset.scanner(nearest=near, full_text_query=text, **common, **_projection(columns, score))], options
+
+
+def _projection(columns: list[str] | dict[str, str] | None, score: str | None) -> dict[str, Any]:
+    """Return the columns of an answer, with the score of a search by name: pylance warns where it is to add it."""
+    if columns is None or score is None:
+        return {"columns": columns}
+    added: list[str] | dict[str, str] = columns
+    if score not in columns:
+        added = {**columns, score: score} if isinstance(columns, dict) else [*columns, score]
+    return {"columns": added, "disable_scoring_autoprojection": True}
 
 
 def _window(request: Query, near: dict[str, Any] | None) -> dict[str, int | None]:

@@ -281,7 +281,7 @@ def searches(
     if is_batch(near):
         raise InvalidInputError("query_table: a hybrid search takes one vector; give single_vector.")
     limit = request.k + (request.offset or 0)
-    ids: dict[str, Any] = {"columns": [], "with_row_id": True, **common}
+    ids: dict[str, Any] = {"columns": [], "with_row_id": True, "disable_scoring_autoprojection": True, **common}
     return [
         dataset.scanner(nearest=near, limit=limit, **ids),
         dataset.scanner(full_text_query=text, limit=limit, **ids),
