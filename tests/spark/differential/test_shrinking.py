@@ -77,3 +77,9 @@ def test_the_same_seed_makes_the_same_tables_and_queries() -> None:
         return repr(both) + "".join(generator.query().sql() for _ in range(50))
 
     assert sample() == sample()
+
+
+def test_a_test_that_fails_shows_no_token() -> None:
+    """pytest prints the arguments of every function on the way, in its report of a failure too."""
+    place = Backend("diff_rest", {"type": "rest", "token": "lw_secret"})
+    assert "lw_secret" not in repr({"rest": place})

@@ -34,7 +34,7 @@ class Backend:
     """A catalog in the session: its name there, its type and settings."""
 
     name: str
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)  # the token of a server is among them
 
     def register(self, spark: SparkSession) -> None:
         driver.register(spark, self.name, self.settings)
