@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -77,6 +78,48 @@ def test_a_server_that_speaks_another_protocol_is_not_a_metastore(answer: bytes)
     refused = pytest.raises(InternalError, match="cannot be read as a Hive Metastore")
     with saying(answer) as uri, HiveCatalog(uri=uri, max_retries=0) as catalog, refused:
         catalog.list_namespaces({"id": []})
+
+
+def reply(method: str, result: bytes) -> bytes:
+    """An answer to a method as Thrift writes it, with these bytes for its result."""
+    return struct.pack(f">II{len(method)}sI", 0x80010002, len(method), method.encode(), 0) + result
+
+
+UNREADABLE = {
+    "a list of negative length": b"\x0f\x00\x00\x0b\xff\xff\xff\xff",
+    "a text of negative length": b"\x0f\x00\x00\x0b\x00\x00\x00\x01\xff\xff\xff\xff",
+    "numbers for texts": b"\x0f\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x07\x00",
+    "a field of no type": b"\x63\x00\x07\x00",
+}
+
+
+@pytest.mark.parametrize("result", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_an_answer_that_cannot_be_read_is_said(result: bytes) -> None:
+    refused = pytest.raises(InternalError, match="cannot be read as a Hive Metastore")
+    with saying(reply("get_databases", result)) as uri, HiveCatalog(uri=uri, hierarchy="databases") as catalog, refused:
+        catalog.list_namespaces({"id": []})
+
+
+EMPTY = b"\x0c\x00\x00\x00\x00"  # a structure without fields
+
+
+@pytest.mark.parametrize(
+    ("method", "operation", "id_"),
+    [
+        ("get_table_req", "describe_table", ["c", "d", "t"]),
+        ("get_catalog", "describe_namespace", ["c"]),
+        ("get_catalogs", "list_namespaces", []),
+    ],
+)
+def test_an_answer_without_what_was_asked_for_is_said(method: str, operation: str, id_: list[str]) -> None:
+    refused = pytest.raises(InternalError, match="answers without")
+    with saying(reply(method, EMPTY)) as uri, HiveCatalog(uri=uri, hierarchy="catalogs") as catalog, refused:
+        getattr(catalog, operation)({"id": id_})
+
+
+def test_a_text_that_cannot_be_written_is_refused(hive: Hive) -> None:
+    with connect(hive) as catalog, pytest.raises(InvalidInputError, match="not valid Unicode"):
+        catalog.create_namespace({"id": ["hive", "d"], "properties": {"team": "a\ud800"}})
 
 
 def test_a_connection_that_is_cut_may_be_one_that_asks_for_kerberos() -> None:

@@ -21,7 +21,7 @@ from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from lanceway.catalogs.hive.errors import MetastoreFault, UnknownMethodError
 from lanceway.catalogs.hive.settings import HiveServer, HiveSettings
-from lanceway.errors import InternalError
+from lanceway.errors import InternalError, InvalidInputError
 from lanceway.wire.errors import (
     AttemptFailed,
     Reason,
@@ -77,7 +77,11 @@ class HiveClient:
             if error.type == TApplicationException.UNKNOWN_METHOD:
                 raise UnknownMethodError(method) from error
             raise InternalError(f"{what}: the Hive Metastore failed without a reason of its own: {error}.") from error
-        except (TProtocolException, UnicodeDecodeError, struct.error) as error:
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"{what}: {error.object[:100]!r} is not valid Unicode text, which a name or a property must be."
+            ) from error
+        except TProtocolException as error:
             raise InternalError(
                 f"{what}: what answers at {self._address} cannot be read as a Hive Metastore: {error}. Is the address "
                 f"right? Note that {_SASL}, and that neither are TLS, framed transport and HTTP."
@@ -219,7 +223,11 @@ class _Connection:
             raise
 
     def call(self, method: str, arguments: tuple[object, ...], seconds: float) -> Any:
-        """Return the answer of a method. Raises TransportError where the connection broke, else MetastoreFault."""
+        """Return the answer of a method.
+
+        Raises TransportError where the connection broke, TProtocolException for an answer that cannot be read, else
+        MetastoreFault.
+        """
         self._socket.deadline = time.monotonic() + seconds
         try:
             return getattr(self._stub, method)(*arguments)
@@ -229,10 +237,12 @@ class _Connection:
             raise TransportError(Reason.CUT, _SASL) from error
         except EOFError as error:
             raise TransportError(Reason.CUT, _SASL) from error
-        except (TApplicationException, TProtocolException):
+        except (TApplicationException, TProtocolException, UnicodeEncodeError):
             raise
         except TException as error:
             raise MetastoreFault(error) from None
+        except (OverflowError, TypeError, ValueError, struct.error) as error:  # in bytes that are no answer
+            raise TProtocolException(TProtocolException.INVALID_DATA, str(error)) from error
         except OSError as error:
             raise broken(error, "read_timeout") from error
 

@@ -74,11 +74,13 @@ class HiveMetastore:
         return True
 
     def catalogs(self) -> list[str]:
-        return list(self._read("Listing the catalogs", "get_catalogs").names or ())
+        about = "Listing the catalogs"
+        return list(_part(about, self._read(about, "get_catalogs"), "names"))
 
     def catalog(self, name: str) -> HiveCatalogRow:
         """Return a catalog. Raises NamespaceNotFoundError."""
-        return self._read(f"The catalog {name}", "get_catalog", ttypes.GetCatalogRequest(name)).catalog
+        about = f"The catalog {name}"
+        return _part(about, self._read(about, "get_catalog", ttypes.GetCatalogRequest(name)), "catalog")
 
     def create_catalog(self, row: HiveCatalogRow) -> None:
         about = f"The catalog {row.name} cannot be created"
@@ -126,7 +128,7 @@ class HiveMetastore:
         about = f"The table {place.database}.{name}"
         request = ttypes.GetTableRequest(dbName=place.database, tblName=name, catName=place.catalog)
         try:
-            return self._read(about, "get_table_req", request, missing=TableNotFoundError).table
+            return _part(about, self._read(about, "get_table_req", request, missing=TableNotFoundError), "table")
         except UnknownMethodError:
             return self._read(about, "get_table", place.wire, name, missing=TableNotFoundError)
 
@@ -135,7 +137,7 @@ class HiveMetastore:
         about = f"Reading the tables of {place.database}"
         request = ttypes.GetTablesRequest(dbName=place.database, tblNames=list(names), catName=place.catalog)
         try:
-            return list(self._read(about, "get_table_objects_by_name_req", request).tables)
+            return list(_part(about, self._read(about, "get_table_objects_by_name_req", request), "tables"))
         except UnknownMethodError:
             return list(self._read(about, "get_table_objects_by_name", place.wire, list(names)))
 
@@ -183,3 +185,11 @@ class HiveMetastore:
         """Forget a table, and keep its data whatever the table's parameters say. Raises TableNotFoundError."""
         about = f"The table {place.database}.{name} cannot be dropped"
         self._change(about, "drop_table", place.wire, name, False, missing=TableNotFoundError)
+
+
+def _part(about: str, answer: Any, name: str) -> Any:
+    """Return a field of an answer. Raises InternalError where it is missing, which Thrift does not notice."""
+    value = getattr(answer, name)
+    if value is None:
+        raise InternalError(f"{about}: what should be a Hive Metastore answers without {name}. Is the address right?")
+    return value
