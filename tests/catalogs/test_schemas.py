@@ -104,5 +104,5 @@ def test_describing_a_catalog_shows_separator_and_nested(server: Lanceway) -> No
 
 def test_a_catalog_without_them_says_so(tmp_path: Path) -> None:
     tree = Subtree(lanceway.connect("dir", path=str(tmp_path)), Identifier(("a",)))
-    with pytest.raises(UnsupportedOperationError, match="only a lake"):
+    with pytest.raises(UnsupportedOperationError, match="Only a lake"):
         tree.alter_namespace(["b"], {"k": "v"})

@@ -49,6 +49,22 @@ def test_create_modes(cli: Run, done: Run) -> None:
     assert "code 13" in cli("namespaces", "create", "x", "--mode", "sideways").err
 
 
+def test_parents_are_created_where_there_is_no_lake(cli: Run, done: Run, warehouse: Path) -> None:
+    assert done("namespaces", "create", "a.b.c", "-p").out == "Created namespace a.b.c.\n"
+    assert done("--json", "namespaces", "list", "a.b").json == ["c"]
+    assert "code 2" in cli("namespaces", "create", "a.b.c", "-p").err
+    done("namespaces", "create", "a.b.c", "-p", "--mode", "exist_ok")
+    refused = cli("namespaces", "create", "x.y", "-p", "--mode", "sideways")
+    assert (refused.code, done("--json", "namespaces", "list").json) == (1, ["a"])
+
+
+def test_what_a_lake_alone_has_is_refused_in_words_of_the_command_line(cli: Run, done: Run) -> None:
+    done("namespaces", "create", "team")
+    refused = cli("namespaces", "alter", "team", "--set", "k=v")
+    assert (refused.code, refused.out) == (1, "")
+    assert "lanceway: A catalog of type 'dir' does not support: alter namespace. Only a lake" in refused.err
+
+
 def test_drop_modes(cli: Run, done: Run) -> None:
     done("namespaces", "create", "team")
     done("namespaces", "create", "team.sales")

@@ -116,20 +116,22 @@ def create(
 
 
 def _create_chain(session: Session, namespace: str, properties: dict[str, str], mode: str) -> None:
-    from lanceway.catalogs.contract import schemas
+    from lanceway.catalogs.contract.schemas import HasSchemas
     from lanceway.errors import NamespaceAlreadyExistsError
 
     if mode.lower() == "overwrite":
         raise typer.BadParameter("--parents makes namespaces and replaces none.", param_hint="'--mode'")
-    try:
-        id_ = schemas.require(session.catalog, "create_namespaces").create_namespaces(
-            session.id(namespace), properties or None
-        )
-    except NamespaceAlreadyExistsError:
-        if mode.lower() != "exist_ok":
-            raise
-        id_ = Identifier(session.id(namespace))
-    session.output.done(f"Created namespace {namespace}.", {"id": list(id_)})
+    id_, catalog = session.id(namespace), session.catalog
+    if not isinstance(catalog, HasSchemas):
+        with catalog._made_for(Identifier(id_)):
+            session.ask("create_namespace", id_, mode=mode, properties=properties or None)
+    else:
+        try:
+            id_ = list(catalog.create_namespaces(id_, properties or None))
+        except NamespaceAlreadyExistsError:
+            if mode.lower() != "exist_ok":
+                raise
+    session.output.done(f"Created namespace {namespace}.", {"id": id_})
 
 
 @command(app, "alter")

@@ -84,9 +84,11 @@ class HasSchemas(Protocol):
 def require(catalog: LanceNamespace, method: str) -> HasSchemas:
     """Return a catalog that has these methods. Raises UnsupportedOperationError."""
     if not isinstance(catalog, HasSchemas):
+        type_ = getattr(catalog, "TYPE", None)
+        owner = repr(catalog) if type_ is None else f"{type(catalog).__name__} (type {type_!r})"
         raise UnsupportedOperationError(
-            f"{catalog!r} does not support {method}: only a lake, and what leads to one, has logical paths and "
-            "properties that can be altered."
+            f"{owner} does not support {method}. Only a lake, and what leads to one, has logical paths and properties "
+            "that can be altered."
         )
     return catalog
 
