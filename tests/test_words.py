@@ -52,6 +52,11 @@ PAIRS = {
     r"\bgoes? round\b": "bypass",
     r"\bway in\b": "call",
     r"\bmade small\b": "created",
+    r"\blook for what should not be\b": "check for inconsistencies",
+    r"\bclaim a name\b": "reserve a name",
+    r"\bgive a name to a table\b": "register a table",
+    r"\bhold a \w+( \w+)* to the contract\b": "run the conformance suite",
+    r"\ba null does not hold\b": "NULL counts as a failure",
 }
 PAGES = [
     *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),

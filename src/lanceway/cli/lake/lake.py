@@ -38,7 +38,7 @@ def check(
     ] = True,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 also for what is only a note.")] = False,
 ) -> None:
-    """Look for what should not be: orphans, half chains, gaps, overlaps, lost manifests. Nothing is changed.
+    """Check the lake for inconsistencies: orphans, gaps, overlaps, lost manifests. Nothing is changed.
 
     Exit code 1 if anything is wrong. What a crash left, and the lake finishes by itself, is only a note.
     """

@@ -79,7 +79,7 @@ def check(
         ),
     ] = False,
 ) -> None:
-    """Hold a Lance Namespace server to the contract, and say behaviour by behaviour what it does otherwise.
+    """Run the conformance suite against a Lance Namespace server, and show each behaviour in which it differs.
 
     Works in one scratch namespace, which is removed afterwards with all that is in it. Exit code 1 if any
     test failed, or if the server could not remove what it had made; an operation that the server says it

@@ -158,7 +158,7 @@ def exists(session: Session, table: Table, version: Version = None) -> None:
 
 @command(app, "declare")
 def declare(session: Session, table: Table, location: _Location = None, properties: Properties = None) -> None:
-    """Claim a name for a table whose data is yet to be written."""
+    """Reserve a name for a table that is written later."""
     metadata = pairs(properties, "--property") or None
     response = session.ask("declare_table", session.id(table), location=location, properties=metadata)
     session.output.done(f"Declared {table} at {response.get('location')}.", response)
@@ -174,7 +174,7 @@ def register(
     ] = "create",
     properties: Properties = None,
 ) -> None:
-    """Give a name to a table that exists in storage."""
+    """Register a table that exists in storage."""
     metadata = pairs(properties, "--property") or None
     response = session.ask("register_table", session.id(table), location=location, mode=mode, properties=metadata)
     session.output.done(f"Registered {table} at {response.get('location', location)}.", response)
