@@ -144,6 +144,22 @@ def test_a_table_of_another_kind_is_not_listed_and_refused(catalog: HiveCatalog,
         catalog.drop_namespace({"id": space})
 
 
+def test_a_whole_file_system_is_not_searched_for_a_table_to_drop(catalog: HiveCatalog, hive: Hive) -> None:
+    space = database(catalog)
+    create(catalog, [*space, "ours"])
+    with other_client(hive) as client:
+        row = seen_by_hive(hive, [*space, "ours"])
+        row.tableName, row.sd.location = "everything", f"{row.sd.location}-2"
+        client.create_table(row)
+        row.sd.location = "file:///"
+        context = ttypes.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})  # which counts all files there
+        client.alter_table_with_environment_context(space[1], "everything", row, context)
+    with pytest.raises(InvalidInputError, match="which would be deleted as a whole"):
+        catalog.drop_table({"id": [*space, "everything"]})
+    assert catalog.list_tables({"id": space}).tables == ["everything", "ours"]
+    catalog.deregister_table({"id": [*space, "everything"]})
+
+
 def test_a_long_list_is_whole_and_comes_in_pages(catalog: HiveCatalog) -> None:
     space = database(catalog)
     names = [f"t{number:03}" for number in range(45)]

@@ -25,6 +25,7 @@ from lanceway.catalogs.metastore.tables import (
     find_created,
     is_own_folder,
     own_folder,
+    refuse_everything,
     require_data,
 )
 from lanceway.errors import (
@@ -269,6 +270,7 @@ class HiveTables:
         """
         row = self.load(table)
         entry = self.entry(row)
+        refuse_everything(table, entry)
         store = self._store(entry.location)
         before = list(own_files.own(store))
         self.delete(table, row)

@@ -222,11 +222,7 @@ class ExternalTables(Generic[Row]):
         """Forget a table, then delete its data: a failure leaves files that no name leads to, and says where."""
         row = self._service.load(table)
         entry = self._service.reach(row)
-        if not urlsplit(entry.location).path.strip("/"):
-            raise InvalidInputError(
-                f"{table} cannot be dropped: its location is {entry.location}, which would be deleted as a whole. "
-                "Deregister it, and delete its data by hand."
-            )
+        refuse_everything(table, entry)
         self._service.delete(table, row)
         with data_left_behind(self._service.name, table, entry):
             remove_data(entry)
@@ -310,6 +306,15 @@ def _filled(table: Identifier, location: str, *, is_chosen: bool) -> LanceNamesp
 
 def _is_same(location: str, other: str) -> bool:
     return location.rstrip("/") == other.rstrip("/")
+
+
+def refuse_everything(table: Identifier, entry: TableEntry) -> None:
+    """Refuse to drop a table whose location is a whole bucket or file system."""
+    if not urlsplit(entry.location).path.strip("/"):
+        raise InvalidInputError(
+            f"{table} cannot be dropped: its location is {entry.location}, which would be deleted as a whole. "
+            "Deregister it, and delete its data by hand."
+        )
 
 
 def remove_data(entry: TableEntry) -> None:
