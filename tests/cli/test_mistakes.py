@@ -121,7 +121,7 @@ def test_reasons_are_in_words_of_the_command_line(cli: Run, table: str) -> None:
     refused = {
         ("tables", "query", table, "--where", "id >"): "lanceway: The condition 'id >' is incomplete",
         ("tables", "query", table, "--where", "idd > 1"): "lanceway: No field named idd. Did you mean 'id'? (code 12",
-        ("tables", "versions", "restore", table, "99"): "lanceway tables versions list shows them.",
+        ("tables", "versions", "restore", table, "99"): f"lanceway: {table} has no version 99. The latest is 1. (code",
         ("namespaces", "drop", "team"): "or add --cascade to drop all that is inside.",
         ("tables", "insert", table, "pets.csv"): f"lanceway: {table} has no columns pet, owner. It has: id, name, age",
     }

@@ -47,7 +47,7 @@ def test_a_table_opens_at_latest_version_tag_and_branch(table: StoredTable) -> N
 
 @pytest.mark.parametrize("version", [0, 2, 99, 2**63, 2**64])
 def test_a_version_that_is_not_there(table: StoredTable, version: int) -> None:
-    with pytest.raises(TableVersionNotFoundError, match=f"things has no version {version}"):
+    with pytest.raises(TableVersionNotFoundError, match=rf"things has no version {version}\. The latest is 1\."):
         open_at(table, version=version)
 
 

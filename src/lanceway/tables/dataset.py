@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from lance_namespace_urllib3_client.models.table_basic_stats import TableBasicSt
 from lanceway.errors import (
     InvalidInputError,
     InvalidTableStateError,
+    LanceNamespaceError,
     TableBranchNotFoundError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
@@ -147,18 +149,27 @@ def _open(table: StoredTable, version: int | None, remembering: tuple[int, int] 
         if isinstance(failure, InvalidTableStateError | TableVersionNotFoundError) and not has_data(table):
             raise _no_lance_table(table) from error
         if isinstance(failure, TableVersionNotFoundError):
-            raise _no_version(table, version) from error
+            raise no_version(table, version) from error
         raise failure from error
 
 
 def _check_version(table: StoredTable, version: int | None) -> None:
     if version is not None and not 1 <= version <= _LARGEST_VERSION:
-        raise _no_version(table, version)
+        raise no_version(table, version)
 
 
-def _no_version(table: StoredTable, version: int | None, branch: str | None = None) -> TableVersionNotFoundError:
+def no_version(table: StoredTable, version: int | None, branch: str | None = None) -> TableVersionNotFoundError:
     where = "" if is_main(branch) else f" on branch {branch!r}"
-    return TableVersionNotFoundError(f"{table.name} has no version {version}{where}. list_table_versions names them.")
+    return TableVersionNotFoundError(f"{table.name} has no version {version}{where}.{_latest(table, version, branch)}")
+
+
+def _latest(table: StoredTable, missing: int | None, branch: str | None) -> str:
+    """Return a sentence with the latest version, after a space; empty where that is what is missing."""
+    if missing is None:
+        return ""
+    with suppress(LanceNamespaceError):
+        return f" The latest is {_open_reference(table, None, None, branch, None).version}."
+    return ""
 
 
 def _no_lance_table(table: StoredTable) -> InvalidTableStateError:
@@ -219,7 +230,7 @@ def _on_branch(table: StoredTable, branch: str, version: int | None) -> lance.La
         with translated(table, f"Opening the branch {branch!r}"):
             return dataset.checkout_version((branch, version))
     except TableVersionNotFoundError as error:
-        raise _no_version(table, version, branch) from error
+        raise no_version(table, version, branch) from error
 
 
 def require_branch(table: StoredTable, dataset: lance.LanceDataset, branch: str) -> None:

@@ -20,10 +20,6 @@ from lanceway.cli.output.reasons import spoken
             "Error parsing statement: SELECT 1 FROM t WHERE id > (sql parser error: Expected: a word, found: EOF).",
             "The condition 'id >' is incomplete: Expected: a word after it.",
         ),
-        (
-            "items has no version 99. list_table_versions names them.",
-            "items has no version 99. lanceway tables versions list shows them.",
-        ),
         ("Table not found: There is no table t in ./wh.", "There is no table t in ./wh."),
         ("query_table: Create the table again with vectors=['v'].", "Create the table again with --vector-column v."),
         (

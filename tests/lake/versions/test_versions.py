@@ -129,7 +129,10 @@ def test_versions_are_listed_in_pages_up_and_down(lake: Lake, table: TableRow) -
 def test_a_missing_version_is_told(lake: Lake, table: TableRow) -> None:
     with pytest.raises(TableVersionNotFoundError, match="no version yet"):
         lake.store.read(versions.describe, table)
-    with pytest.raises(TableVersionNotFoundError, match="no version 9"):
+    with pytest.raises(TableVersionNotFoundError, match=r"no version yet\."):
+        lake.store.read(versions.describe, table, 9)
+    ask(lake, claim(1))
+    with pytest.raises(TableVersionNotFoundError, match=r"no version 9\. The latest is 1\."):
         lake.store.read(versions.describe, table, 9)
 
 

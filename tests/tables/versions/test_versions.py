@@ -70,7 +70,7 @@ def test_one_version_is_described(table: StoredTable) -> None:
     assert Path("/", told.manifest_path).is_file()
     assert versions.describe(table, DescribeTableVersionRequest()).version.version == 3
     for missing in (0, 4, 2**70):
-        with pytest.raises(TableVersionNotFoundError, match=f"no version {missing}"):
+        with pytest.raises(TableVersionNotFoundError, match=rf"no version {missing}\. The latest is 3\."):
             versions.describe(table, DescribeTableVersionRequest(version=missing))
 
 

@@ -29,7 +29,6 @@ _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
             r"Error parsing statement: SELECT 1 FROM t WHERE (.*) \(sql parser error: (.*)\)\.",
             r"The condition '\1' is not SQL: \2.",
         ),
-        (r"list_table_versions names them\.", "lanceway tables versions list shows them."),
         (r"\bwith create_table_index\b", "with lanceway tables indices create"),
         (r"\b[Uu]se mode exist_ok to keep it or overwrite to replace it", "Use --mode exist_ok or --mode overwrite"),
         (r"or drop it with (?:all that is inside|behavior cascade)\.", "or add --cascade to drop all that is inside."),

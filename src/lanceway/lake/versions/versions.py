@@ -365,10 +365,11 @@ def check(requested: VersionClaim) -> None:
 def _missing(
     connection: Connection, table: TableRow, branch: str, version: int | None
 ) -> TableVersionNotFoundError | TableBranchNotFoundError:
-    if branch != MAIN and latest(connection, table.id, branch) is None:
+    newest = latest(connection, table.id, branch)
+    if branch != MAIN and newest is None:
         return _no_branch(table, branch)
-    what = "no version yet" if version is None else f"no version {version}"
-    return TableVersionNotFoundError(f"{_named(table, branch)} has {what}. List its versions to see which it has.")
+    what = "no version yet" if newest is None else f"no version {version}. The latest is {newest}"
+    return TableVersionNotFoundError(f"{_named(table, branch)} has {what}.")
 
 
 def _no_branch(table: TableRow, branch: str) -> TableBranchNotFoundError:

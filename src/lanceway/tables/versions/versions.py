@@ -13,10 +13,9 @@ from lanceway.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
-    TableVersionNotFoundError,
 )
 from lanceway.tables import bases
-from lanceway.tables.dataset import StoredTable, is_main, open_at
+from lanceway.tables.dataset import StoredTable, is_main, no_version, open_at
 from lanceway.tables.errors import translated
 from lanceway.tables.versions import manifests, tags
 
@@ -70,7 +69,7 @@ def describe(table: StoredTable, request: ln.DescribeTableVersionRequest) -> ln.
     manifest = manifests.find(store, version, request.branch)
     if manifest is None:
         open_at(table, version=version, branch=request.branch)
-        raise TableVersionNotFoundError(f"{table.name} has no version {version}. list_table_versions names them.")
+        raise no_version(table, version, request.branch)
     return ln.DescribeTableVersionResponse(version=_version(table, version, manifest))
 
 
