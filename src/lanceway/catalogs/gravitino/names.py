@@ -12,6 +12,8 @@ from lanceway.errors import InvalidInputError
 from lanceway.identifiers import HierarchicalName, Identifier, check_visible
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# Names of schemas may hold them, but no name of a folder: a path or a URI would lead elsewhere.
+_NOT_IN_A_FOLDER = re.compile(r"[/\\%#?]")
 _LONGEST_FOLDER = 200  # bytes; every common file system has 255 for one, mark and suffix included
 # What a new name may not hold: what joins names, and what a path or a location would mistake.
 _NOT_NEW = {
@@ -72,14 +74,14 @@ def full_name(identifier: Identifier, separator: str, *, is_table: bool) -> str:
 
 def default_location(root: str, table: Identifier, claim: str) -> str:
     """Return a folder that no other table ever has, not even the next one of this name."""
-    names = (*map(_short, table.parent), own_folder(_short(table.name), claim))
+    names = (*map(_folder, table.parent), own_folder(_folder(table.name), claim))
     # In a bucket pylance takes a name as it is written, in a local folder as a URI has it.
     return "/".join((root.rstrip("/"), *(map(quote, names) if root.startswith("file:") else names)))
 
 
-def _short(name: str) -> str:
+def _folder(name: str) -> str:
     """Return as much of a name as a folder's may have; the claim is what tells folders apart."""
-    return name.encode()[:_LONGEST_FOLDER].decode(errors="ignore")
+    return _NOT_IN_A_FOLDER.sub("_", name).encode()[:_LONGEST_FOLDER].decode(errors="ignore")
 
 
 def _refuse(identifier: Identifier, name: str, what: str, instead: str) -> NoReturn:
