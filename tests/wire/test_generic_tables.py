@@ -54,7 +54,16 @@ def test_what_cannot_be_read_is_said(body: object) -> None:
         read_table(body)
 
 
-@pytest.mark.parametrize("body", [None, {"identifiers": {}}, {"identifiers": [{"namespace": ["s"]}]}], ids=str)
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        {"identifiers": {}},
+        {"identifiers": [{"namespace": ["s"]}]},
+        {"identifiers": [{"name": "a", "format": {}}]},
+    ],
+    ids=str,
+)
 def test_a_list_that_cannot_be_read_is_said(body: object) -> None:
     with pytest.raises(InternalError, match="a list of identifiers"):
         read_tables(body)

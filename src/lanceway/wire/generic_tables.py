@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 from lanceway.errors import InternalError
@@ -119,11 +119,13 @@ def read_tables(body: object) -> dict[str, str | None]:
     rows = body.get("identifiers") if isinstance(body, dict) else None
     if rows is None and isinstance(body, dict):
         return {}
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows
-    ):
+    if not isinstance(rows, list) or not all(map(_is_entry, rows)):
         raise _unreadable("generic tables", "a list of identifiers")
     return {row["name"]: row.get("format") for row in rows}
+
+
+def _is_entry(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("name"), str) and isinstance(row.get("format"), str | NoneType)
 
 
 def _texts(values: object) -> dict[str, str]:
