@@ -233,6 +233,25 @@ def test_a_sentence_is_freed_of_what_is_only_for_developers(text: str, sentence:
     assert cleaned(text) == sentence
 
 
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        ("id >", "The condition 'id >' is incomplete: Expected: an expression after it."),
+        ("id > > 1", "The condition 'id > > 1' is not SQL: Expected: an expression, found: >."),
+        ("idd > 1", "No field named idd. Did you mean 'id'?"),
+        ("zzzzzz > 1", "No field named zzzzzz. Valid fields are"),
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_shown_as_it_was_given(
+    things: Things, condition: str, sentence: str
+) -> None:
+    with pytest.raises(FOREIGN) as caught:
+        things.scan(filter=condition)
+    told = str(translate(StoredTable("things", things.path), "test", caught.value))
+    assert told.startswith(f"test on things failed: {sentence}")
+    assert not told.endswith("columns of the table.")
+
+
 # -- storage -------------------------------------------------------------------------------------
 
 SHOWN_BY_A_SERVER: dict[str, dict[str, str]] = {

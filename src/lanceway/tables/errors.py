@@ -134,6 +134,22 @@ _CLIENT = re.compile(rf"Namespace error: ({'|'.join(CLIENT_ERRORS)}): ")
 _LOCATION = re.compile(r"(, location:|,)? ?(/(home|rustc|root|Users|usr)/|src/)[\w./@+~-]*\.rs:\d+:\d+")
 _WRAPPERS = re.compile(r"^((Invalid user input|LanceError\(\w+\)|External error|Query Execution error): )+")
 _DUMP = re.compile(r"(?: in schema)?:\s+Schema \{|\. Detail: Python exception|AggregateFunction\(")
+# What a user reads better in other words; pylance puts a condition into a statement to parse it.
+_PLAINER = tuple(
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r"Schema error: (?=No field named)", ""),
+        (
+            r"Error parsing statement: SELECT 1 FROM t WHERE (.*) \(sql parser error: (.*?), found: EOF\)",
+            r"The condition '\1' is incomplete: \2 after it",
+        ),
+        (
+            # Its place is one in the statement.
+            r"Error parsing statement: SELECT 1 FROM t WHERE (.*) \(sql parser error: (.*?)(?: at Line: \d+, .*)?\)$",
+            r"The condition '\1' is not SQL: \2",
+        ),
+    )
+)
 _LONGEST = 500
 _STORAGE_WORDS = {
     UnauthenticatedError: "the storage does not accept the credentials. Check the storage options.",
@@ -168,7 +184,10 @@ def translate(table: HasName, operation: str, error: BaseException) -> LanceName
         # The storage's own words stay out: they may repeat an access key.
         return row.error(f"{operation} on {table.name} failed: {_STORAGE_WORDS[row.error]}")
     kind = _kind(error, text)
-    return kind(f"{operation} on {table.name} failed: {cleaned(text)}.{_ADVICE.get(kind, '')}")
+    reason = cleaned(text)
+    says_it = "Did you mean" in reason or "Valid fields are" in reason
+    advice = "" if says_it else _ADVICE.get(kind, "")
+    return kind(f"{operation} on {table.name} failed: {reason}{'' if reason.endswith('?') else '.'}{advice}")
 
 
 def _kind(error: BaseException, text: str) -> type[LanceNamespaceError]:
@@ -183,7 +202,10 @@ def cleaned(text: str) -> str:
     """Return an error's sentence without places in Rust's source, wrappers and dumps of whole schemas."""
     text = _LOCATION.sub("", text)
     text = _DUMP.split(text)[0]
-    return _WRAPPERS.sub("", text.strip().strip("'\"")).rstrip(" .,\n")[:_LONGEST]
+    text = _WRAPPERS.sub("", text.strip().strip("'\"")).rstrip(" .,\n")
+    for pattern, words in _PLAINER:
+        text = pattern.sub(words, text)
+    return text[:_LONGEST]
 
 
 def _cause(error: BaseException) -> BaseException | None:

@@ -12,14 +12,6 @@ from lanceway.cli.output.reasons import spoken
     [
         ("query_table: it has no rows.", "it has no rows."),
         ("create_table_index on items failed: no.", "no."),
-        (
-            "a_b: Schema error: No field named x. Did you mean 'id'?. Check the name against the columns of the table.",
-            "No field named x. Did you mean 'id'?",
-        ),
-        (
-            "Error parsing statement: SELECT 1 FROM t WHERE id > (sql parser error: Expected: a word, found: EOF).",
-            "The condition 'id >' is incomplete: Expected: a word after it.",
-        ),
         ("Table not found: There is no table t in ./wh.", "There is no table t in ./wh."),
         ("query_table: Create the table again with vectors=['v'].", "Create the table again with --vector-column v."),
         (

@@ -19,16 +19,6 @@ _UNSUPPORTED = re.compile(r"^\w+ \(type '(\w+)'\) does not support (\w+)\.")
 _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"Schema error: (No field named)", r"\1"),
-        (r"\?\. Check the name against the columns of the table\.", "?"),
-        (
-            r"Error parsing statement: SELECT 1 FROM t WHERE (.*) \(sql parser error: (.*?), found: EOF\)\.",
-            r"The condition '\1' is incomplete: \2 after it.",
-        ),
-        (
-            r"Error parsing statement: SELECT 1 FROM t WHERE (.*) \(sql parser error: (.*)\)\.",
-            r"The condition '\1' is not SQL: \2.",
-        ),
         (r"\bwith create_table_index\b", "with lanceway tables indices create"),
         (r"\b[Uu]se mode exist_ok to keep it or overwrite to replace it", "Use --mode exist_ok or --mode overwrite"),
         (r"or drop it with (?:all that is inside|behavior cascade)\.", "or add --cascade to drop all that is inside."),
