@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from lanceway.cli.output.reasons import spoken
+from lanceway.cli.output.reasons import parted, spoken
+from lanceway.cli.output.renderers import Output, TextOutput
+from lanceway.errors import TableNotFoundError
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,20 @@ from lanceway.cli.output.reasons import spoken
 )
 def test_words(message: str, sentence: str) -> None:
     assert spoken(message).startswith(sentence)
+
+
+def test_the_id_of_a_request_is_apart_from_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    error = TableNotFoundError("There is no table frut. (request 84ec)")
+    TextOutput().error(error, hint=" Did you mean 'fruit'?")
+    assert capsys.readouterr().err == (
+        "lanceway: There is no table frut. Did you mean 'fruit'? (code 4, TableNotFound, request 84ec)\n"
+    )
+    Output().error(error, hint=" Did you mean 'fruit'?")
+    assert json.loads(capsys.readouterr().err) == {
+        "error": "There is no table frut. Did you mean 'fruit'? (request 84ec)",
+        "code": 4,
+    }
+    assert parted("It is asked for (once).") == ("It is asked for (once).", "")
 
 
 def test_names_have_their_catalog() -> None:

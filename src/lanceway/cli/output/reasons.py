@@ -15,6 +15,8 @@ from lanceway.identifiers import with_whole_names
 _OPERATION = re.compile(r"^[a-z]+(?:_[a-z]+)+(?: on \S+ failed)?: ")
 # Words by which programs recognize an error, in front of a sentence that says it.
 _BEGINNING = re.compile(r"^(?:Table not found|The namespace was not found|Namespace not empty): (?=\S)")
+# By which a server's log has the request; no one reads it as a part of the sentence.
+_REQUEST = re.compile(r" \((request [^()]+)\)$")
 _UNSUPPORTED = re.compile(r"^\w+ \(type '(\w+)'\) does not support (\w+)\.")
 _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), words)
@@ -50,6 +52,12 @@ def spoken(message: str, asked: Sequence[str] = ()) -> str:
     for pattern, words in _WORDS:
         text = pattern.sub(words, text)
     return with_whole_names(text, asked)
+
+
+def parted(reason: str) -> tuple[str, str]:
+    """Return a reason without the id of the server's request at its end, and the id; empty if there is none."""
+    found = _REQUEST.search(reason)
+    return (reason[: found.start()], found[1]) if found else (reason, "")
 
 
 def _verb(operation: str) -> str:

@@ -17,7 +17,7 @@ from itertools import islice
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from lanceway.cli.output.reasons import spoken
+from lanceway.cli.output.reasons import parted, spoken
 from lanceway.cli.output.words import counted
 
 if TYPE_CHECKING:
@@ -204,8 +204,9 @@ class Output:
 
     def error(self, error: LanceNamespaceError, asked: Sequence[str] = (), hint: str = "") -> None:
         """Show why the verb was refused or failed: `asked` has the names of what it is about, `hint` what was meant."""
-        reason = f"{spoken(str(error), asked)}{hint}"
-        print(to_json({"error": reason, "code": int(error.code)}), file=sys.stderr)  # noqa: T201
+        reason, request = parted(spoken(str(error), asked))
+        sentence = f"{reason}{hint}{f' ({request})' if request else ''}"
+        print(to_json({"error": sentence, "code": int(error.code)}), file=sys.stderr)  # noqa: T201
 
     def interrupted(self) -> None:
         print("\nlanceway: interrupted", file=sys.stderr)  # noqa: T201
@@ -337,8 +338,10 @@ class TextOutput(Output):
         name = type(error).__name__.removesuffix("Error")
         problems = [printable(spoken(str(problem), asked)) for problem in getattr(error, "problems", ())]
         several = len(problems) > 1
-        reason = counted(len(problems), "problem") + ":" if several else printable(spoken(str(error), asked))
-        code = Text(f" (code {int(error.code)}, {name})", style="dim")
+        reason, request = parted(printable(spoken(str(error), asked)))
+        if several:
+            reason = counted(len(problems), "problem") + ":"
+        code = Text(f" ({', '.join(filter(None, (f'code {int(error.code)}', name, request)))})", style="dim")
         console = Console(stderr=True, highlight=False, emoji=False, color_system=_colours())
         message = Text(f" {reason}{printable(hint)}")
         console.print(Text("lanceway:", style="bold red") + message + code, soft_wrap=True)
