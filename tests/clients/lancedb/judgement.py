@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib import metadata
+from types import SimpleNamespace
 from typing import Any
 
+from lancedb import index
 from lancedb import query as q
 from lancedb.catalog import AsyncCatalog, Catalog
 from lancedb.db import AsyncConnection
@@ -42,28 +44,30 @@ NOTES: Mapping[tuple[str, str], str] = {
     ("Tables", "close_lsm_writers"): "The client asks no server.",
     ("Tables", "prewarm_data"): "A table that is missing is an error; otherwise nothing is done.",
     ("Tables", "prewarm_index"): "An index that is missing is an error; otherwise nothing is done.",
+    ("Indices", "Fm"): "pylance, by which the server makes indices, has none of this type.",
     ("Jobs", "wait"): "A job waits for a [worker](../guide/background-jobs.md).",
 }
 
 
 @dataclass(frozen=True)
 class Group:
-    """A class of each API with its exercises."""
+    """A class of each API with its exercises, or what else has public names."""
 
     title: str
-    classes: Mapping[str, type[Any]]
+    classes: Mapping[str, Any]
     exercises: Mapping[str, Exercise]
+    noun: str = "method"
 
     def methods(self, side: str) -> list[str]:
-        """The public names of the class."""
+        """The public names."""
         return [name for name in dir(self.classes[side]) if not name.startswith("_")]
 
     def unjudged(self) -> list[str]:
-        """Methods that no exercise is for."""
+        """Names that no exercise is for."""
         return sorted({name for side in SIDES for name in self.methods(side)} - set(self.exercises))
 
     def gone(self) -> list[str]:
-        """Exercises of methods that the client no longer has."""
+        """Exercises of names that the client no longer has."""
         return sorted(set(self.exercises) - {name for side in SIDES for name in self.methods(side)})
 
     async def run(self, side: Side) -> Outcomes:
@@ -82,10 +86,20 @@ def _group(title: str, sync: type[Any], asynchronous: type[Any], exercises: Mapp
     return Group(title, {SYNC: sync, ASYNC: asynchronous}, exercises)
 
 
+# The classes of configurations, without their other names.
+_TYPES = SimpleNamespace(
+    **{
+        name: type_
+        for name, type_ in vars(index).items()
+        if isinstance(type_, type) and is_dataclass(type_) and type_.__name__ == name
+    }
+)
+
 GROUPS = (
     _group("Connections", RemoteDBConnection, AsyncConnection, connections.CONNECTION),
     _group("Catalogs", Catalog, AsyncCatalog, connections.CATALOG),
     _group("Tables", RemoteTable, AsyncTable, tables.TABLE),
+    Group("Indices", dict.fromkeys(SIDES, _TYPES), tables.INDICES, "configuration"),
     _group("Tags", Tags, AsyncTags, tables.TAGS),
     _group("Branches", Branches, AsyncBranches, tables.BRANCHES),
     _group("Merges", LanceMergeInsertBuilder, LanceMergeInsertBuilder, tables.MERGE),
@@ -114,8 +128,8 @@ QUERIES = (
 OPENING = f"""\
 # LanceDB's client, method by method
 
-Every public method of the stock `lancedb` {metadata.version("lancedb")} for Python, connected by
-`lancedb.connect("db://…")` or `lancedb.connect_async("db://…")`.
+Every public method of the stock `lancedb` {metadata.version("lancedb")} for Python and every type of its indices,
+connected by `lancedb.connect("db://…")` or `lancedb.connect_async("db://…")`.
 A check mark says that it works, a blank that this interface has no such method, a cross that it is refused, with the
 sentence. One that begins with "The client" is the client's own: it asks no server, or says the same of any.
 [LanceDB clients](../guide/lancedb.md) explains how to connect.
@@ -133,7 +147,7 @@ LEGEND = (
 
 def section(group: Group, outcomes: Mapping[str, Outcomes]) -> str:
     """Return the section of a group, whose outcomes are by the name of the side."""
-    rows = [f"| method | {SYNC} | {ASYNC} | |", "| :--- | :---: | :---: | :--- |"]
+    rows = [f"| {group.noun} | {SYNC} | {ASYNC} | |", "| :--- | :---: | :---: | :--- |"]
     for name in sorted(group.exercises):
         marks = [_mark(outcomes[side], name) for side in SIDES]
         told = list(dict.fromkeys(filter(None, (outcomes[side].get(name) for side in SIDES))))

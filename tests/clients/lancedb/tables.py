@@ -8,7 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 from lance.blob import blob_array, blob_field
-from lancedb.index import FTS, BTree, IvfFlat
+from lancedb.index import (
+    FTS,
+    Bitmap,
+    BTree,
+    Fm,
+    HnswFlat,
+    HnswPq,
+    HnswSq,
+    IvfFlat,
+    IvfPq,
+    IvfRq,
+    IvfSq,
+    LabelList,
+)
 
 from lanceway.wire.lance import ARROW_STREAM
 from tests.clients.lancedb.connections import backfill
@@ -310,6 +323,37 @@ async def create_index(side: Side) -> None:
     names = {index.name for index in await done(table.list_indices())}
     assert names == {"id_idx", "text_idx", "near"}
     assert "none" in await refusal(lambda: table.create_index("none", config=BTree()))
+
+
+def _of_type(column: str, config: Any) -> Exercise:
+    """An exercise of an index of one type."""
+
+    async def exercise(side: Side) -> str | None:
+        vectors = pa.FixedSizeListArray.from_arrays(pa.array(range(300 * 16), pa.float32()), 16)
+        rows = {"id": range(300), "text": ["apple"] * 300, "tags": [["red", "ripe"]] * 300, "vector": vectors}
+        table = await done(side.db.create_table(side.new_name(), pa.table(rows)))
+        try:
+            await done(table.create_index(column, config=config, wait_timeout=MINUTE))
+        except REFUSALS:
+            return await refusal(lambda: table.create_index(column, config=config))
+        (index,) = await done(table.list_indices())
+        assert (index.columns, index.index_type.endswith(type(config).__name__)) == ([column], True)
+        assert (await done(table.index_stats(index.name))).num_indexed_rows == 300
+        return None
+
+    return exercise
+
+
+INDICES: Mapping[str, Exercise] = {
+    type(config).__name__: _of_type(column, config)
+    for column, config in (
+        *(("id", BTree()), ("id", Bitmap()), ("tags", LabelList()), ("text", FTS()), ("text", Fm())),
+        *(("vector", IvfFlat(num_partitions=2)), ("vector", IvfSq(num_partitions=2))),
+        *(("vector", IvfPq(num_partitions=2, num_sub_vectors=4)), ("vector", IvfRq(num_partitions=2))),
+        *(("vector", HnswFlat(num_partitions=1)), ("vector", HnswSq(num_partitions=1))),
+        ("vector", HnswPq(num_partitions=1, num_sub_vectors=4)),
+    )
+}
 
 
 async def create_index_async(side: Side) -> None:
