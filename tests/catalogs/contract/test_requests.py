@@ -21,6 +21,7 @@ from lanceway.catalogs.contract.requests import (
     table_id,
 )
 from lanceway.errors import InvalidInputError
+from lanceway.tables.read.sorting import SortedQuery
 
 
 def test_a_model_is_taken_as_it_is():
@@ -63,6 +64,11 @@ def test_a_wrong_type_says_which_field():
 def test_a_wrong_type_says_how_the_value_is_written(key: str, value: object, form: str):
     with pytest.raises(InvalidInputError, match=re.escape(f"QueryTableRequest is not valid: {key}: Write {form}.")):
         accept(QueryTableRequest, {"id": ["t"], "k": 1, "vector": {}, key: value})
+
+
+def test_a_request_with_further_fields_has_the_name_of_the_contract():
+    with pytest.raises(InvalidInputError, match="^QueryTableRequest is not valid: k: Field required"):
+        received(SortedQuery, {"id": ["t"], "vector": {}})
 
 
 def test_one_key_of_a_merge_is_a_list():

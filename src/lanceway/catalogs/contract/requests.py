@@ -52,9 +52,15 @@ def received(model: type[Model], fields: Mapping[str, Any]) -> Model:
     try:
         read = model.model_validate(dict(fields))
     except ValidationError as error:
-        raise InvalidInputError(f"{model.__name__} is not valid: {_reasons(error)}.") from error
+        raise InvalidInputError(f"{_known_name(model)} is not valid: {_reasons(error)}.") from error
     reserved.refuse_request(read)
     return read
+
+
+def _known_name(model: type[BaseModel]) -> str:
+    """Return the name of a model as the contract has it, of one with further fields too."""
+    contract = (cls for cls in model.__mro__ if cls.__module__.startswith("lance_namespace"))
+    return next(contract, model).__name__
 
 
 def _fields_of(model: type[BaseModel], request: object) -> Mapping[str, Any]:
