@@ -44,7 +44,7 @@ NOTES: Mapping[tuple[str, str], str] = {
     ("Tables", "close_lsm_writers"): "The client asks no server.",
     ("Tables", "prewarm_data"): "A table that is missing is an error; otherwise nothing is done.",
     ("Tables", "prewarm_index"): "An index that is missing is an error; otherwise nothing is done.",
-    ("Indices", "Fm"): "pylance, by which the server makes indices, has none of this type.",
+    ("Indices", "Fm"): "pylance, which the server uses, cannot create one.",
     ("Jobs", "wait"): "A job waits for a [worker](../guide/background-jobs.md).",
 }
 
