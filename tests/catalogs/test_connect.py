@@ -157,6 +157,20 @@ def test_a_word_that_means_nothing(folder: Path) -> None:
         lanceway.connect("./a", name="prod")
 
 
+@pytest.mark.parametrize(
+    ("word", "address"),
+    [
+        ("127.0.0.1:8400", "http://127.0.0.1:8400"),
+        ("localhost:8400", "http://localhost:8400"),
+        ("lance.example.com:443", "https://lance.example.com:443"),
+        ("lake.db", "sqlite:///lake.db"),
+    ],
+)
+def test_a_host_or_a_file_alone_is_refused_with_the_address_it_may_be(folder: Path, word: str, address: str) -> None:
+    with pytest.raises(InvalidInputError, match=rf"'{word}' does not say .* Did you mean '{address}'\? For a folder"):
+        lanceway.connect(word)
+
+
 def test_an_empty_folder_gets_namespaces_and_one_with_tables_stays_as_it_is(folder: Path) -> None:
     lanceway.connect("./new").create("team.fruit", {"id": [1]})
     assert lanceway.connect("./new").namespaces() == ["team"]

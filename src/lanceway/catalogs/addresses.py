@@ -14,6 +14,7 @@ from lanceway.config.settings import nearest
 from lanceway.errors import InvalidInputError
 
 _DATABASES = ("sqlite", "postgresql", "postgres")
+_DATABASE_FILES = (".db", ".sqlite", ".sqlite3")
 
 
 class CatalogAddress(NamedTuple):
@@ -39,6 +40,10 @@ def read(
     names = {*configuration.namespaces(config), *connections.saved()}
     if word in names:
         return CatalogAddress(name=word)
+    if meant := _meant(word):
+        raise InvalidInputError(
+            f"{word!r} does not say what it is. Did you mean {meant!r}? For a folder write './{word}'."
+        )
     if word in known or "." in word or ":" in word:
         return CatalogAddress(type=word)
     raise InvalidInputError(
@@ -52,6 +57,14 @@ def _is_location(text: str | os.PathLike[str]) -> bool:
     if not isinstance(text, str):
         return True
     return "/" in text or text in (".", "..", "~") or (os.sep != "/" and os.sep in text)
+
+
+def _meant(word: str) -> str | None:
+    """Return the address that a host, or the file of a database, was meant to be; None for any other word."""
+    host, _, port = word.partition(":")
+    if port.isdigit():
+        return f"{'http' if connections.is_loopback(host) else 'https'}://{word}"
+    return f"sqlite:///{word}" if word.endswith(_DATABASE_FILES) else None
 
 
 def _located(location: str, settings: Mapping[str, object]) -> CatalogAddress:

@@ -67,7 +67,7 @@ def test_a_wrong_type_says_how_the_value_is_written(key: str, value: object, for
 
 
 def test_a_request_with_further_fields_has_the_name_of_the_contract():
-    with pytest.raises(InvalidInputError, match="^QueryTableRequest is not valid: k: Field required"):
+    with pytest.raises(InvalidInputError, match=r"^QueryTableRequest is not valid: k: Field required"):
         received(SortedQuery, {"id": ["t"], "vector": {}})
 
 
