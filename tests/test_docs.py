@@ -36,8 +36,10 @@ FENCE = re.compile(
 RUN = {"python", "pycon", "console", "toml", "yaml"}
 # The first line of a file that a page shows: the reader saves it under this name.
 FILE = re.compile(r"# (?P<name>[\w/.-]+\.(?:toml|yaml|py))\n")
-# The page whose reader has started a server, at the address that the page names.
-TUTORIAL, ADDRESS = DOCS / "tutorial.md", "http://127.0.0.1:8400"
+# The page whose reader has started a server in the usual folder.
+TUTORIAL = DOCS / "tutorial.md"
+# The address of the server that a reader has started, and its token, as pages show them.
+ADDRESS, TOKEN = "http://127.0.0.1:8400", "lw_…"
 SHOWN = {"sh", "text", "{eval-rst}", "{toctree}", "{literalinclude}"}
 TABLE = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
@@ -72,8 +74,13 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
         yield command, output.strip("\n")
 
 
-def of(language: str) -> list[Path]:
-    return [page for page in PAGES if any(block.language == language for block in blocks(page))]
+def of(*languages: str, naming: str = "") -> list[Path]:
+    """The pages with a block in one of these languages that names something."""
+    return [page for page in PAGES if any(b.language in languages and naming in b.text for b in blocks(page))]
+
+
+EXECUTED = ("python", "pycon", "console")
+SERVED = of(*EXECUTED, naming=ADDRESS)
 
 
 def name(page: Path) -> str:
@@ -96,17 +103,34 @@ def test_every_fence_says_what_it_is(page: Path) -> None:
     assert {block.language for block in blocks(page)} <= RUN | SHOWN
 
 
-@pytest.mark.parametrize("page", sorted({*of("python"), *of("pycon"), *of("console")} - {TUTORIAL}), ids=name)
+@pytest.mark.parametrize("page", sorted({*of(*EXECUTED)} - {*SERVED}), ids=name)
 def test_the_examples_run(page: Path, desk: Path) -> None:
     follow(page)
 
 
+@pytest.mark.parametrize("page", sorted({*SERVED} - {TUTORIAL}), ids=name)
+def test_the_examples_run_with_a_server(page: Path, desk: Path, whole_run: Run) -> None:
+    follow_with_a_server(page, desk, whole_run)
+
+
 def test_the_tutorial_can_be_followed(desk: Path, whole_run: Run) -> None:
-    server = start(whole_run, name="tutorial", home=desk / ".lanceway")
+    follow_with_a_server(TUTORIAL, desk, whole_run)
+
+
+def follow_with_a_server(page: Path, desk: Path, run: Run) -> None:
+    server = start(run, name="reader", home=desk / ".lanceway")
     try:
-        follow(TUTORIAL, {ADDRESS: server.address})
+        follow(page, {ADDRESS: server.address, TOKEN: server.token})
     finally:
         server.stop()
+
+
+def test_what_a_reader_tries_first_is_run() -> None:
+    """There, nothing but commands of a shell and one line of Spark is shown without being run."""
+    first = [REPOSITORY / "README.md", DOCS / "start.md", DOCS / "tutorial.md"]
+    assert {*first} <= {*SERVED}
+    shown = [block.text for page in first for block in blocks(page) if block.language == "text"]
+    assert [text.split("(")[0] for text in shown] == ["spark.sql"]
 
 
 def follow(page: Path, replacements: Mapping[str, str] | None = None) -> None:
