@@ -1,8 +1,8 @@
 """The foreign catalogs beside lance-namespace-impls, on the same servers: `make bench-catalogs`.
 
 Glue on moto, Unity on the suite's fake in two versions, Iceberg on SeaweedFS, also behind a proxy that takes five
-milliseconds for each request, as a network would, and on the reference server, Hive on a metastore 3.1.3. Each has
-1,000 tables in one namespace.
+milliseconds for each request, as a network would, and on the reference server, Hive on a metastore 3.1.3, Polaris on
+the suite's fake. Each has 1,000 tables in one namespace. For Gravitino the other library has no catalog.
 They are listed and described, and others are declared and deregistered. First both libraries go through a proxy that
 counts what they send for one operation, then they ask the server directly and take turns, and the best of several
 turns is shown, in milliseconds for one operation. A ratio below 1 means that Lanceway takes less time. What the

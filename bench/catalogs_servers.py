@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import httpx
 from lance_namespace import CreateNamespaceRequest, DeclareTableRequest, LanceNamespace
-from lance_namespace_impls import GlueNamespace, Hive3Namespace, IcebergNamespace, UnityNamespace
-from tests.servers import hive, iceberg, moto, seaweedfs, unity
+from lance_namespace_impls import GlueNamespace, Hive3Namespace, IcebergNamespace, PolarisNamespace, UnityNamespace
+from tests.servers import hive, iceberg, moto, polaris, seaweedfs, unity
 from tests.servers.proxy import Proxy
 from tests.servers.run import Run
 
-from lanceway.catalogs import GlueCatalog, HiveCatalog, IcebergCatalog, UnityCatalog
+from lanceway.catalogs import GlueCatalog, HiveCatalog, IcebergCatalog, PolarisCatalog, UnityCatalog
 from thrift_proxy import ThriftProxy
 
 FULL, WORK = "full", "work"
@@ -82,6 +82,7 @@ def places() -> Iterator[list[Place]]:
                 ),
                 _reference(run, iceberg.start(run, "1.11.0")),
                 _hive(run),
+                _polaris(closing.enter_context(_elsewhere(_serve_polaris)), str(run.folder / "lance")),
             ]
     finally:
         run.end()
@@ -165,6 +166,19 @@ def _hive(run: Run) -> Place:
     )
 
 
+def _polaris(endpoint: str, root: str) -> Place:
+    _create(PolarisCatalog(endpoint=endpoint), [polaris.WAREHOUSE, FULL], [polaris.WAREHOUSE, WORK])
+    return Place(
+        "Polaris (fake)",
+        endpoint,
+        [polaris.WAREHOUSE, FULL],
+        [polaris.WAREHOUSE, WORK],
+        root,
+        lambda address: PolarisCatalog(endpoint=address),
+        lambda address: PolarisNamespace(**{"polaris.endpoint": address}),
+    )
+
+
 def _create(catalog: LanceNamespace, *namespaces: list[str]) -> None:
     for namespace in namespaces:
         catalog.create_namespace(CreateNamespaceRequest(id=namespace))
@@ -177,6 +191,14 @@ def _create(catalog: LanceNamespace, *namespaces: list[str]) -> None:
 def _serve_unity(dialect: str) -> Iterator[unity.Unity]:
     with unity.serve() as server:
         server.dialect = dialect
+        yield server
+
+
+@contextmanager
+def _serve_polaris() -> Iterator[polaris.Polaris]:
+    """The fake with paths and pages such as Polaris has them: the other library looks for a catalog by its name."""
+    with polaris.serve() as server:
+        server.prefix, server.page = polaris.WAREHOUSE, 1_000
         yield server
 
 

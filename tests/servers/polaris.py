@@ -63,6 +63,8 @@ class Polaris:
     tables: dict[tuple[Levels, str], dict[str, Any]] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     before: Callable[[Seen], None] | None = None  # what happens while a request is on its way
+    prefix: str = PREFIX  # of the warehouse in paths
+    page: int = _PAGE  # how many rows an answer has at most
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def clear(self, dialect: str) -> None:
@@ -86,9 +88,9 @@ class Polaris:
         if seen.path == f"{iceberg}/v1/config":
             if seen.query.get("warehouse") != WAREHOUSE:
                 raise Refused(404, "NoSuchWarehouseException", "no such warehouse")
-            return 200, {"defaults": {}, "overrides": {"prefix": PREFIX}}
+            return 200, {"defaults": {}, "overrides": {"prefix": self.prefix}}
         for base, handle in ((generic, self._generic), (iceberg, self._iceberg)):
-            inside = seen.path.removeprefix(f"{base}/v1/{PREFIX}/")
+            inside = seen.path.removeprefix(f"{base}/v1/{self.prefix}/")
             if inside != seen.path:
                 return handle(seen, [unquote(part) for part in inside.split("/")])
         raise Refused(404, "NotFoundException", f"no such path: {seen.path}")
@@ -232,7 +234,7 @@ class Polaris:
         if "pageToken" not in seen.query:
             return {key: rows}
         start = int(seen.query["pageToken"] or 0)
-        after = start + _PAGE
+        after = start + self.page
         return {key: rows[start:after], "next-page-token": str(after) if after < len(rows) else None}
 
 
@@ -251,7 +253,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = {name: values[0] for name, values in parse_qs(target.query, keep_blank_values=True).items()}
         headers = {name.lower(): value for name, value in self.headers.items()}
         is_json = headers.get("content-type") == "application/json"
-        seen = Seen(self.command, target.path, query, headers, json.loads(raw) if is_json else raw)
+        seen = Seen(self.command, target.path, query, headers, json.loads(raw) if is_json and raw else raw)
         if polaris.before is not None:
             polaris.before(seen)
         with polaris.lock:
