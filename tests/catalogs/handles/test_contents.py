@@ -62,6 +62,23 @@ def test_a_missing_table_suggests_one_that_is_there(lake: Catalog, fruit: Table)
         lake["zebra"]
 
 
+def test_a_namespace_is_not_a_table(lake: Catalog, fruit: Table) -> None:
+    with pytest.raises(TableNotFoundError, match=r"no table team\. It is a namespace, with team\.fruit\.$"):
+        lake["team"]
+    lake.create_namespace({"id": "none"})
+    with pytest.raises(TableNotFoundError, match=r"no table none\. It is a namespace\.$"):
+        lake["none"]
+
+
+def test_a_missing_namespace_suggests_one_that_is_there(lake: Catalog, fruit: Table) -> None:
+    for ask in (lake.tables, lake.namespaces, lake.tree):
+        with pytest.raises(NamespaceNotFoundError, match=r"no namespace taem\. Did you mean 'team'\?"):
+            ask("taem")
+        with pytest.raises(NamespaceNotFoundError, match="zebra") as caught:
+            ask("zebra")
+        assert "Did you mean" not in str(caught.value)
+
+
 def test_a_catalog_is_not_a_list(lake: Catalog) -> None:
     with pytest.raises(TypeError, match="not iterable"):
         list(lake)  # type: ignore[call-overload]

@@ -40,13 +40,16 @@ class CatalogContents(ln.LanceNamespace):
     def tables(self, namespace: Name = (), *, recursive: bool = False) -> list[str]:
         """Return the names of the tables in a namespace, with `recursive` of those in the namespaces below it too."""
         above = Identifier.of(namespace)
-        if recursive:
-            return [joined(table) for table in names.list_all_tables(self, above)]
-        return [joined(above.child(name)) for name in names.list_tables(self, above)]
+        with self._suggesting(above):
+            if recursive:
+                return [joined(table) for table in names.list_all_tables(self, above)]
+            return [joined(above.child(name)) for name in names.list_tables(self, above)]
 
     def namespaces(self, namespace: Name = (), *, recursive: bool = False) -> list[str]:
         """Return the names of the namespaces in a namespace, with `recursive` of those below them too."""
-        return [joined(found) for found in self._namespaces_in(Identifier.of(namespace), recursive)]
+        above = Identifier.of(namespace)
+        with self._suggesting(above):
+            return [joined(found) for found in self._namespaces_in(above, recursive)]
 
     def _namespaces_in(self, above: Identifier, recursive: bool) -> Iterator[Identifier]:
         for name in names.list_namespaces(self, above):
@@ -57,8 +60,20 @@ class CatalogContents(ln.LanceNamespace):
     def tree(self, namespace: Name = ()) -> NamespaceTree:
         """Return a namespace with all that is in it, to be looked at."""
         above = Identifier.of(namespace)
-        below = [self.tree(above.child(name)) for name in names.list_namespaces(self, above)]
-        return NamespaceTree(above.name, names.list_tables(self, above), below)
+        with self._suggesting(above):
+            below = [self.tree(above.child(name)) for name in names.list_namespaces(self, above)]
+            return NamespaceTree(above.name, names.list_tables(self, above), below)
+
+    @contextmanager
+    def _suggesting(self, namespace: Identifier) -> Iterator[None]:
+        """Add the nearest name that there is to the error for a namespace that is missing."""
+        try:
+            yield
+        except NamespaceNotFoundError as error:
+            hint = suggestions.for_namespace(self, namespace)
+            if not hint:
+                raise
+            raise namespace_not_found(f"There is no namespace {namespace}.{hint}") from error
 
     def table(self, name: Name) -> Table:
         """Return a table. Raises TableNotFoundError, with the nearest name that there is."""

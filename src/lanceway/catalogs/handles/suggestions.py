@@ -14,6 +14,8 @@ from lanceway.identifiers import ROOT, Identifier
 
 # Namespaces of the root, such as catalogs of a server, that are asked whether they have what is missing.
 _ASKED = 10
+# Tables of a namespace that was taken for a table.
+_NAMED = 5
 
 
 def for_table(catalog: ln.LanceNamespace, table: Identifier) -> str:
@@ -21,6 +23,8 @@ def for_table(catalog: ln.LanceNamespace, table: Identifier) -> str:
 
     It lists and asks, so it is for errors alone; what cannot be listed suggests nothing.
     """
+    if _has_namespace(catalog, table):
+        return _as_namespace(catalog, table)
     with suppress(LanceNamespaceError):
         return _near(table.parent, table.name, list_tables(catalog, table.parent)) or _elsewhere(catalog, table)
     with suppress(LanceNamespaceError):
@@ -49,6 +53,14 @@ def for_root_namespace(catalog: ln.LanceNamespace, object_: Identifier) -> str:
         best = holders or (names if len(names) == 1 else [])
         return f" Did you mean {joined((best[0], *object_))!r}?" if best else f" It has: {', '.join(names)}."
     return ""
+
+
+def _as_namespace(catalog: ln.LanceNamespace, namespace: Identifier) -> str:
+    with suppress(LanceNamespaceError):
+        tables = [joined((*namespace, name)) for name in list_tables(catalog, namespace)]
+        if tables:
+            return f" It is a namespace, with {', '.join(tables[:_NAMED])}{', …' if tables[_NAMED:] else ''}."
+    return " It is a namespace."
 
 
 def _near(parent: Identifier, name: str, names: Iterable[str]) -> str:
