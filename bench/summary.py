@@ -11,6 +11,7 @@ import argparse
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ DOCS = BENCH.parent / "docs"
 PACKAGES = ("pylance", "lancedb", "lance-namespace", "lance-namespace-impls", "pyarrow", "pyiceberg", "pyspark")
 OURS = "lanceway, 1 proc."
 _QUIET = 1.0  # the load of a machine that has nothing else to do
+_ALIKE = 1.1  # two that differ by less are as fast as each other: so much differs from run to run
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ PARTS = (
     Part(
         "folders",
         "Folders",
-        "`DirectoryCatalog` beside pylance's `DirectoryNamespace`, in one process on the same folder.",
+        "`DirectoryCatalog` and pylance's `DirectoryNamespace`, in one process on the same folder.",
         "directory.py",
         ("10", "1000"),
         ("10",),
@@ -76,7 +78,7 @@ PARTS = (
     Part(
         "lake",
         "The lake",
-        "A lake on SQLite, with fsync on, beside pylance's `DirectoryNamespace` with its manifest. Medians.",
+        "A lake on SQLite, with fsync on, and pylance's `DirectoryNamespace` with its manifest. Medians.",
         "lake.py",
         ("100", "10000", "--databases", "sqlite", "--seconds", "1", "--writers", "0"),
         ("100", "--databases", "sqlite", "--seconds", "0.1", "--writers", "0"),
@@ -88,8 +90,7 @@ PARTS = (
     Part(
         "server",
         "Lance REST",
-        "The server with one process and a token, on a lake in SQLite, beside pylance's `RestAdapter`. "
-        "Requests a second.",
+        "The server with one process and a token, on a lake in SQLite, and pylance's `RestAdapter`. Requests a second.",
         "server.py",
         ("1000", "--seconds", "1", "--no-large"),
         ("10", "--seconds", "0.1", "--no-large"),
@@ -102,7 +103,7 @@ PARTS = (
     Part(
         "lancedb",
         "LanceDB's remote client",
-        "LanceDB's client on the server beside LanceDB in its own process, on the same folder: what a server costs.",
+        "LanceDB's client through the server, and LanceDB in its own process, on the same folder: what a server costs.",
         "lancedb_remote.py",
         ("--rows", "20000", "--rounds", "3", "--seconds", "1", "--clients", "1", "16"),
         ("--rows", "1000", "--rounds", "1", "--seconds", "0.1", "--clients", "1"),
@@ -114,7 +115,7 @@ PARTS = (
     Part(
         "catalogs",
         "Glue, Unity, Iceberg REST and Hive",
-        "Our catalogs beside lance-namespace-impls, on the same servers.",
+        "Lanceway's catalogs and lance-namespace-impls, on the same servers.",
         "catalogs.py",
         ("100",),
         ("10",),
@@ -126,7 +127,7 @@ PARTS = (
     Part(
         "iceberg",
         "Iceberg REST",
-        "The server with one process, a token and fsync beside Iceberg's reference server, which has neither. "
+        "The server with one process, a token and fsync, and Iceberg's reference server, which has neither. "
         "Requests a second.",
         "iceberg.py",
         ("1000", "--seconds", "1"),
@@ -140,7 +141,7 @@ PARTS = (
     Part(
         "spark",
         "Spark",
-        'Lance through `format("lance")` beside Parquet in one Spark session.',
+        'Lance through `format("lance")`, and Parquet, in one Spark session.',
         "spark.py",
         ("--only", "write,scan,lookup", "--rows", "200000", "--narrow", "1000000"),
         ("--only", "scan", "--rows", "1000", "--narrow", "1000"),
@@ -190,10 +191,14 @@ def page(taken: Sequence[Taken], busy: float) -> str:
     lines = [
         "# Numbers",
         "",
-        "How fast Lanceway is beside its peers: each pair was measured in one run, in turns, on one machine.",
-        "`make bench` measures again and writes this page; each part has a longer form of its own, named with it.",
+        "How fast Lanceway is compared with its peers: each pair was measured in one run, in turns, on one machine.",
+        "`make bench` measures again and writes this page. Each part names the command for its longer form.",
         "",
         *(f"- {line}" for line in _machine(day, busy)),
+        "",
+        "| operations of | Lanceway is faster | within 10 % | the peer is faster |",
+        "| --- | ---: | ---: | ---: |",
+        *(_counted(one) for one in taken),
         "",
         "## Where a peer is faster",
         "",
@@ -210,11 +215,27 @@ def page(taken: Sequence[Taken], busy: float) -> str:
 
 
 def _lost(taken: Sequence[Taken]) -> Iterator[str]:
-    slower = [(bar, one.part) for one in taken for bar in one.bars if bar.speed < 1]
+    slower = [(one.part, bar) for one in taken for bar in one.bars if 1 / bar.speed >= _ALIKE]
     if not slower:
-        yield "In nothing that was measured here."
-    for bar, part in sorted(slower, key=lambda pair: pair[0].speed):
-        yield f"- {part.title}: {bar.label}, {times(bar.speed)} as fast"
+        yield "Nowhere in these measurements, by more than 10 %."
+        return
+    yield "By more than 10 %, the largest differences of each part first:"
+    yield ""
+    yield "| | operation | the peer is faster |"
+    yield "| --- | --- | ---: |"
+    for part, bar in sorted(slower, key=lambda pair: (PARTS.index(pair[0]), pair[1].speed)):
+        yield f"| {part.title} | {bar.label} | {times(1 / bar.speed)} |"
+
+
+def _counted(one: Taken) -> str:
+    faster = sum(bar.speed >= _ALIKE for bar in one.bars)
+    slower = sum(1 / bar.speed >= _ALIKE for bar in one.bars)
+    title = one.part.title
+    return f"| [{title}](#{_anchor(title)}) | {faster} | {len(one.bars) - faster - slower} | {slower} |"
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def _machine(day: str, busy: float) -> Iterator[str]:
@@ -226,7 +247,7 @@ def _machine(day: str, busy: float) -> Iterator[str]:
     yield "Versions: " + ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
     yield f"Day: {day}"
     if busy > _QUIET:
-        yield f"The machine was busy with other work, a load of {busy:.1f} at the start: take no figure for exact"
+        yield f"The machine was busy with other work (a load of {busy:.1f} at the start), so these figures are rough"
 
 
 def _lines(path: str) -> list[str]:
