@@ -16,6 +16,7 @@ from lanceway.errors import TableNotFoundError
     [
         ("query_table: it has no rows.", "it has no rows."),
         ("create_table_index on items failed: no.", "no."),
+        ("list_tables failed: the server cannot be reached.", "the server cannot be reached."),
         ("Table not found: There is no table t in ./wh.", "There is no table t in ./wh."),
         ("query_table: Create the table again with vectors=['v'].", "Create the table again with --vector-column v."),
         (

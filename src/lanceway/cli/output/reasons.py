@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from lanceway.identifiers import with_whole_names
 
 # Where a message begins with the operation that was asked for, the verb that was typed says the same.
-_OPERATION = re.compile(r"^[a-z]+(?:_[a-z]+)+(?: on \S+ failed)?: ")
+_OPERATION = re.compile(r"^[a-z]+(?:_[a-z]+)+(?:(?: on \S+)? failed)?: ")
 # Words by which programs recognize an error, in front of a sentence that says it.
 _BEGINNING = re.compile(r"^(?:Table not found|The namespace was not found|Namespace not empty): (?=\S)")
 # By which a server's log has the request; no one reads it as a part of the sentence.
