@@ -305,7 +305,8 @@ def test_without_credentials_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
         endpoint = refusing.endpoint
         store = open_store("s3://bucket/place", {"metadata_endpoint": endpoint, "max_retries": "0"})
         with pytest.raises(
-            UnauthenticatedError, match=r"Could not write s3://bucket/place/a.*no credentials were found"
+            UnauthenticatedError,
+            match=r"Could not write s3://bucket/place/a.*no credentials were found\. Set AWS_ACCESS_KEY_ID and",
         ):
             store.put("a", b"1")
     assert any("/latest/api/token" in head for head in refusing.heads)

@@ -262,7 +262,10 @@ def _translate(error: exceptions.BaseError, what: str) -> LanceNamespaceError:
 
 def _translate_generic(text: str, code: str, what: str) -> LanceNamespaceError:
     if _METADATA_SERVICE in text or "credential" in text.lower() or "error getting token" in text.lower():
-        return UnauthenticatedError(f"{what}: no credentials were found. Set them in the storage options.")
+        names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" if _METADATA_SERVICE in text else "them"
+        return UnauthenticatedError(
+            f"{what}: no credentials were found. Set {names} in the environment, or the storage options."
+        )
     if "error sending request" in text or "HTTP error" in text or code.startswith("50"):
         return ServiceUnavailableError(f"{what}: the storage cannot be reached or is out of order. Try again later.")
     return InternalError(f"{what}: {text.splitlines()[0][:300]}")
