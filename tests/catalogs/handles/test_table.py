@@ -120,6 +120,8 @@ def test_mistakes_in_a_search(fruit: Table) -> None:
         fruit.search([1, "x"]).to_list()
     with pytest.raises(InvalidInputError, match="name of a column"):
         fruit.search().select()
+    with pytest.raises(InvalidInputError, match=r"the query vector has 1 number, .* have 2\."):
+        fruit.search([1]).to_list()
     with pytest.raises(TypeError, match="unexpected keyword"):
         fruit.search([1, 0], colum="taste")  # type: ignore[call-arg]
 

@@ -188,7 +188,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
     "too early": ({"asof": "2001-01-01"}, "had no version at 2001-01-01T00:00:00+00:00. Its first is of 20"),
     "no time": ({"asof": "yesterday"}, "asof is 'yesterday', but must be a time such as"),
     "two versions": ({"version": 1, "tag": "a"}, "give one of version and tag, not both"),
-    "wrong vector": ({"nearest": '{"vector": [1]}'}, "the query vector has 1 numbers, but those in the column v"),
+    "wrong vector": ({"nearest": '{"vector": [1]}'}, "the query vector has 1 number, but those in the column v"),
     "no JSON": ({"nearest": "{"}, "nearest is '{', which is not valid JSON"),
     "no such search": ({"nearest": '{"q": [1]}'}, "nearest has no 'q'. It takes: "),
     "no number": ({"limit": "many"}, "limit is 'many', but must be a whole number."),

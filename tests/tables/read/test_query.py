@@ -208,7 +208,7 @@ def test_a_nested_vector_and_the_need_to_choose(tmp_path: Path) -> None:
     ("asked", "kind", "words"),
     [
         ({"vector": near(1)}, InvalidInputError, "k is 0"),
-        ({"vector": {"single_vector": [1.0]}}, InvalidInputError, "has 1 numbers.*have 4"),
+        ({"vector": {"single_vector": [1.0]}}, InvalidInputError, "has 1 number,.*have 4"),
         ({"vector": {"multi_vector": [[1.0], [1.0, 2.0]]}}, InvalidInputError, "differ in length"),
         ({"vector": {"single_vector": [1.0], "multi_vector": [[1.0]]}}, InvalidInputError, "not both"),
         ({"vector_column": "none"}, TableColumnNotFoundError, "no column none"),

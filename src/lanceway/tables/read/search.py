@@ -141,9 +141,13 @@ def _check_size(table: StoredTable, schema: pa.Schema, column: str, query: list[
     length = len(query[0]) if isinstance(query[0], list) else len(query)
     if length != size(field.type):
         raise InvalidInputError(
-            f"query_table: the query vector has {length} numbers, but those in the column {column} of {table.name} "
+            f"query_table: the query vector has {_numbers(length)}, but those in the column {column} of {table.name} "
             f"have {size(field.type)}."
         )
+
+
+def _numbers(count: int) -> str:
+    return "1 number" if count == 1 else f"{count} numbers"
 
 
 _KINDS = ("match", "phrase", "boost", "multi_match", "boolean")
