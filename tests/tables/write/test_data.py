@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import lance
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,16 @@ from lanceway.tables.write.data import for_new_table, for_table, reader_of
 
 TABLE = pa.table({"id": [1, 2], "name": ["a", "b"]})
 ROWS = TABLE.to_pylist()
+
+
+class Streamed:
+    """A data frame of another package, known by the interface alone."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._rows.__arrow_c_stream__(requested_schema)
 
 
 FORMS: dict[str, Callable[[], Any]] = {
@@ -60,6 +71,21 @@ def test_an_index_of_pandas_without_a_name_is_no_column() -> None:
     assert not read.schema.metadata
     assert read.read_all()["id"].to_pylist() == [2, 3]
     assert reader_of(frame.assign(key=["x", "y", "z"]).set_index("key")).schema.names == ["id", "key"]
+
+
+def test_categories_of_polars_are_of_plain_strings(tmp_path: Path) -> None:
+    """polars hands over views of strings. Lance writes these, though not in dictionaries."""
+    views = pa.array(["x", "y"], pa.string_view())
+    frame = pa.table(
+        {
+            "s": views,
+            "c": pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.uint32()), views),
+            "e": pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.uint8()), views, ordered=True),
+        }
+    )
+    lance.write_dataset(reader_of(Streamed(frame)), tmp_path / "t")
+    written = lance.dataset(tmp_path / "t").to_table().to_pydict()
+    assert written == {"s": ["x", "y"], "c": ["y", "x"], "e": ["x", "y"]}
 
 
 def test_rows_may_leave_out_columns() -> None:
@@ -110,8 +136,10 @@ def test_lists_of_floats_of_one_length_become_vectors(values: list[Any], type_: 
 
 
 def test_vectors_are_made_of_other_data_where_they_are_named() -> None:
-    vector = for_new_table(pa.table({"v": [[1, 2]]}), vectors=["v"]).schema.field("v").type
-    assert vector == pa.list_(pa.float32(), 2)
+    for type_ in (pa.list_(pa.int64()), pa.large_list(pa.float64()), pa.list_(pa.float64(), 2)):
+        made = for_new_table(pa.table({"v": pa.array([[1, 2]], type_)}), vectors=["v"]).read_all()
+        assert made.schema.field("v").type == pa.list_(pa.float32(), 2)
+        assert made.to_pydict() == {"v": [[1.0, 2.0]]}
     with pytest.raises(TableColumnNotFoundError):
         for_new_table(TABLE, vectors=["v"])
 

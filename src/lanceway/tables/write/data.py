@@ -105,7 +105,23 @@ def _stream(data: Any) -> pa.RecordBatchReader:
         reader = pa.RecordBatchReader.from_stream(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InvalidInputError(f"The data cannot be read as Arrow: {error}. {_ACCEPTED}") from error
-    return _without_index(reader) if _PANDAS in (reader.schema.metadata or {}) else reader
+    return _without_index(reader) if _PANDAS in (reader.schema.metadata or {}) else _without_views(reader)
+
+
+def _without_views(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return the rows with dictionaries of plain strings: Lance writes no others, and polars has string views."""
+    import pyarrow as pa
+
+    plain = [
+        field.with_type(pa.dictionary(field.type.index_type, pa.string(), field.type.ordered))
+        if pa.types.is_dictionary(field.type) and pa.types.is_string_view(field.type.value_type)
+        else field
+        for field in reader.schema
+    ]
+    schema = pa.schema(plain, reader.schema.metadata)
+    if schema == reader.schema:
+        return reader
+    return pa.RecordBatchReader.from_batches(schema, (cast(batch, schema, "the data") for batch in reader))
 
 
 def _without_index(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -204,7 +220,8 @@ def _with_vector(schema: pa.Schema, name: str, first: pa.RecordBatch | None) -> 
     if name not in schema.names:
         raise TableColumnNotFoundError(f"There is no column {name!r} to make a vector of; there are {schema.names}.")
     field = schema.field(name)
-    if not pa.types.is_list(field.type) and not pa.types.is_fixed_size_list(field.type):
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_one(field.type) for is_one in lists):
         raise InvalidInputError(f"The column {name!r} is {field.type}; only lists of numbers become vectors.")
     vector = pa.list_(pa.float32(), _length(name, first))
     return schema.set(schema.get_field_index(name), field.with_type(vector))
