@@ -81,6 +81,16 @@ def test_a_missing_namespace_is_never_an_empty_one(catalog: DirectoryCatalog) ->
         make_namespace(catalog, "zz", "n")
 
 
+def test_a_new_folder_with_namespaces_is_not_called_a_plain_one(tmp_path: Path) -> None:
+    for layout in ("manifest", "auto"):
+        new = DirectoryCatalog(path=str(tmp_path / "new"), layout=layout)
+        with pytest.raises(NamespaceNotFoundError, match=r"There is no namespace team\. Create it first"):
+            new.list_tables({"id": ["team"]})
+    plain = DirectoryCatalog(path=str(tmp_path / "new"), layout="plain")
+    with pytest.raises(NamespaceNotFoundError, match="is a plain folder"):
+        plain.list_tables({"id": ["team"]})
+
+
 def test_joined_names_are_no_path(catalog: DirectoryCatalog) -> None:
     create(catalog, "n", "m", "t")
     for names in (["n$m$t"], ["n", "m$t"]):

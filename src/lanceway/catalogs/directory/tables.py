@@ -105,6 +105,8 @@ class DirectoryTables:
         """Raise NamespaceNotFoundError where there are no namespaces below the root."""
         if not self.manifest.exists():
             check_known(namespace)
+            if self.has_manifest():
+                raise namespace_not_found(f"There is no namespace {namespace}. Create it first, or check the name.")
             raise namespace_not_found(
                 f"There is no namespace {namespace}: {self.folder.root} is a plain folder, which has nothing but "
                 'tables. Connect to a new folder with layout="manifest" to have namespaces, or use a lake.'
