@@ -43,6 +43,8 @@ def test_check_tells_every_problem_and_fails(bare: Run, file: str) -> None:
     assert "quiet.yaml:5: error: missing input: 'out' reads 'row'" in ended.out
     result = bare("pipeline", "check", file, "--json")
     assert (result.code, len(result.json)) == (1, 2)
+    Path("odd.yaml").write_text("pipeline: odd\noutputs: []\n")
+    assert "odd.yaml:2: error: The pipeline: outputs must be a mapping" in bare("pipeline", "check", "odd.yaml").out
     ran = bare("pipeline", "run", file, "--state", "sqlite:///state.db")
     assert (ran.code, ran.out) == (1, "")
     heading, *problems = ran.err.splitlines()

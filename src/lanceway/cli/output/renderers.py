@@ -295,7 +295,8 @@ class TextOutput(Output):
     def findings(self, findings: Sequence[Record]) -> None:
         for finding in findings:
             mark = "error" if finding["wrong"] else "warning"
-            self._print(printable(f"{finding['where']}: {mark}: {finding['kind']}: {finding['message']}"))
+            kind = "" if finding["kind"] == mark else f"{finding['kind']}: "
+            self._print(printable(f"{finding['where']}: {mark}: {kind}{finding['message']}"))
         wrong = sum(finding["wrong"] for finding in findings)
         totals = f"{counted(wrong, 'error')}, {counted(len(findings) - wrong, 'warning')}."
         self._note(totals if findings else "No problems found.")
