@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import lanceway
 from lanceway.errors import InvalidInputError
-from lanceway.identifiers import ROOT, Identifier, parse
+from lanceway.identifiers import ROOT, Identifier, parse, with_whole_names
 
 # Surrogates are no text that a store could keep; they have a test of their own.
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
@@ -137,3 +137,14 @@ def test_messages_never_show_an_ambiguous_name() -> None:
 
 def test_the_package_has_both_at_its_door() -> None:
     assert lanceway.parse("a.b") == lanceway.Identifier(("a", "b"))
+
+
+def test_names_in_a_message_are_completed_where_that_takes_no_time() -> None:
+    """It takes a look at the whole message for each of the names, in the event loop of a server."""
+    assert with_whole_names("There is no table A.t.", ["lake", "A", "t"]) == "There is no table lake.A.t."
+    deep = ["lake", *["a"] * 1000]
+    for message, names in (
+        (f"There is no table {'.'.join(deep[1:])}.", deep),
+        (f"No table a.a. {'a' * 10_000}", deep[:3]),
+    ):
+        assert with_whole_names(message, names) == message

@@ -23,6 +23,8 @@ DEFAULT_SEPARATOR = ":"
 
 # Offered where a name holds the delimiter, in this order.
 _COMMON_DELIMITERS = (".", "$", ":", "/", "|", "~")
+# Of an identifier, and characters of a message, in which names are completed.
+_MOST_NAMES, _LONGEST_MESSAGE = 64, 10_000
 
 
 class Identifier(tuple[str, ...]):
@@ -249,7 +251,12 @@ def parse(text: str | None, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
 
 
 def with_whole_names(message: str, names: Sequence[str]) -> str:
-    """Put the first of the names before those in a message that leave it out, as a catalog of a tree writes them."""
+    """Put the first of the names before those in a message that leave it out, as a catalog of a tree writes them.
+
+    A message stays as it is where that takes long: each name takes a look at all of it.
+    """
+    if len(names) > _MOST_NAMES or len(message) > _LONGEST_MESSAGE:
+        return message
     for depth in range(len(names), 1, -1):
         whole, inside = ".".join(names[:depth]), ".".join(names[1:depth])
         if whole not in message:

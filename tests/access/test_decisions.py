@@ -143,6 +143,14 @@ def test_reasons(store: LakeStore) -> None:
     assert owned.explain().endswith("the group team owns the schema A.")
 
 
+def test_the_reason_for_a_deep_object_names_the_nearest_places(store: LakeStore) -> None:
+    world = make_world(store, "deep", ())
+    world.grant("r", None, USE_CATALOG)
+    reason = world.may("load schema", ":".join("a" * 500)).explain()
+    assert reason.count("the schema a.a") == 9, "the one that is asked for, and eight that it can be granted on"
+    assert reason.endswith("or the catalog lake or the metalake deep."), reason[-200:]
+
+
 def test_administrators_disabled_users_and_the_switch(store: LakeStore) -> None:
     world = world_of(store)
     store.transact(users.create, "root", by="admin", admin=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +280,26 @@ def test_a_revoke_counts_at_once(site: Site, me: Any) -> None:
     assert me.try_fast("describe_table", ["lake", "A", "t1"], {"id": ["lake", "A", "t1"]}) is None
     with pytest.raises(PermissionDeniedError):
         me.describe_table({"id": ["lake", "A", "t1"]})
+
+
+def test_a_path_that_nothing_can_have_is_refused_at_once(site: Site, me: Any) -> None:
+    """Rights were looked for on all above it, by paths of every length: for one body, gigabytes of them."""
+    site.grant(site.place("lake"), USE_CATALOG)
+    for names in (["a"] * 3000, ["a" * 100] * 30):
+        id_ = ["lake", *names]
+        asked: tuple[Callable[[], Any], ...] = (
+            lambda id_=id_: me.create_namespaces(id_, {}),  # type: ignore[misc]
+            lambda id_=id_: me.describe_namespace({"id": id_}),  # type: ignore[misc]
+            lambda id_=id_: me.list_namespaces({"id": id_}),  # type: ignore[misc]
+            lambda id_=id_: me.list_tables({"id": id_}),  # type: ignore[misc]
+            lambda id_=id_: me.describe_table({"id": id_}),  # type: ignore[misc]
+            lambda id_=id_: me.load_iceberg_table(id_),  # type: ignore[misc]
+            lambda id_=id_: me.describe_namespace({"id": ["archive", *id_]}),  # type: ignore[misc]
+        )
+        for ask in asked:
+            with pytest.raises(InvalidInputError, match="The path is too long") as refusal:
+                ask()
+            assert len(str(refusal.value)) < 300
 
 
 def test_fast_answers_are_guarded_too(site: Site, me: Any) -> None:

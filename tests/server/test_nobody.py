@@ -635,6 +635,26 @@ def test_iceberg_warehouses(nobody: Asker) -> None:
     assert nobody.client.get("/iceberg/v1/config").status_code == 400
 
 
+def test_a_path_that_nothing_can_have(nobody: Asker) -> None:
+    """It is refused before rights are looked for on all above it, which took the server minutes, and its memory."""
+    names = ["a"] * 5_000
+    path, place = "$".join(names), {"namespace": names, "name": "t"}
+    for url, body in (
+        (f"/lance/v1/namespace/lake${path}/describe", {}),
+        (f"/lance/v1/table/lake${path}/describe", {}),
+        ("/api/metalakes/lanceway/catalogs/lake/schemas", {"name": ":".join(names)}),
+        ("/iceberg/v1/lake/namespaces", {"namespace": names}),
+        ("/iceberg/v1/lake/tables/rename", {"source": place, "destination": place}),
+        (
+            "/iceberg/v1/lake/transactions/commit",
+            {"table-changes": [{"identifier": place, "requirements": [], "updates": []}]},
+        ),
+    ):
+        answer = nobody.client.post(url, json=body)
+        assert (answer.status_code, "is too long" in answer.text) == (400, True), (url[:60], answer.text[:200])
+        assert len(answer.content) < 1_000, url[:60]
+
+
 def test_of_the_audit_one_sees_ones_own(nobody: Asker) -> None:
     nobody.ask("POST", f"/lance/v1/table/{CATALOG}$x$y/drop")
     answer = nobody.client.get(f"{BASE}/audit", params={"limit": 1000})

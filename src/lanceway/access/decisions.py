@@ -34,6 +34,9 @@ OFF, ADMINISTRATOR, GRANTED, OWNED, DISABLED, DENIED, LACKING = (
 )
 
 
+_NEAREST = 8  # places in a path that a reason names
+
+
 class AccessDeniedError(PermissionDeniedError):
     """A right is missing or denied. The text says which, and where it could be granted."""
 
@@ -42,7 +45,8 @@ class AccessDeniedError(PermissionDeniedError):
 class Evidence:
     """One right, and where it comes from: a grant through a role, an owner, or a place that is missing as it must be.
 
-    Without any of these it is lacking. `grantable_on` then says where a grant would help, the nearest first.
+    Without any of these it is lacking. `grantable_on` then says where a grant would help, the nearest first; of a deep
+    path, the schemas in its middle are left out.
     """
 
     need: Need
@@ -189,9 +193,9 @@ class Rights:
     def _grantable_on(self, privilege: str) -> Iterator[str]:
         # By the path that was asked for, not by what exists of it: hidden and missing must read alike.
         levels = privileges.BY_NAME[privilege].levels
-        place = self.facts.place
+        place, deepest = self.facts.place, len(self.facts.place.path)
         while True:
-            if place.level in levels:
+            if place.level in levels and (place.path.is_root or deepest - len(place.path) < _NEAREST):
                 yield _place_name(place)
             if place.level == METALAKE:
                 return

@@ -91,3 +91,12 @@ def test_a_trail_that_cannot_be_written_says_so(store: LakeStore, tmp_path_facto
     line = json.loads(written.read_text())
     assert (line["user"], line["operation"], line["outcome"]) == ("ada", "drop_table", "done")
     assert written.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_path_that_nothing_can_have_is_cut() -> None:
+    """Who may do nothing could fill the disk with what it was refused."""
+    assert object_path(["lake", "A", "t"]) == '["lake","A","t"]'
+    for names in (["a"] * 300_000, ["lake", "a" * 600_000]):
+        path = object_path(names)
+        assert len(path) < 10_000
+        assert path.endswith(',"…"]')

@@ -36,6 +36,7 @@ _PURGED_AT_ONCE = 10_000
 _DAY = 24 * 3600 * 1000  # milliseconds
 _GRACE = 10.0  # seconds
 _LONGEST = 1_000  # characters of a text that others choose
+_LONGEST_PATH = 3_000
 
 
 class AuditSettings(Protocol):
@@ -193,8 +194,15 @@ def plain(text: str) -> str:
 
 
 def object_path(names: Iterable[str]) -> str:
-    """Return the path of an object as the trail has it."""
-    return json.dumps(list(names), ensure_ascii=False, separators=(",", ":"))
+    """Return the path of an object as the trail has it. One that is longer than any that is stored is cut."""
+    kept, room = list[str](), _LONGEST_PATH
+    for name in names:
+        kept.append(name[:room])
+        room -= len(name) + 1
+        if room < 0:
+            kept.append("…")
+            break
+    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
 
 
 def described_page(

@@ -36,11 +36,23 @@ from lanceway.lake.tree.names import checked_name
 # What a place is, from the top down.
 METALAKE, CATALOG, SCHEMA = "metalake", "catalog", "schema"
 LEVELS = (METALAKE, CATALOG, SCHEMA, TABLE, VIEW)
+# Characters of a path: of a namespace, with the name of what is in it.
+_LONGEST_PATH = names.LONGEST_INDEXED + 1 + names.LONGEST_NAME
 
 
 @lru_cache(maxsize=1000)
 def _stored(kind: str, name: str) -> str:
     return checked_name(kind, name)
+
+
+def _refuse_endless(path: Identifier) -> None:
+    """Refuse a path that is longer than any that is stored: to look for all above it would take its length squared."""
+    length = sum(map(len, path)) + len(path) - 1  # with what is between them
+    if length > _LONGEST_PATH:
+        raise InvalidInputError(
+            f"The path is too long: it has {length:,} characters, and no object here has more than {_LONGEST_PATH:,}. "
+            "Check the names."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +135,10 @@ class Securable:
         """Return what the statements about places bind.
 
         `paths` are the physical names of the namespaces on the way to it, itself included if it is one; not the
-        root's. Of a table or a view, `parent` and `leaf` are its namespace and its name.
+        root's. Of a table or a view, `parent` and `leaf` are its namespace and its name. Raises InvalidInputError for
+        a path that no object can have.
         """
+        _refuse_endless(self.path)
         path = names.known(self.path)
         paths = list(accumulate((HierarchicalName.encode(name) for name in path), "{}.{}".format))
         is_leaf = self.kind != NAMESPACE

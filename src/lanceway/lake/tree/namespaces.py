@@ -161,13 +161,13 @@ def _checked(connection: Connection, catalog: int, namespace: Identifier, *, par
     path = names.new(namespace)
     if path.is_root:
         raise NamespaceAlreadyExistsError("The root namespace always exists; give the names of the new one.")
+    names.physical(path)  # before it is looked at as often as it has names
     row = execute_compiled(connection, _CATALOG, {"catalog": catalog}).one_or_none()
     if row is None:
         raise missing(path)
     separator = settings.separator(connection)
     for depth in range(1 if parents else path.depth, path.depth + 1):
         separator.check(names.new(Identifier(path[:depth])), nested=bool(row.nested), catalog=row.name)
-    names.physical(path)
     return path
 
 
