@@ -28,9 +28,16 @@ def read(fields: Mapping[str, Any]) -> dict[str, Any]:
         query["full_text_query"] = _text(fields["full_text_query"])
     if fields.get("maximum_nprobes") == 0:
         query["maximum_nprobes"] = None
-    if fields.get("k") in (None, _ALL_ROWS) and not fields.get("vector"):
-        query["k"] = 0
+    if not fields.get("vector"):
+        query |= _limit(fields.get("k"), fields.get("filter"))
     return query
+
+
+def _limit(k: Any, filter_: Any) -> dict[str, Any]:
+    """Return the limit of a query without a vector. Lance REST has 0 for none, and no number for no rows."""
+    if k in (None, _ALL_ROWS):
+        return {"k": 0}
+    return {"k": 1, "filter": f"({filter_}) AND false" if filter_ else "false"} if k == 0 else {}
 
 
 def _vector(value: Any) -> Any:
