@@ -218,7 +218,7 @@ async def get_tag_version(side: Side) -> None:
     table = await side.table()
     await done(table.tags.create("first", 1))
     assert await done(table.tags.get_version("first")) == 1
-    assert "not found" in await refusal(lambda: table.tags.get_version("none"))
+    assert "no tag 'none'" in await refusal(lambda: table.tags.get_version("none"))
 
 
 async def update_tag(side: Side) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +54,22 @@ def test_a_client_may_join_names_by_another_character(server: Lanceway) -> None:
     connect(server, catalog).create_table("fruit", fruit(1), namespace_path=[name])
     assert server.ask("POST", f"table/{name}:fruit/count_rows/?delimiter=:", {}, **marked).json() == 1
     assert "fruit" not in server.ask("GET", "table/?delimiter=:", **marked).json()["tables"]
+
+
+def test_a_database_may_have_a_name_in_any_letters(server: Lanceway) -> None:
+    catalog, name = space(server)
+    connect(server, catalog).create_namespace([name, "größe"])
+    inner = connect(server, f"{catalog}/{name}/größe")
+    inner.create_table("fruit", fruit(1))
+    assert connect(server, catalog).list_tables([name, "größe"]).tables == ["fruit"]
+    with pytest.raises(HttpError, match="no catalog 'größe'"):
+        connect(server, "größe").list_tables()
+
+
+def test_a_name_that_is_no_text_is_refused(server: Lanceway) -> None:
+    answer = server.ask("GET", "table/", headers={"x-lancedb-database": b"\xff"})
+    assert answer.status_code == 400
+    assert "not valid Unicode" in answer.json()["error"]
 
 
 def test_without_the_mark_a_path_is_lance_rest(server: Lanceway, db: RemoteDBConnection, database: str) -> None:
@@ -190,6 +207,20 @@ def test_rows_are_filtered_chosen_and_sorted(table: RemoteTable) -> None:
     assert ids(table.take_row_ids([5]).to_list()) == [6]
 
 
+def test_a_limit_of_nothing_finds_nothing(server: Lanceway, table: RemoteTable, database: str) -> None:
+    """The asynchronous client sends it as it is, the synchronous one means no limit."""
+
+    async def found(where: str | None = None) -> list[dict[str, Any]]:
+        db = await lancedb.connect_async(f"db://{database}", api_key=server.token, host_override=server.uri)
+        query = (await db.open_table(table.name)).query().select(["id"]).limit(0)
+        return list(await (query if where is None else query.where(where)).to_list())
+
+    assert asyncio.run(found()) == asyncio.run(found("id > 1 OR id = 1")) == []
+    assert len(table.search().limit(0).to_list()) == 6
+    with pytest.raises(HttpError, match="nothing"):
+        asyncio.run(found("nothing = 1"))
+
+
 def test_a_search_that_is_to_be_sorted_is_refused(server: Lanceway, table: RemoteTable, database: str) -> None:
     name = "$".join([*database.split("/"), table.name])
     order = [{"column_name": "id"}]
@@ -281,6 +312,19 @@ def test_tags_lead_to_versions(table: RemoteTable) -> None:
         table.tags.create("first", 1)
     table.tags.delete("first")
     assert table.tags.list() == {}
+
+
+def test_a_tag_that_is_missing_is_not_a_missing_table(table: RemoteTable) -> None:
+    for ask in (
+        lambda: table.tags.get_version("none"),
+        lambda: table.tags.update("none", 1),
+        lambda: table.tags.delete("none"),
+        lambda: table.checkout("none"),
+    ):
+        with pytest.raises(HttpError, match="no tag 'none'"):
+            ask()
+    with pytest.raises(HttpError, match="no version 99"):
+        table.tags.create("late", 99)
 
 
 def test_versions_are_checked_out_and_restored(table: RemoteTable) -> None:

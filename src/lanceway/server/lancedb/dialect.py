@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +21,8 @@ from lanceway.errors import (
     LanceNamespaceError,
     PermissionDeniedError,
     TableColumnNotFoundError,
+    TableTagNotFoundError,
+    TableVersionNotFoundError,
     UnsupportedOperationError,
 )
 from lanceway.lake.store.database import LakeStore
@@ -49,6 +52,8 @@ _DATABASE, _PREFIX = b"x-lancedb-database", b"x-lancedb-database-prefix"
 # 0.5 there are blobs.
 _WHOLE, _PARTS = b"0.3.0", b"0.5.0"
 _CONFLICT, _REFUSED = 409, 400
+# Of a missing version the client itself says so, but not where a tag is to lead to it.
+_TO_VERSIONS = ("create_table_tag", "update_table_tag")
 _LIST_TABLES = BY_OPERATION["list_tables"]
 _HANDLERS: Mapping[str, LanceDbHandler] = {**TABLE_HANDLERS, **JOB_HANDLERS, **MULTIPART_HANDLERS}
 
@@ -60,7 +65,8 @@ class LanceDbEnvelope(LanceEnvelope):
 
     def status(self, error: LanceNamespaceError) -> int:
         status = super().status(error)
-        if isinstance(error, TableColumnNotFoundError):
+        of_tag = isinstance(error, TableVersionNotFoundError) and self.operation in _TO_VERSIONS
+        if of_tag or isinstance(error, TableColumnNotFoundError | TableTagNotFoundError):
             return _REFUSED  # the client says of any 404 that the table was not found
         # At a conflict the client asks again some times and then forgets the reason, so it is told of those alone that
         # another try may settle. Whether a table is there already it reads in the words of a 400, a branch in a 409.
@@ -202,11 +208,13 @@ def _is_arrow(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 def _database(headers: Iterable[tuple[bytes, bytes]]) -> list[str] | None:
     """Return the identifier of the database that a request is for, None if no LanceDB client sent it."""
-    named = {name: value.decode("latin-1") for name, value in headers if name in (_DATABASE, _PREFIX)}
+    named = {name: value.decode(errors="surrogateescape") for name, value in headers if name in (_DATABASE, _PREFIX)}
     database = named.get(_DATABASE)
     if database is None:
         return None
-    names = [database, *(part for part in named.get(_PREFIX, "").split("/") if part)]
+    # The client decodes what is percent-encoded in the name of the database, and encodes the path behind it.
+    inside = (unquote(part, errors="surrogateescape") for part in named.get(_PREFIX, "").split("/") if part)
+    names = [database, *inside]
     if not database:
         raise InvalidInputError("The header x-lancedb-database is empty. Connect to db://NAME, the name of a catalog.")
     return names
