@@ -171,7 +171,7 @@ def test_a_map_is_shown_as_its_entries(db: RemoteDBConnection) -> None:
 def test_rows_are_added_merged_updated_and_deleted(table: RemoteTable) -> None:
     assert table.add(fruit(7, 8)).version == 2
     merged = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(fruit(8, 9))
-    assert (merged.num_updated_rows, merged.num_inserted_rows, merged.version) == (1, 1, 3)
+    assert (merged.num_updated_rows, merged.num_inserted_rows, merged.num_rows, merged.version) == (1, 1, 2, 3)
     updated = table.update("id = 1", {"text": "plum"})
     assert (updated.rows_updated, updated.version) == (1, 4)
     deleted = table.delete("id > 7")

@@ -134,6 +134,11 @@ def _update(answer: Fields) -> Fields:
     return {**answer, "rows_updated": answer["updated_rows"]}
 
 
+def _merge(answer: Fields) -> Fields:
+    written = (answer.get(f"num_{what}_rows") or 0 for what in ("updated", "inserted"))
+    return {**answer, "num_rows": sum(written)}
+
+
 def _tags(answer: Fields) -> Fields:
     return dict(answer["tags"])
 
@@ -141,5 +146,6 @@ def _tags(answer: Fields) -> Fields:
 _WRITTEN: Mapping[str, Callable[[Fields], Fields]] = {
     "describe_table": _description,
     "list_table_tags": _tags,
+    "merge_insert_into_table": _merge,
     "update_table": _update,
 }
