@@ -145,6 +145,12 @@ def test_a_failure_of_our_own_shows_nothing_of_itself(caplog: pytest.LogCaptureF
     assert record.facts["request_id"] == answer.headers["x-request-id"]  # type: ignore[attr-defined]
 
 
+def test_a_long_message_is_searched_once() -> None:
+    """It is, in the event loop: from each of its words it was searched to its end, which took many minutes for this."""
+    text = "a." * 400_000
+    assert Concealment()(f"{text} http://10.0.0.7:9000/x", 500) == f"{text} …"
+
+
 def test_an_answer_that_has_begun_is_not_ended_well() -> None:
     sent: list[Any] = []
 

@@ -18,9 +18,10 @@ _SERVER_ERRORS = 500
 _PUBLIC = frozenset({"localhost", "127.0.0.1", "::1", ""})
 _SHORTEST_NAME = 4
 _DATABASES = re.compile(r"\b(?:postgres(?:ql)?|sqlite)(?:\+\w+)?:/[^\s'\"`)]*", re.IGNORECASE)
-# What an error of the server's own may have of its surroundings: addresses, numbers of hosts, paths.
+# What an error of the server's own may have of its surroundings: addresses, numbers of hosts, paths. No part that may
+# begin in the middle of another is without an end, or a long message would be searched as often as it has words.
 _SURROUNDINGS = re.compile(
-    r"""\b[a-z][a-z0-9+.-]*://[^\s'"`)]+
+    r"""\b[a-z][a-z0-9+.-]{0,30}://[^\s'"`)]+
     | (?<![\w.:])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\w.])
     | (?<![\w./])\[?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}\]?(?::\d+)?(?![\w:])
     | (?<![\w./:])/(?:[\w.@%+-]+/)+[\w.@%+-]*
