@@ -23,6 +23,18 @@ from lanceway.errors import TableNotFoundError
             "There is no table t. Identifiers begin with a catalog: write ['lake', 't'], or lake$t over HTTP.",
             "There is no table t. lanceway namespaces list shows the catalogs.",
         ),
+        (
+            "t: t already has a tag 'a'. Move it with update_table_tag.",
+            "t: t already has a tag 'a'. Move it with lanceway t",
+        ),
+        ("t has no tag 'a'. list_table_tags names those it has.", "t has no tag 'a'. lanceway tables tags list shows"),
+        ("Write its first version with create_table.", "Write its first version with lanceway tables create."),
+        ("Views are made with create_materialized_view, x", "Views are made with lanceway views create, x"),
+        ("The mode of create_table is 'a', but must be b.", "The value of --mode is 'a', but must be b."),
+        (
+            "GlueCatalog (type 'glue') does not support drop_namespace with behavior cascade. Drop it first.",
+            "A catalog of type 'glue' does not support: drop namespace with --cascade. Drop it first.",
+        ),
         ("Two\nlines", "Two lines"),
         ("A condition: ok", "A condition: ok"),
     ],

@@ -17,11 +17,17 @@ _OPERATION = re.compile(r"^[a-z]+(?:_[a-z]+)+(?:(?: on \S+)? failed)?: ")
 _BEGINNING = re.compile(r"^(?:Table not found|The namespace was not found|Namespace not empty): (?=\S)")
 # By which a server's log has the request; no one reads it as a part of the sentence.
 _REQUEST = re.compile(r" \((request [^()]+)\)$")
-_UNSUPPORTED = re.compile(r"^\w+ \(type '(\w+)'\) does not support (\w+)\.")
+_UNSUPPORTED = re.compile(r"^\w+ \(type '(\w+)'\) does not support (\w+?)( with behavior cascade)?\.")
 _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), words)
     for pattern, words in (
         (r"\bwith create_table_index\b", "with lanceway tables indices create"),
+        (r"\bwith update_table_tag\.", "with lanceway tables tags update."),
+        (r"\bwith create_table\.", "with lanceway tables create."),
+        (r"\blist_table_tags names those it has\.", "lanceway tables tags list shows those it has."),
+        (r"\bwith create_materialized_view\b", "with lanceway views create"),
+        (r"\bwith alter_table_add_columns\b", "with lanceway tables columns add"),
+        (r"^The mode of \w+ is\b", "The value of --mode is"),
         (r"\b[Uu]se mode exist_ok to keep it or overwrite to replace it", "Use --mode exist_ok or --mode overwrite"),
         (r"or drop it with (?:all that is inside|behavior cascade)\.", "or add --cascade to drop all that is inside."),
         (r"\bname the vector_column of (\S+) to search\.", r"name the column of \1 to search with --vector-column."),
@@ -48,7 +54,7 @@ def spoken(message: str, asked: Sequence[str] = ()) -> str:
     """Return a message in one line and in words of the command line. `asked` has the names of what it is about."""
     text = " ".join(message.split())
     text = _BEGINNING.sub("", _OPERATION.sub("", text))
-    text = _UNSUPPORTED.sub(lambda found: f"A catalog of type {found[1]!r} does not support: {_verb(found[2])}.", text)
+    text = _UNSUPPORTED.sub(_unsupported, text)
     for pattern, words in _WORDS:
         text = pattern.sub(words, text)
     return with_whole_names(text, asked)
@@ -60,5 +66,6 @@ def parted(reason: str) -> tuple[str, str]:
     return (reason[: found.start()], found[1]) if found else (reason, "")
 
 
-def _verb(operation: str) -> str:
-    return operation.replace("_", " ")
+def _unsupported(found: re.Match[str]) -> str:
+    verb = found[2].replace("_", " ")
+    return f"A catalog of type {found[1]!r} does not support: {verb}{' with --cascade' if found[3] else ''}."
