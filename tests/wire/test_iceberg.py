@@ -122,9 +122,19 @@ def test_what_a_server_announces() -> None:
     assert not config.has("drop_table")
 
 
-@pytest.mark.parametrize("body", [None, [], "x", {"defaults": []}, {"overrides": "x"}], ids=str)
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(None, [], "x", {"defaults": []}, {"overrides": "x"}, {"endpoints": 1}, {"endpoints": {}}),
+        *(
+            {"overrides": {"uri": uri}}
+            for uri in ("http://[x", "http://x:port", "http:///", "ftp://x", "x", "http://ö")
+        ),
+    ],
+    ids=str,
+)
 def test_a_configuration_that_cannot_be_read(body: object) -> None:
-    with pytest.raises(InternalError):
+    with pytest.raises(InternalError, match="cannot be read"):
         iceberg.read_config(body)
 
 

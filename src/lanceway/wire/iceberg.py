@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, unquote_plus
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from lanceway.errors import InternalError, InvalidInputError
 from lanceway.identifiers import Identifier
@@ -224,12 +224,25 @@ def read_config(body: object, prefix: str | None = None) -> Config:
     defaults, overrides = (_map(body, key, optional=True) for key in ("defaults", "overrides"))
     merged = {**defaults, **({"prefix": prefix} if prefix else {}), **overrides}
     announced = body.get("endpoints") if isinstance(body, dict) else None
+    if announced is not None and not isinstance(announced, list):
+        raise _unreadable("the configuration", "a list of endpoints")
+    uri = overrides.get("uri") or None
+    if uri is not None and not _is_address(uri):
+        raise _unreadable("the configuration", "an address as its uri")
     return Config(
         prefix=str(merged.get("prefix") or "").strip("/") or None,
         separator=unquote(str(merged.get("namespace-separator") or "")) or SEPARATOR,
-        uri=overrides.get("uri") or None,
+        uri=uri,
         endpoints=_ASSUMED if announced is None else frozenset(str(row) for row in announced),
     )
+
+
+def _is_address(uri: str) -> bool:
+    try:
+        parts = urlsplit(uri)
+        return uri.isascii() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets without an address in them, a port that is no number
+        return False
 
 
 # -- bodies --------------------------------------------------------------------------------------
