@@ -148,7 +148,7 @@ bench: $(READY) $(JVM) $(HIVE_CLIENT)  ## Measure everything beside its peer in 
 bench-access: $(READY)  ## Time decisions and filtered lists with a million grants, on both databases
 	@$(PY) bench/access.py
 
-bench-catalogs: $(READY) $(JVM) $(HIVE_CLIENT)  ## Set Glue, Unity, Iceberg and Hive beside lance-namespace-impls, on the same servers
+bench-catalogs: $(READY) $(JVM) $(HIVE_CLIENT)  ## Set Glue, Unity, Iceberg, Hive and Polaris beside lance-namespace-impls, on the same servers
 	@$(PY) bench/catalogs.py
 
 bench-console: $(READY)  ## Time the console in Chromium: 10,000 namespaces, 2,000 columns, 10 million rows
