@@ -11,7 +11,7 @@ import { catalogsPage, namespacePage } from './pages/namespace.js';
 import { comeBack, followLink, isReturn, signIn, signOut } from './pages/signin.js';
 import { operationsPage } from './pages/operations.js';
 import { tablePage } from './pages/table/table.js';
-import { empty, failure } from './base/widgets.js';
+import { act, failure, noPage } from './base/widgets.js';
 
 const THEME = 'lanceway.theme';
 const app = document.getElementById('app');
@@ -47,11 +47,11 @@ class Shell {
     this.main = h('main', { id: 'main', tabindex: '-1' });
     this.links = SECTIONS.map(([page, title, shape]) => h('a', { href: to(page === 'home' ? '' : page), 'data-page': page }, icon(shape), title));
     this.side = h('aside', { id: 'side', 'aria-label': 'Navigation' }, h('nav', { 'aria-label': 'Sections' }, this.links), h('h2', { class: 'side-title' }, 'Catalogs'), this.tree);
-    this.menu = h('button', { type: 'button', class: 'quiet menu', 'aria-controls': 'side', 'aria-expanded': 'false', 'aria-label': 'Navigation', onclick: () => this.drawer() }, icon('menu'));
+    this.menu = h('button', { class: 'quiet menu', 'aria-controls': 'side', 'aria-expanded': 'false', 'aria-label': 'Navigation', onclick: () => this.drawer() }, icon('menu'));
     this.header = h('header', { class: 'top' }, this.menu, h('a', { class: 'brand', href: '#/' }, logo(), 'Lanceway'), h('span', { class: 'grow' }),
-      h('button', { type: 'button', class: 'quiet', 'aria-label': 'Light or dark', onclick: switchTheme }, icon('theme')),
+      h('button', { class: 'quiet', 'aria-label': 'Light or dark', onclick: switchTheme }, icon('theme')),
       h('span', { class: 'who' }, icon('user'), h('span', { class: 'name' }, me.name), me.admin && h('span', { class: 'badge' }, 'admin')),
-      token.get() && h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'));
+      token.get() && act('Sign out', leave, 'quiet'));
     this.side.addEventListener('click', (event) => event.target.closest('a') && this.drawer(false));
     this.side.addEventListener('keydown', (event) => event.key === 'Escape' && (this.drawer(false), this.menu.focus()));
   }
@@ -101,7 +101,7 @@ async function show() {
   });
   const title = [...route.names].reverse().join(' · ') || SECTIONS.find(([name]) => name === section)?.[1] || 'Lanceway';
   document.title = title === 'Lanceway' ? title : `${title} · Lanceway`;
-  replace(shell.main, page ? page(route, shell.context) : empty('There is no such page', 'The address does not name a page of the console.', h('a', { class: 'button', href: '#/' }, 'Home')));
+  replace(shell.main, page ? page(route, shell.context) : noPage(h('a', { class: 'button', href: '#/' }, 'Home')));
   if (moved) {
     shell.main.scrollTop = 0;
     scrollTo(0, 0);

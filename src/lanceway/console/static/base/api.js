@@ -98,6 +98,15 @@ export const iceberg = ([catalog, ...levels], path, /** @type {object | undefine
 
 export const own = (method, path, /** @type {{ query?: object, body?: unknown, signal?: AbortSignal } | undefined} */ options = undefined) => request(method, `lanceway/v1/${path}`, options);
 
+/** The path of one of a list, or of what can be done with it: pathOf('catalogs', 'lake', 'test'). */
+export const pathOf = (list, name, /** @type {string | undefined} */ verb = undefined) => `${list}/${encodeURIComponent(name)}${verb ? `/${verb}` : ''}`;
+
+/** A list of the Lanceway API, page by page, as `paged` shows it. */
+export const listed = (path, key, query = {}) => async (token) => {
+  const answer = await own('GET', path, { query: { ...query, page_token: token } });
+  return { rows: answer[key], next: answer.page_token };
+};
+
 /** How the Lanceway API names something in a query: nameOf('table', ['lake', 'orders']). */
 export const nameOf = (key, names) => ({ [key]: names.join(delimiterOf(names)), ...(delimiterOf(names) === '$' ? {} : { delimiter: '\x1f' }) });
 
@@ -142,7 +151,7 @@ export class Children {
 
   /** Iceberg REST has all tables of a lake in order, Lance REST those of Lance: pages of one size, so that the latter is never behind. */
   async _tables(limit) {
-    this._mixed ??= this.names.length > 1 && (await own('GET', `catalogs/${encodeURIComponent(this.names[0])}`)).metalake != null;
+    this._mixed ??= this.names.length > 1 && (await own('GET', pathOf('catalogs', this.names[0]))).metalake != null;
     const list = (after) => lance('namespace', this.names, 'table/list', undefined, { query: { limit, page_token: after } });
     if (!this._mixed) {
       const { tables, page_token } = await list(this._after);

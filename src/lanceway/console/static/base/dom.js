@@ -17,8 +17,8 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** Make an element: h('a', {href: '#/'}, 'Home'). What is null, false or true is left out. */
-export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+/** Make an element: h('a', {href: '#/'}, 'Home'). What is null, false or true is left out, and a button sends no form unless its type says so. */
+export const h = (tag, attributes, ...children) => fill(document.createElement(tag), tag === 'button' ? { type: 'button', ...attributes } : attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 const SHAPES = {

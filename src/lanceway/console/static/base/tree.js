@@ -107,7 +107,7 @@ class LancewayTree extends HTMLElement {
       else if (branch.error) lines.push(h('li', { role: 'none', class: 'tree-note', title: branch.error.message }, branch.error.status === 403 ? 'Not for you' : 'Cannot be listed'));
       else if (!rows.length) lines.push(h('li', { role: 'none', class: 'tree-note' }, branch.word ? 'No such name' : 'Empty'));
       const more = rows.length > branch.shown || (!branch.word && !branch.children.complete);
-      if (more && !loading && !branch.error) lines.push(h('li', { role: 'none' }, h('button', { type: 'button', class: 'tree-more', 'data-key': `more:${key(branch.names)}`, onclick: () => this._more(branch) }, 'More')));
+      if (more && !loading && !branch.error) lines.push(h('li', { role: 'none' }, h('button', { class: 'tree-more', 'data-key': `more:${key(branch.names)}`, onclick: () => this._more(branch) }, 'More')));
     }
     replace(branch.list, lines);
     if (focused) this._all('[data-key]').find((node) => node.dataset.key === focused)?.focus();

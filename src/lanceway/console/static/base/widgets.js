@@ -2,10 +2,22 @@
 
 import { h, icon, replace } from './dom.js';
 
+export const act = (label, onclick, kind) => h('button', { class: kind, onclick }, label);
+
+/** An error of the console's own, with a status as the server's have. */
+export const problem = (text, status = 400) => Object.assign(new Error(text), { status });
+
+/** The top of a page, which is one of a section's. */
+export const headline = (shape, title, actions) => h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon(shape), title), actions && h('div', { class: 'actions' }, actions)));
+
+export const note = (...children) => h('p', { class: 'muted small' }, children);
+
 // -- states ----------------------------------------------------------------------------------------
 
 export const empty = (title, text, ...actions) =>
   h('div', { class: 'state' }, h('p', { class: 'state-title' }, title), text && h('p', {}, text), actions.length > 0 && h('div', { class: 'actions' }, actions));
+
+export const noPage = (...actions) => empty('There is no such page', 'The address does not name a page of the console.', ...actions);
 
 const HEADINGS = { 0: 'No connection', 403: 'Not allowed', 404: 'Not found', 409: 'Conflict', 503: 'Not available' };
 
@@ -13,8 +25,8 @@ export const failure = (error, again) =>
   h('div', { class: 'state failed', role: 'alert' },
     h('p', { class: 'state-title' }, icon('warning'), HEADINGS[error.status] ?? 'That did not work'),
     h('p', { class: 'reason' }, error.message),
-    error.instance && h('p', { class: 'muted small' }, 'Request ', h('code', {}, error.instance)),
-    (again || error.status === 403) && h('div', { class: 'actions' }, again && h('button', { type: 'button', onclick: again }, 'Try again'), error.status === 403 && h('a', { class: 'button', href: '#/access/me' }, 'My rights')));
+    error.instance && note('Request ', h('code', {}, error.instance)),
+    (again || error.status === 403) && h('div', { class: 'actions' }, again && act('Try again', again), error.status === 403 && h('a', { class: 'button', href: '#/access/me' }, 'My rights')));
 
 export const skeleton = (lines = 3) => h('div', { class: 'skeleton', role: 'status', 'aria-label': 'Loading' }, Array.from({ length: lines }, () => h('div')));
 
@@ -59,10 +71,10 @@ export function notice(text) {
 export function ask({ title, text, fields = [], action, danger, act, body }) {
   const opener = /** @type {HTMLElement | null} */ (document.activeElement);
   const inputs = fields.map(([name, label, options = {}]) => field(name, label, options));
-  const problem = h('div');
+  const refusal = h('div');
   const button = h('button', { type: 'submit', class: danger ? 'danger' : 'primary' }, action);
-  const form = h('form', { method: 'dialog', novalidate: false }, h('h2', { id: 'dialog-title' }, title), text && h('p', {}, text), body, inputs.map(({ row }) => row), problem,
-    h('div', { class: 'actions end' }, h('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel'), button));
+  const form = h('form', { method: 'dialog', novalidate: false }, h('h2', { id: 'dialog-title' }, title), text && h('p', {}, text), body, inputs.map(({ row }) => row), refusal,
+    h('div', { class: 'actions end' }, h('button', { onclick: () => dialog.close() }, 'Cancel'), button));
   const dialog = h('dialog', { 'aria-labelledby': 'dialog-title' }, form);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -71,7 +83,7 @@ export function ask({ title, text, fields = [], action, danger, act, body }) {
       await act(Object.fromEntries(inputs.map(({ name, read }) => [name, read()])));
       dialog.close();
     } catch (error) {
-      replace(problem, failure(error));
+      replace(refusal, failure(error));
     } finally {
       button.disabled = false;
     }
@@ -85,7 +97,7 @@ export function ask({ title, text, fields = [], action, danger, act, body }) {
 /** Show something in a dialog that one closes. */
 export function show(title, content) {
   const opener = /** @type {HTMLElement | null} */ (document.activeElement);
-  const dialog = h('dialog', { class: 'wide', 'aria-label': title }, h('form', { method: 'dialog' }, h('h2', {}, title), content, h('div', { class: 'actions end' }, h('button', {}, 'Close'))));
+  const dialog = h('dialog', { class: 'wide', 'aria-label': title }, h('form', { method: 'dialog' }, h('h2', {}, title), content, h('div', { class: 'actions end' }, h('button', { type: 'submit' }, 'Close'))));
   dialog.addEventListener('close', () => (dialog.remove(), opener?.focus?.()));
   document.body.append(dialog);
   dialog.showModal();
@@ -110,11 +122,19 @@ export function field(name, label, /** @type {{ value?: any, options?: any[], ty
   return { name, row, input, read: () => (type === 'checkbox' ? input.checked : input.value.trim()) };
 }
 
+/** A form whose fields are in the address: what is asked can be shared and loaded again. */
+export function addressed(fields, action, show, ...others) {
+  return h('form', { class: 'search asked', onsubmit: (event) => {
+    event.preventDefault();
+    show(Object.fromEntries(fields.map(({ name, read }) => [name, read()])));
+  } }, fields.map(({ row }) => row), h('div', { class: 'actions' }, h('button', { type: 'submit', class: 'primary' }, action), others));
+}
+
 /** Lines of `key = value` as an object. */
 export function readPairs(text) {
   const pairs = text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => {
     const at = line.indexOf('=');
-    if (at < 1) throw Object.assign(new Error(`“${line}” is not a property. Write one line each, such as owner = sales.`), { status: 400 });
+    if (at < 1) throw problem(`“${line}” is not a property. Write one line each, such as owner = sales.`);
     return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
   });
   return Object.fromEntries(pairs);
@@ -139,12 +159,13 @@ export const section = (title, actions, ...content) =>
 
 export const badge = (text, kind = '') => h('span', { class: `badge ${kind}` }, text);
 
+export const isEnabled = ({ enabled }) => badge(enabled ? 'enabled' : 'disabled', enabled ? 'good' : 'warn');
+
 export function copyable(text, label = 'Copy') {
-  const button = h('button', { type: 'button', class: 'quiet', onclick: async () => {
+  return h('button', { class: 'quiet', onclick: async () => {
     await navigator.clipboard.writeText(text);
     notice('Copied.');
   } }, icon('copy'), label);
-  return button;
 }
 
 export const snippet = (title, text) => h('figure', { class: 'snippet' }, h('figcaption', {}, title, copyable(text)), h('pre', { tabindex: '0' }, h('code', {}, text)));
@@ -160,10 +181,10 @@ export function paged(page, render, whenEmpty) {
   async function load(after) {
     const { rows: further, next } = await page(after);
     rows = [...rows, ...further];
-    const more = next && h('button', { type: 'button', onclick: (event) => {
+    const more = next && act('More', (event) => {
       event.target.disabled = true;
       load(next).catch((error) => body.append(failure(error)));
-    } }, 'More');
+    });
     replace(body, rows.length ? render(rows) : whenEmpty, more && h('div', { class: 'actions' }, more));
     return body;
   }

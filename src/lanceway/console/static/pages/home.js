@@ -3,9 +3,9 @@
 import { address, lance, nameOf, own } from '../base/api.js';
 import { ago, count, h, icon, replace, sparkline } from '../base/dom.js';
 import { go, to, toObject } from '../base/router.js';
-import { ask, badge, empty, grid, notice, pending, section, show, snippet } from '../base/widgets.js';
+import { act, ask, empty, grid, headline, isEnabled, notice, pending, section, show, snippet } from '../base/widgets.js';
 import { state } from './activity/live.js';
-import { act, mount } from './namespace.js';
+import { mount } from './namespace.js';
 import { change, happened } from './table/versions.js';
 
 const TABLES = 10, VERSIONS = 12, PROBLEMS = 5;
@@ -16,7 +16,7 @@ export function homePage(route, context) {
     return { tables, catalogs };
   };
   return [
-    h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon('home'), 'Home'))),
+    headline('home', 'Home'),
     pending(load, ({ tables, catalogs }) => [
       tables.length > 0 ? section('Changed last', null, changedLast(tables)) : catalogs.length > 0 && section('Begin here', null, begin(catalogs, context)),
       h('div', { class: 'columns' },
@@ -77,7 +77,7 @@ const maySee = (catalogs) => (catalogs.length === 0 ? empty('No catalogs that yo
   grid('Catalogs', [
     ['Catalog', (row) => h('a', { href: toObject('namespace', [row.name]) }, icon('catalog'), row.name)],
     ['Type', (row) => row.type],
-    ['State', (row) => badge(row.enabled ? 'enabled' : 'disabled', row.enabled ? 'good' : 'warn')],
+    ['State', isEnabled],
   ], catalogs.slice(0, TABLES)),
   catalogs.length > TABLES && h('p', {}, h('a', { href: to('catalogs') }, `All ${count(catalogs.length)} catalogs`)),
 ]);

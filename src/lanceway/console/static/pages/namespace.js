@@ -1,9 +1,9 @@
 // Catalogs and namespaces: what is in them, and how they are made, changed and dropped.
 
-import { Children, lance, own, request } from '../base/api.js';
+import { Children, lance, own, pathOf, request } from '../base/api.js';
 import { ago, h, icon, plural, replace } from '../base/dom.js';
 import { adjust, go, to, toObject } from '../base/router.js';
-import { ask, badge, empty, facts, failure, grid, notice, pending, readPairs, section, show, tabs, writePairs } from '../base/widgets.js';
+import { act, ask, badge, empty, facts, failure, grid, headline, isEnabled, note, notice, pending, problem, readPairs, section, show, tabs, writePairs } from '../base/widgets.js';
 import { toAccess } from './access/grants.js';
 
 const PAGE = 100;
@@ -16,8 +16,6 @@ export function breadcrumbs(names) {
 export const heading = (names, shape, ...actions) =>
   h('div', { class: 'heading' }, breadcrumbs(names), h('div', { class: 'title' }, h('h1', {}, icon(shape), names.at(-1)), h('div', { class: 'actions' }, h('a', { class: 'button', href: toAccess(names, shape === 'table' ? 'table' : 'schema') }, icon('access'), 'Access'), actions)));
 
-export const act = (label, onclick, kind) => h('button', { type: 'button', class: kind, onclick }, label);
-
 // -- all catalogs ----------------------------------------------------------------------------------
 
 export function catalogsPage(route, context) {
@@ -27,12 +25,12 @@ export function catalogsPage(route, context) {
       : grid('Catalogs', [
         ['Name', (row) => h('a', { href: toObject('namespace', [row.name]) }, row.name)],
         ['Type', (row) => row.type],
-        ['State', (row) => badge(row.enabled ? 'enabled' : 'disabled', row.enabled ? 'good' : 'warn')],
+        ['State', isEnabled],
         ['From', (row) => row.source],
         ['Owner', (row) => row.owner ?? '–'],
         ['Comment', (row) => row.comment ?? ''],
       ], catalogs));
-  return [h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon('catalog'), 'Catalogs'), h('div', { class: 'actions' }, act('Mount a catalog', () => mount(context), 'primary')))), section('All catalogs', null, list)];
+  return [headline('catalog', 'Catalogs', act('Mount a catalog', () => mount(context), 'primary')), section('All catalogs', null, list)];
 }
 
 const MOUNT_FIELDS = [
@@ -118,8 +116,8 @@ function contents(names) {
           ['Name', (row) => h('a', { href: toObject(row.kind, row.names, { format: row.format }) }, icon(row.kind), row.names.at(-1))],
           ['Kind', (row) => (row.format ? 'Iceberg table' : row.kind)],
         ], rows),
-      !children.complete && h('div', { class: 'actions' }, h('button', { type: 'button', onclick: more }, 'More')),
-      rows.length > 0 && h('p', { class: 'muted small' }, `${plural(rows.length, 'object')}${children.complete ? '' : ' so far'}`));
+      !children.complete && h('div', { class: 'actions' }, act('More', more)),
+      rows.length > 0 && note(`${plural(rows.length, 'object')}${children.complete ? '' : ' so far'}`));
   }
   return section('Contents', null, box);
 }
@@ -135,8 +133,8 @@ function details(names, context) {
     return pairs.length ? facts(pairs) : empty('No properties', 'Add some with the button Properties, such as comment = what this is for.');
   }, { onfailure: through });
   const catalog = names.length === 1 && section('Catalog', [act('Test', () => testCatalog(names[0])), act('Check its storage', () => testStorage(names[0]))],
-    pending(() => own('GET', `catalogs/${encodeURIComponent(names[0])}`), (info) => [facts([
-      ['Type', info.type], ['State', badge(info.enabled ? 'enabled' : 'disabled', info.enabled ? 'good' : 'warn')], ['From', info.source],
+    pending(() => own('GET', pathOf('catalogs', names[0])), (info) => [facts([
+      ['Type', info.type], ['State', isEnabled(info)], ['From', info.source],
       info.owner && ['Owner', info.owner], info.separator && ['Separator', h('code', {}, info.separator)], info.policy && ['Names', info.policy],
       info.changed_at && ['Changed', ago(info.changed_at)], ...Object.entries(info.settings ?? {}).map(([name, value]) => [name, String(value)]),
       info.secrets?.length > 0 && ['Secrets that are set', info.secrets.join(', ')],
@@ -150,7 +148,7 @@ function changeCatalog({ name: before, comment, settings }, context) {
     fields: [['name', 'Name', { required: true, value: before }], ['comment', 'Comment', { value: comment ?? '' }], ['settings', 'Settings', { lines: 4, value: writePairs(settings), hint: 'One a line. What is taken away here is removed; secrets stay as they are.' }]],
     act: async (values) => {
       const set = readPairs(values.settings), unset = Object.keys(settings).filter((key) => !(key in set));
-      await own('POST', `catalogs/${encodeURIComponent(before)}/alter`, { body: { name: values.name, comment: values.comment || null, set, unset } });
+      await own('POST', pathOf('catalogs', before, 'alter'), { body: { name: values.name, comment: values.comment || null, set, unset } });
       notice('The catalog is changed.');
       await context.changed([]);
       go(toObject('namespace', [values.name], { tab: 'details' }));
@@ -161,7 +159,7 @@ function changeCatalog({ name: before, comment, settings }, context) {
 const enable = ({ name, enabled }) => ask({
   title: `${enabled ? 'Disable' : 'Enable'} ${name}?`, action: enabled ? 'Disable' : 'Enable', danger: enabled, text: enabled ? 'Every request for what is in it is refused until it is enabled.' : 'What is in it can be reached again.',
   act: async () => {
-    await own('POST', `catalogs/${encodeURIComponent(name)}/${enabled ? 'disable' : 'enable'}`);
+    await own('POST', pathOf('catalogs', name, enabled ? 'disable' : 'enable'));
     adjust({});
   },
 });
@@ -169,7 +167,7 @@ const enable = ({ name, enabled }) => ask({
 const results = (title, load) => show(title, pending(load, checksOf));
 
 const testCatalog = (name) => results(`Test of ${name}`, async () => {
-  const trial = await own('POST', `catalogs/${encodeURIComponent(name)}/test`);
+  const trial = await own('POST', pathOf('catalogs', name, 'test'));
   return trial.checks.length ? trial : { checks: [{ name: 'It is part of the lake, which answers', passed: true }] };
 });
 const testStorage = (name) => results(`Storage of ${name}`, () => own('POST', 'storage/check', { body: { catalog: name } }));
@@ -178,7 +176,7 @@ const testStorage = (name) => results(`Storage of ${name}`, () => own('POST', 's
 
 /** What a name may hold, in the words of the catalog that it will be in; nothing where one may not see that. */
 async function rulesOf([catalog]) {
-  const { separator, nested, policy } = await own('GET', `catalogs/${encodeURIComponent(catalog)}`).catch((error) => (error.status === 403 ? {} : Promise.reject(error)));
+  const { separator, nested, policy } = await own('GET', pathOf('catalogs', catalog)).catch((error) => (error.status === 403 ? {} : Promise.reject(error)));
   if (!separator) return 'One level of the tree.';
   return `One level of the tree. Dots and spaces are fine${nested || policy === 'restricted' ? `; “${separator}” is not: it joins levels, as in a${separator}b, for clients of Gravitino` : ''}.`;
 }
@@ -200,8 +198,8 @@ async function createNamespace(names, context) {
 /** The address of a table's schema in Gravitino REST, which takes columns as JSON. */
 async function gravitino(names) {
   const [catalog, ...levels] = names;
-  const { metalake, separator } = await own('GET', `catalogs/${encodeURIComponent(catalog)}`);
-  if (!metalake || !levels.length) throw Object.assign(new Error('Tables are created here in namespaces of the lake. Choose one, or use a client.'), { status: 400 });
+  const { metalake, separator } = await own('GET', pathOf('catalogs', catalog));
+  if (!metalake || !levels.length) throw problem('Tables are created here in namespaces of the lake. Choose one, or use a client.');
   return `api/metalakes/${encodeURIComponent(metalake)}/catalogs/${encodeURIComponent(catalog)}/schemas/${encodeURIComponent(levels.join(separator ?? ':'))}/tables`;
 }
 
@@ -254,7 +252,7 @@ function dropNamespace(names, context) {
     title: `Drop ${names.at(-1)}?`, action: 'Drop', danger: true,
     text: isCatalog ? 'A mounted catalog is taken out of the tree, and its service stays as it is. A catalog of the lake must be empty.' : 'The namespace must be empty.',
     act: async () => {
-      if (isCatalog) await own('DELETE', `catalogs/${encodeURIComponent(names[0])}`);
+      if (isCatalog) await own('DELETE', pathOf('catalogs', names[0]));
       else await own('POST', 'schemas/drop', { body: { name: names } });
       notice(`${names.at(-1)} is dropped.`);
       await context.changed(names.slice(0, -1));

@@ -1,12 +1,11 @@
 // Operations: how the server is, what happens in it, and tokens.
 
-import { address, own, request } from '../base/api.js';
-import { ago, count, h, icon, plural, replace, sparkline } from '../base/dom.js';
+import { address, listed, own, pathOf, request } from '../base/api.js';
+import { ago, count, h, plural, replace, sparkline } from '../base/dom.js';
 import { adjust, to, toObject } from '../base/router.js';
-import { ask, badge, copyable, empty, facts, failure, field, grid, notice, paged, pending, section, tabs } from '../base/widgets.js';
+import { act, addressed, ask, badge, copyable, empty, facts, failure, field, grid, headline, noPage, note, notice, paged, pending, problem, section, tabs } from '../base/widgets.js';
 import { suggest } from './access/parts.js';
 import { choice } from './activity/live.js';
-import { act } from './namespace.js';
 
 const TABS = [['', 'Health'], ['events', 'Events'], ['tokens', 'Tokens']];
 const SECONDS = 2, SAMPLES = 60, MOST_EVENTS = 300;
@@ -15,9 +14,9 @@ export function operationsPage({ names, query }, context) {
   const part = names[0] ?? '';
   const parts = { '': healthPage, events: () => eventsPage(query), tokens: () => tokensPage(query, context) };
   return [
-    h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon('operations'), 'Operations'))),
+    headline('operations', 'Operations'),
     tabs('Operations', TABS.map(([key, text]) => [key, text, to('operations', [key])]), part),
-    Object.hasOwn(parts, part) && names.length < 2 ? parts[part]() : empty('There is no such page', 'The address does not name a page of the console.'),
+    Object.hasOwn(parts, part) && names.length < 2 ? parts[part]() : noPage(),
   ];
 }
 
@@ -60,12 +59,12 @@ function requests() {
   async function tick() {
     try {
       const answer = await fetch(address('metrics'), { cache: 'no-store', credentials: 'omit' });
-      if (!answer.ok) throw Object.assign(new Error(`The metrics were answered with status ${answer.status}.`), { status: answer.status });
+      if (!answer.ok) throw problem(`The metrics were answered with status ${answer.status}.`, answer.status);
       const now = { ...readMetrics(await answer.text()), at: performance.now() };
       if (before) draw(now);
       before = now;
     } catch (error) {
-      replace(body, failure('status' in error ? error : Object.assign(new Error('The server cannot be reached. It is asked again.'), { status: 0 })));
+      replace(body, failure('status' in error ? error : problem('The server cannot be reached. It is asked again.', 0)));
     }
     setTimeout(() => body.isConnected && tick(), SECONDS * 1000);
   }
@@ -89,7 +88,7 @@ function requests() {
 
 function eventsPage({ types, under, from }) {
   const list = h('ol', { class: 'events', role: 'log', 'aria-label': 'Events', tabindex: '0' });
-  const state = h('p', { class: 'muted small' });
+  const state = note();
   const pause = act('Pause', () => {
     running = !running;
     pause.textContent = running ? 'Pause' : 'Continue';
@@ -97,10 +96,8 @@ function eventsPage({ types, under, from }) {
     else controller.abort();
   });
   const kind = field('types', 'Types', { value: types, placeholder: 'table, version.created' }), below = field('under', 'Object and what is inside', { value: under, placeholder: 'lake$team' });
-  const form = h('form', { class: 'search asked', onsubmit: (event) => {
-    event.preventDefault();
-    adjust({ types: kind.read(), under: below.read() });
-  } }, kind.row, below.row, choice('from', 'From', [['', 'now on'], ['oldest', 'the oldest that is kept']], from), h('div', { class: 'actions' }, h('button', { type: 'submit', class: 'primary' }, 'Show'), pause));
+  const start = field('from', 'From', { options: [['', 'now on'], ['oldest', 'the oldest that is kept']], value: from });
+  const form = addressed([kind, below, start], 'Show', adjust, pause);
   let running = true, cursor = from === 'oldest' ? null : 'latest', controller = new AbortController();
   const leave = () => setTimeout(() => {
     if (list.isConnected) return;
@@ -144,15 +141,12 @@ function eventRow(event) {
 const LIVES = [['86400', 'a day'], ['2592000', '30 days'], ['31536000', 'a year'], ['', 'until it is revoked']];
 
 function tokensPage(query, context) {
-  const page = async (token) => {
-    const answer = await own('GET', 'tokens', { query: { all: query.all, user: query.user, page_token: token } });
-    return { rows: answer.tokens, next: answer.page_token };
-  };
+  const page = listed('tokens', 'tokens', { all: query.all, user: query.user });
   const ended = (row) => (row.revoked_at ? badge('revoked', 'warn') : row.expires_at && row.expires_at < Date.now() ? badge('expired', 'warn') : badge('valid', 'good'));
   const revoke = (row) => ask({
     title: `Revoke ${row.prefix}?`, action: 'Revoke', danger: true, text: `Whatever uses this token of ${row.user} is refused from the next request on. This cannot be undone.`,
     act: async () => {
-      await own('DELETE', `tokens/${encodeURIComponent(row.prefix)}`);
+      await own('DELETE', pathOf('tokens', row.prefix));
       notice('The token is revoked.');
       adjust({});
     },

@@ -2,10 +2,9 @@
 
 import { address, request, token } from '../base/api.js';
 import { h, meta, replace } from '../base/dom.js';
-import { failure, field } from '../base/widgets.js';
+import { failure, field, problem } from '../base/widgets.js';
 
 const BEGUN = 'lanceway.begun';
-const problem = (text, status) => Object.assign(new Error(text), { status });
 
 /**
  * Sign in with the code of a link, which is taken out of the address first, and is good for once.
@@ -64,7 +63,7 @@ export function signIn(then, error) {
   const secret = field('token', 'Token', { type: 'password', required: true, placeholder: 'lw_…', hint: 'On the server’s own machine, lanceway console prints a link that signs in. Tokens are made by lanceway tokens create.' });
   const refused = h('div', {}, error && failure(error));
   const button = h('button', { type: 'submit', class: issuer ? null : 'primary' }, 'Sign in');
-  const elsewhere = issuer && h('div', { class: 'actions' }, h('button', { type: 'button', class: 'primary', onclick: () => goTo(issuer).catch((problem) => replace(refused, failure(problem))) }, `Sign in with ${issuer.name}`));
+  const elsewhere = issuer && h('div', { class: 'actions' }, h('button', { class: 'primary', onclick: () => goTo(issuer).catch((problem) => replace(refused, failure(problem))) }, `Sign in with ${issuer.name}`));
   const form = h('form', {
     class: 'panel signin',
     onsubmit: async (event) => {

@@ -1,9 +1,9 @@
 // Access: rights on every object, users, groups, roles, questions, and the audit trail. Each part has an address.
 
 import { own } from '../../base/api.js';
-import { h, icon } from '../../base/dom.js';
+import { h } from '../../base/dom.js';
 import { toObject } from '../../base/router.js';
-import { empty } from '../../base/widgets.js';
+import { headline, noPage } from '../../base/widgets.js';
 import { grantsPage, rightsSection, toAccess } from './grants.js';
 import { accessTabs } from './parts.js';
 import { groupPage, groupsPage, rolePage, rolesPage, userPage, usersPage } from './people.js';
@@ -27,8 +27,8 @@ export function accessPage({ names, query }, context) {
   const above = object.slice(0, -1).map((name, i) => [h('a', { href: toAccess(object.slice(0, i + 1), 'schema') }, name), ' › ']);
   const heading = object.length ? ['Access to ', above, h('a', { href: toObject(isTable ? 'table' : 'namespace', object) }, object.at(-1))] : 'Access';
   return [
-    h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon('access'), h('span', {}, heading)))),
+    headline('access', h('span', {}, heading)),
     accessTabs(part === 'on' ? '' : part),
-    isKnown ? parts[part]() : empty('There is no such page', 'The address does not name a page of the console.'),
+    isKnown ? parts[part]() : noPage(),
   ];
 }

@@ -1,9 +1,9 @@
 // Who may do what on one object: privileges and roles as a matrix, changed together once their effect was seen.
 
-import { objectOf, own } from '../../base/api.js';
+import { objectOf, own, pathOf } from '../../base/api.js';
 import { ago, h, icon, plural, replace } from '../../base/dom.js';
 import { to } from '../../base/router.js';
-import { ask, badge, empty, failure, field, grid, notice, pending, section } from '../../base/widgets.js';
+import { act, ask, badge, empty, failure, field, grid, note, notice, pending, section } from '../../base/widgets.js';
 import { accessControl, holder, personFields, readHolder, suggest } from './parts.js';
 
 const MOST_ROLES = 40;
@@ -90,11 +90,11 @@ function matrixSection(rights, all, place, reload) {
         : h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Grants' }, h('table', { class: 'grid matrix' },
           h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Privilege'), roles.map((role) => h('th', { scope: 'col' }, h('a', { href: to('access', ['roles', role]) }, role))))),
           h('tbody', {}, rows.map((row) => h('tr', {}, h('th', { scope: 'row', title: row.allows[rights.kind] ? `${row.description} Here: ${row.allows[rights.kind]}.` : row.description }, row.title, h('code', { class: 'muted' }, row.name)), roles.map((role) => cellOf(row, role))))))),
-      chosen.length > roles.length && h('p', { class: 'muted small' }, `${roles.length} of ${plural(chosen.length, 'role')} are shown. Type a part of a name to see others.`),
-      rights.truncated && h('p', { class: 'muted small' }, 'There are more grants than are shown here.'));
+      chosen.length > roles.length && note(`${roles.length} of ${plural(chosen.length, 'role')} are shown. Type a part of a name to see others.`),
+      rights.truncated && note('There are more grants than are shown here.'));
     replace(bar, staged.size > 0 && [h('span', { class: 'grow' }, `${plural(staged.size, 'change')}, not saved yet`),
-      h('button', { type: 'button', onclick: () => (staged.clear(), draw()) }, 'Discard'),
-      h('button', { type: 'button', class: 'primary', onclick: () => review([...staged.values()], place, rights, reload) }, 'Review and save')]);
+      act('Discard', () => (staged.clear(), draw())),
+      act('Review and save', () => review([...staged.values()], place, rights, reload), 'primary')]);
     bar.className = staged.size ? 'actions staged' : '';
   }
   draw();
@@ -103,14 +103,14 @@ function matrixSection(rights, all, place, reload) {
     const dialog = ask({
       title: 'Add a role', action: 'Add', text: 'It becomes a column. Nothing changes until you choose what it may do.', fields: [['role', 'Role', { required: true }]],
       act: async ({ role }) => {
-        await own('GET', `roles/${encodeURIComponent(role)}`);
+        await own('GET', pathOf('roles', role));
         added.add(role);
         draw();
       },
     });
     suggest(dialog.querySelector('input'), 'roles');
   };
-  return section('Grants', h('button', { type: 'button', onclick: add }, 'Add a role'), body, bar);
+  return section('Grants', act('Add a role', add), body, bar);
 }
 
 /** The single changes that make a cell what it should be; each expects what was seen. */
@@ -178,7 +178,7 @@ function ownersSection(rights, place, reload) {
       reload();
     },
   });
-  return section('Owners', h('button', { type: 'button', onclick: change }, 'Change owner'), grid('Owners', [
+  return section('Owners', act('Change owner', change), grid('Owners', [
     ['Object', (row) => placeLink(row)], ['Owner', (row) => holder(row.owner_kind, row.owner)], ['', (row) => row.names.length < rights.names.length && badge('from above')],
   ], [...rights.owners].reverse()));
 }
@@ -197,7 +197,7 @@ export const rightsSection = (title, load, names) => section(title, null, pendin
     h('p', {}, rights.is_admin && badge('admin: may do everything', 'good'), !rights.enabled && badge('access control is off', 'warn')),
     h('p', { class: 'chips' }, icon('user'), 'Groups: ', rights.groups.length ? rights.groups.join(', ') : 'none', ' · Roles: ', rights.roles.length ? [...new Set(rights.roles.map(({ role }) => role))].join(', ') : 'none'),
     grants.length ? grantGrid(title, grants) : empty('No grants', names ? 'No role of yours is granted anything here. Ask the owner, or who manages grants.' : 'No role allows anything.'),
-    rights.truncated && h('p', { class: 'muted small' }, 'There are more grants than are shown here.'),
+    rights.truncated && note('There are more grants than are shown here.'),
   ];
 }));
 

@@ -3,7 +3,7 @@
 import { own } from '../../base/api.js';
 import { h, plural } from '../../base/dom.js';
 import { adjust, to } from '../../base/router.js';
-import { ask, grid, notice, pending, tabs } from '../../base/widgets.js';
+import { act, ask, grid, note, notice, pending, tabs } from '../../base/widgets.js';
 
 const TABS = [['', 'Grants'], ['users', 'Users'], ['groups', 'Groups'], ['roles', 'Roles'], ['why', 'May I?'], ['me', 'My rights'], ['audit', 'Audit']];
 
@@ -30,14 +30,14 @@ export const readHolder = ({ kind, name }) => ({ [kind]: name });
 
 /** Say so where access control is off: then no grant decides anything. */
 export const accessControl = () => pending(() => own('GET', 'access'), ({ enabled }) => (enabled ? [] : h('div', { class: 'panel note-panel', role: 'note' },
-  h('p', {}, h('strong', {}, 'Access control is off: '), 'all who sign in may do everything, whatever is granted.'), h('button', { type: 'button', class: 'primary', onclick: switchOn }, 'Switch it on'))), { lines: 0, onfailure: () => [] });
+  h('p', {}, h('strong', {}, 'Access control is off: '), 'all who sign in may do everything, whatever is granted.'), act('Switch it on', switchOn, 'primary'))), { lines: 0, onfailure: () => [] });
 
 async function switchOn() {
   ask({
     title: 'Switch access control on?', action: 'Switch on', text: 'From then on grants decide. This is what users other than administrators keep:',
     body: pending(() => own('POST', 'access/enable', { body: {} }), ({ losses, losses_count: total, catalogs_count: all }) => (losses.length ? [
       grid('Effect', [['User', (row) => row.user], ['Reaches', (row) => `${row.catalogs} of ${plural(all, 'catalog')}`], ['Owns', (row) => plural(row.objects, 'object')]], losses),
-      total > losses.length && h('p', { class: 'muted small' }, `${losses.length} of ${plural(total, 'user')} are shown.`)] : h('p', {}, 'There are no others, so no one loses anything.'))),
+      total > losses.length && note(`${losses.length} of ${plural(total, 'user')} are shown.`)] : h('p', {}, 'There are no others, so no one loses anything.'))),
     act: async () => {
       await own('POST', 'access/enable', { body: { confirm: true } });
       notice('Access control is on.');

@@ -1,19 +1,11 @@
 // May this user do that to this object, and why; and the audit trail.
 
-import { delimiterOf, own } from '../../base/api.js';
+import { delimiterOf, listed, own } from '../../base/api.js';
 import { ago, h } from '../../base/dom.js';
 import { adjust, go, to } from '../../base/router.js';
-import { badge, empty, facts, field, grid, paged, pending, section } from '../../base/widgets.js';
+import { addressed, badge, empty, facts, field, grid, note, paged, pending, section } from '../../base/widgets.js';
 import { loadPrivileges, placeName, placeOf, toAccess } from './grants.js';
 import { suggest } from './parts.js';
-
-/** A form whose fields are in the address: what is asked can be shared and loaded again. */
-function addressed(fields, action, go_) {
-  return h('form', { class: 'search asked', onsubmit: (event) => {
-    event.preventDefault();
-    go_(Object.fromEntries(fields.map(({ name, read }) => [name, read()])));
-  } }, fields.map(({ row }) => row), h('div', { class: 'actions' }, h('button', { type: 'submit', class: 'primary' }, action)));
-}
 
 // -- why -------------------------------------------------------------------------------------------
 
@@ -45,7 +37,7 @@ function verdictOf(verdict, action, privileges, names, kind) {
     verdict.if_enabled && h('p', { class: 'muted' }, 'Access control is off. With it on: ', verdict.if_enabled.text),
     verdict.demands.length > 1 && h('ul', { class: 'checks' }, verdict.demands.map((demand) => h('li', {}, badge(demand.allowed ? 'yes' : 'no', demand.allowed ? 'good' : 'bad'), h('span', {}, demand.text)))),
     !verdict.allowed && sets.length > 0 && [h('p', { class: 'muted' }, 'Any one of these lines would be enough:'), h('ul', { class: 'checks' }, sets.map((rights) => h('li', {}, rights.map((right) => badge(title(right) ? `${right}: ${title(right)}` : right)))))],
-    verdict.not_asked.length > 0 && h('p', { class: 'muted small' }, 'A request asks more: ', verdict.not_asked.join('; ')),
+    verdict.not_asked.length > 0 && note('A request asks more: ', verdict.not_asked.join('; ')),
     h('p', {}, h('a', { href: toAccess(names, kind) }, `Rights on ${placeName(names)}`)),
   ];
 }
@@ -68,10 +60,7 @@ export function auditPage(query, context) {
   const millis = (text) => (text ? String(Date.parse(text)) : null);
   const form = addressed(fields, 'Show', (values) => adjust({ ...values, since: millis(values.since), until: millis(values.until) }));
   const { user, object, operation, outcome, since, until } = query;
-  const page = async (token) => {
-    const answer = await own('GET', 'audit', { query: { user, object, operation, outcome, since, until, page_token: token } });
-    return { rows: answer.events, next: answer.page_token };
-  };
+  const page = listed('audit', 'events', { user, object, operation, outcome, since, until });
   return section('Audit trail', null, form, paged(page, (rows) => grid('Audit trail', [
     ['When', (row) => ago(row.at)], ['Who', (row) => row.user], ['Operation', (row) => [h('code', { class: 'key' }, row.operation), h('div', { class: 'muted small' }, row.via)]], ['Object', (row) => h('span', { class: 'whole' }, readable(row.object))],
     ['Outcome', (row) => badge(row.outcome, OUTCOMES[row.outcome])], ['Reason', (row) => details(row)],

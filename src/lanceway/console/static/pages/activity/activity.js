@@ -1,8 +1,7 @@
 // Activity: pipelines and their runs, background jobs, and lineage. Each part has an address.
 
-import { h, icon } from '../../base/dom.js';
 import { to } from '../../base/router.js';
-import { empty, tabs } from '../../base/widgets.js';
+import { headline, noPage, tabs } from '../../base/widgets.js';
 import { jobPage, jobsPage } from './jobs.js';
 import { lineagePage } from './lineage.js';
 import { pipelinesPage, runPage, runsPage } from './runs.js';
@@ -19,8 +18,8 @@ export function activityPage({ names, query }, context) {
   };
   const isKnown = Object.hasOwn(parts, part) && (rest.length === 0 || part === 'lineage');
   return [
-    h('div', { class: 'heading' }, h('div', { class: 'title' }, h('h1', {}, icon('runs'), 'Activity'))),
+    headline('runs', 'Activity'),
     tabs('Activity', TABS.map(([name, text]) => [name, text, to('activity', [name])]), part),
-    isKnown ? parts[part]() : empty('There is no such page', 'The address does not name a page of the console.'),
+    isKnown ? parts[part]() : noPage(),
   ];
 }

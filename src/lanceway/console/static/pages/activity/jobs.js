@@ -1,10 +1,9 @@
 // Background jobs: how far each is, what it did, and how it is cancelled or asked for again.
 
-import { lance, own } from '../../base/api.js';
+import { lance, listed, own, pathOf } from '../../base/api.js';
 import { ago, count, h } from '../../base/dom.js';
 import { go, to, toObject } from '../../base/router.js';
-import { ask, empty, facts, grid, notice, paged, section } from '../../base/widgets.js';
-import { act } from '../namespace.js';
+import { act, ask, empty, facts, grid, notice, paged, section } from '../../base/widgets.js';
 import { choice, duration, live, state } from './live.js';
 
 const STATES = ['queued', 'running', 'done', 'failed', 'cancelled'];
@@ -13,13 +12,9 @@ const AGAIN = { backfill: ['table', 'backfill_column'], refresh: ['materialized_
 const hasEnded = (job) => !['queued', 'running'].includes(job.state);
 
 export function jobsPage(query, context) {
-  const page = async (token) => {
-    const answer = await own('GET', 'jobs', { query: { state: query.state, all: query.all, page_token: token } });
-    return { rows: answer.jobs, next: answer.page_token };
-  };
   return section('Background jobs', null,
     h('div', { class: 'search' }, choice('state', 'State', [['', 'any'], ...STATES], query.state), context.me.admin && choice('all', 'Whose', [['', 'mine'], ['true', 'everyone’s']], query.all)),
-    paged(page, (rows) => grid('Background jobs', [
+    paged(listed('jobs', 'jobs', { state: query.state, all: query.all }), (rows) => grid('Background jobs', [
       ['Job', (row) => h('a', { href: to('activity', ['jobs', row.id]) }, row.kind)], ['Table', (row) => h('a', { href: toObject('table', row.table) }, row.table.join(' › '))],
       ['State', (row) => [state(row.state), hasEnded(row) || bar(row)]], ['By', (row) => row.requested_by], ['Asked for', (row) => ago(row.created_at)], ['Took', (row) => duration(row.began_at, row.ended_at), 'number'],
     ], rows), empty('No jobs', 'Indices, compaction, views and columns are computed in the background when lanceway tables … --background asks for it.')));
@@ -37,7 +32,7 @@ const described = (value) => (value !== null && typeof value === 'object' ? JSON
 export const pairs = (values) => Object.entries(values ?? {}).map(([name, value]) => [name.replaceAll('_', ' '), described(value)]);
 
 export function jobPage(id) {
-  return live(() => own('GET', `jobs/${encodeURIComponent(id)}`), (job) => [
+  return live(() => own('GET', pathOf('jobs', id)), (job) => [
     section(`${job.kind} of ${job.table.at(-1)}`, [hasEnded(job) || act('Cancel', () => cancel('job', job.kind, 'jobs', job.id), 'danger quiet'), AGAIN[job.kind] && ['failed', 'cancelled'].includes(job.state) && act('Retry', () => retry(job), 'primary')],
       h('div', { role: 'status' }, state(job.state), hasEnded(job) || bar(job)),
       job.error && h('p', { class: 'reason failed' }, job.error),

@@ -3,17 +3,13 @@
 import { lance, own } from '../../base/api.js';
 import { ago, count, h, icon, plural, replace } from '../../base/dom.js';
 import { go, to } from '../../base/router.js';
-import { empty, field, pending, section } from '../../base/widgets.js';
+import { addressed, empty, field, pending, section } from '../../base/widgets.js';
 
 const PAGE = 25;
 
 export function lineagePage(names, query) {
   const table = field('table', 'Table', { value: query.table ?? query.location ?? names.join('.'), required: true, hint: 'By a name that a pipeline uses, or its location.' });
-  const form = h('form', { class: 'search asked', onsubmit: (event) => {
-    event.preventDefault();
-    const text = table.read();
-    go(to('activity', ['lineage'], /^\/|:\/\//.test(text) ? { location: text } : { table: text }));
-  } }, table.row, h('div', { class: 'actions' }, h('button', { type: 'submit', class: 'primary' }, 'Show')));
+  const form = addressed([table], 'Show', ({ table: text }) => go(to('activity', ['lineage'], { [/^\/|:\/\//.test(text) ? 'location' : 'table']: text })));
   const wanted = async () => (names.length ? { location: (await lance('table', names, 'describe')).location } : { table: query.table, location: query.location });
   const isAsked = names.length || query.table || query.location;
   const found = isAsked && pending(async () => {
@@ -62,7 +58,7 @@ function list(lineage, places, direction, path) {
   const rows = neighbours(lineage, places, direction);
   if (!rows.length) return null;
   const items = h('ul', { class: 'hops' });
-  const more = h('button', { type: 'button', class: 'quiet', onclick: () => show() });
+  const more = h('button', { class: 'quiet', onclick: () => show() });
   let shown = 0;
   function show() {
     items.append(...rows.slice(shown, shown + PAGE).map((row) => hop(row, direction, path)));
@@ -78,7 +74,7 @@ function hop({ edge, name, location, more }, direction, path) {
   const isLoop = path.has(location), canOpen = location && !isLoop && more !== 0;
   const inner = h('div', { class: 'inner' });
   const label = more == null ? 'more' : plural(more, direction === 'upstream' ? 'source' : 'user');
-  const button = canOpen && h('button', { type: 'button', class: 'quiet', 'aria-expanded': 'false', 'aria-label': `${name}: ${label}`, onclick: open }, icon('open'), label);
+  const button = canOpen && h('button', { class: 'quiet', 'aria-expanded': 'false', 'aria-label': `${name}: ${label}`, onclick: open }, icon('open'), label);
   async function open() {
     const isOpen = button.getAttribute('aria-expanded') === 'true';
     button.setAttribute('aria-expanded', String(!isOpen));

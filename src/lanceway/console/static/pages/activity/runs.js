@@ -1,10 +1,9 @@
 // Pipelines and their runs: steps, what they read and wrote, the results of expectations, and what went wrong.
 
-import { own } from '../../base/api.js';
+import { listed, own, pathOf } from '../../base/api.js';
 import { ago, bytes, count, h, plural } from '../../base/dom.js';
 import { to } from '../../base/router.js';
-import { badge, empty, facts, grid, paged, section, snippet } from '../../base/widgets.js';
-import { act } from '../namespace.js';
+import { act, badge, empty, facts, grid, paged, section, snippet } from '../../base/widgets.js';
 import { cancel, pairs } from './jobs.js';
 import { choice, duration, live, state } from './live.js';
 
@@ -13,27 +12,22 @@ const STATES = ['running', 'done', 'failed', 'stopped', 'given up', 'killed'];
 const took = (run) => (run.seconds ? duration(0, 1000 * run.seconds) : duration(run.began_at, run.ended_at));
 const toLineage = (location) => to('activity', ['lineage'], { location });
 
-const listed = (list, query) => async (token) => {
-  const answer = await own('GET', list, { query: { ...query, page_token: token } });
-  return { rows: answer[list], next: answer.page_token };
-};
-
 const none = empty('No pipeline was run yet', 'lanceway pipeline run pipeline.yaml runs one. Its steps and lineage are shown here.');
 
-export const pipelinesPage = () => section('Pipelines', null, paged(listed('pipelines'), (rows) => grid('Pipelines', [
+export const pipelinesPage = () => section('Pipelines', null, paged(listed('pipelines', 'pipelines'), (rows) => grid('Pipelines', [
   ['Pipeline', (row) => h('a', { href: to('activity', ['runs'], { pipeline: row.name }) }, row.name)], ['Newest run', (row) => state(row.state)], ['Began', (row) => ago(row.began_at)],
   ['Took', (row) => duration(row.began_at, row.ended_at), 'number'], ['Runs', (row) => count(row.runs), 'number'], ['Held by', (row) => (row.held_by ? [row.held_by, ' since ', ago(row.held_since)] : '–')],
 ], rows), none));
 
 export const runsPage = ({ pipeline, state: wanted }) => section(pipeline ? `Runs of ${pipeline}` : 'Runs', pipeline && h('a', { class: 'button', href: to('activity', ['runs']) }, 'All runs'),
   h('div', { class: 'search' }, choice('state', 'State', [['', 'any'], ...STATES], wanted)),
-  paged(listed('runs', { pipeline, state: wanted }), (rows) => grid('Runs', [
+  paged(listed('runs', 'runs', { pipeline, state: wanted }), (rows) => grid('Runs', [
     ['Run', (row) => h('a', { href: to('activity', ['runs', row.key]) }, `${row.pipeline} ${row.number}`)], ['State', (row) => state(row.state)], ['Began', (row) => ago(row.began_at)], ['Took', took, 'number'],
     ['Rows', (row) => count(row.rows), 'number'], ['Wrote', (row) => row.written?.join(', ') || '–'], ['By', (row) => row.started_by], ['Problem', (row) => row.error ?? ''],
   ], rows), none));
 
 export function runPage(key) {
-  return live(() => own('GET', `runs/${encodeURIComponent(key)}`), (run) => [
+  return live(() => own('GET', pathOf('runs', key)), (run) => [
     section(`${run.pipeline}, run ${run.number}`, run.state === 'running' && act('Cancel', () => cancel('run', 'run', 'runs', run.key), 'danger quiet'),
       h('div', { role: 'status' }, state(run.state), ' ', h('span', { class: 'muted' }, `${plural(run.steps.filter(({ state: each }) => each !== 'waiting').length, 'step')} of ${run.steps.length} begun, ${plural(run.rows, 'row')} written`)),
       run.error && h('p', { class: 'reason failed' }, run.error),

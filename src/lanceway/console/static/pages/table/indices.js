@@ -5,8 +5,7 @@ import { isVector, typeName } from '../../base/cells.js';
 import { ago, bytes, count, h } from '../../base/dom.js';
 import { adjust } from '../../base/router.js';
 import { quoted } from './rows.js';
-import { act } from '../namespace.js';
-import { ask, badge, empty, facts, grid, notice, pending, section, show } from '../../base/widgets.js';
+import { act, ask, badge, empty, facts, grid, notice, pending, section, show } from '../../base/widgets.js';
 
 const KINDS = [['BTREE', 'BTREE: ranges and sorting'], ['BITMAP', 'BITMAP: few different values'], ['LABEL_LIST', 'LABEL_LIST: lists of labels'], ['FTS', 'FTS: full text'], ['IVF_PQ', 'IVF_PQ: vectors, compressed'], ['IVF_FLAT', 'IVF_FLAT: vectors, exact in partitions'], ['IVF_HNSW_SQ', 'IVF_HNSW_SQ: vectors, a graph']];
 

@@ -4,8 +4,7 @@ import { lance } from '../../base/api.js';
 import { cell, isBinary, isNumber, isText, isVector } from '../../base/cells.js';
 import { count, h, icon } from '../../base/dom.js';
 import { adjust, toObject } from '../../base/router.js';
-import { act } from '../namespace.js';
-import { empty, field, pending, section, show } from '../../base/widgets.js';
+import { act, empty, field, note, pending, problem, section, show } from '../../base/widgets.js';
 
 const SIZE = 25;
 /** As many columns are asked for and drawn at once. */
@@ -42,20 +41,20 @@ const someColumns = (fields, { column }) => fields.slice(Number(column) || 0, (N
 
 function numbers(text) {
   const values = text.split(/[\s,[\]]+/).filter(Boolean).map(Number);
-  if (values.some(Number.isNaN)) throw Object.assign(new Error('A vector is numbers with commas between them, such as 0.1, 0.25, -1.'), { status: 400 });
+  if (values.some(Number.isNaN)) throw problem('A vector is numbers with commas between them, such as 0.1, 0.25, -1.');
   return values;
 }
 
 /** The filter for one row, whose address comes from a link that anyone may have written. */
 function isRow(address) {
-  if (!/^\d{1,20}$/.test(address)) throw Object.assign(new Error('The address names no row: it must be a number.'), { status: 400 });
+  if (!/^\d{1,20}$/.test(address)) throw problem('The address names no row: it must be a number.');
   return `${ID} = ${address}`;
 }
 
 async function vectorOf(names, { near, by, branch, version }) {
   const request = { k: 1, vector: { single_vector: [] }, filter: isRow(near), columns: { column_names: [quoted(by)] } };
   const { rows } = await lance('table', names, 'query', { ...request, ...(branch && { branch }), ...(version && { version: Number(version) }) });
-  if (!rows[0]?.[by]) throw Object.assign(new Error(`Row ${near} is gone, or has no vector.`), { status: 404 });
+  if (!rows[0]?.[by]) throw problem(`Row ${near} is gone, or has no vector.`, 404);
   return rows[0][by];
 }
 
@@ -81,13 +80,13 @@ function allRows(names, fields, query) {
     const shown = rows.slice(0, SIZE);
     if (!shown.length && !from) return empty('No rows', query.filter || query.text ? 'No row matches. Take something out of the filter or of the search.' : 'Nothing has been written to this table yet.');
     return [
-      left.length > 0 && h('p', { class: 'muted small' }, `Left out, since the page would be too large: ${left.join(', ')}. Open a row to see them.`),
+      left.length > 0 && note(`Left out, since the page would be too large: ${left.join(', ')}. Open a row to see them.`),
       fields.length > COLUMNS && columnPager(fields, query),
       rowGrid(names, schema.fields, shown, query),
       h('div', { class: 'pager' },
-        h('button', { type: 'button', disabled: from === 0, onclick: () => adjust({ from: Math.max(0, from - SIZE) || null }) }, 'Previous'),
+        h('button', { disabled: from === 0, onclick: () => adjust({ from: Math.max(0, from - SIZE) || null }) }, 'Previous'),
         h('span', { class: 'muted small' }, shown.length ? `Rows ${count(from + 1)} to ${count(from + shown.length)}` : 'No more rows'),
-        h('button', { type: 'button', disabled: rows.length <= SIZE, onclick: () => adjust({ from: from + SIZE }) }, 'Next')),
+        h('button', { disabled: rows.length <= SIZE, onclick: () => adjust({ from: from + SIZE }) }, 'Next')),
     ];
   }, { lines: 8 });
   return [searchPanel(names, fields, query), section('Rows', [act('Plan', () => showPlan(names, fields, query))], list)];
@@ -96,9 +95,9 @@ function allRows(names, fields, query) {
 function columnPager(fields, query) {
   const first = Number(query.column) || 0, last = Math.min(fields.length, first + COLUMNS);
   return h('div', { class: 'pager' },
-    h('button', { type: 'button', disabled: first === 0, onclick: () => adjust({ column: Math.max(0, first - COLUMNS) || null }) }, 'Columns before'),
+    h('button', { disabled: first === 0, onclick: () => adjust({ column: Math.max(0, first - COLUMNS) || null }) }, 'Columns before'),
     h('span', { class: 'muted small' }, `Columns ${count(first + 1)} to ${count(last)} of ${count(fields.length)}`),
-    h('button', { type: 'button', disabled: last === fields.length, onclick: () => adjust({ column: last }) }, 'Columns after'));
+    h('button', { disabled: last === fields.length, onclick: () => adjust({ column: last }) }, 'Columns after'));
 }
 
 const ofSearch = new Set(['_distance', '_score', '_relevance_score']);
@@ -135,7 +134,7 @@ function searchPanel(names, fields, query) {
   return h('section', { class: 'panel', 'aria-label': 'Search' }, form, chips.length > 0 && h('p', { class: 'chips' }, chips));
 }
 
-const chip = (text, changes) => h('span', { class: 'badge' }, text, h('button', { type: 'button', class: 'quiet', 'aria-label': `Remove ${text}`, onclick: () => adjust({ ...changes, from: null }) }, '×'));
+const chip = (text, changes) => h('span', { class: 'badge' }, text, h('button', { class: 'quiet', 'aria-label': `Remove ${text}`, onclick: () => adjust({ ...changes, from: null }) }, '×'));
 
 function showPlan(names, fields, query) {
   const load = async () => {

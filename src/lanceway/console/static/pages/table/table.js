@@ -6,11 +6,11 @@ import { bytes, count, h, plural } from '../../base/dom.js';
 import { adjust, go, toObject } from '../../base/router.js';
 import { icebergPage, otherFormat } from './iceberg.js';
 import { indicesTab } from './indices.js';
-import { act, heading } from '../namespace.js';
+import { heading } from '../namespace.js';
 import { quoted, rowsTab } from './rows.js';
 import { useTab } from './snippets.js';
 import { versionsTab } from './versions.js';
-import { ask, badge, empty, facts, failure, notice, pending, section, tabs } from '../../base/widgets.js';
+import { act, ask, badge, empty, facts, failure, notice, pending, problem, section, tabs } from '../../base/widgets.js';
 
 const TABS = [['rows', 'Rows'], ['schema', 'Schema'], ['versions', 'Versions'], ['indices', 'Indices'], ['use', 'Use it']];
 
@@ -128,7 +128,7 @@ function drop(names, context) {
     title: `Drop ${names.at(-1)}?`, action: 'Drop', danger: true, text: 'The table and its data are deleted. This cannot be undone. Type its name to confirm.',
     fields: [['name', 'Name of the table', { required: true }]],
     act: async ({ name }) => {
-      if (name !== names.at(-1)) throw Object.assign(new Error(`That is not the name of the table, which is ${names.at(-1)}.`), { status: 400 });
+      if (name !== names.at(-1)) throw problem(`That is not the name of the table, which is ${names.at(-1)}.`);
       await lance('table', names, 'drop', undefined);
       notice(`${names.at(-1)} is dropped.`);
       await context.changed(names.slice(0, -1));

@@ -3,8 +3,7 @@
 import { lance, nameOf, own } from '../../base/api.js';
 import { ago, count, h, plural, svg } from '../../base/dom.js';
 import { adjust, go, to, toObject } from '../../base/router.js';
-import { act } from '../namespace.js';
-import { ask, badge, empty, failure, grid, notice, pending, section } from '../../base/widgets.js';
+import { act, ask, badge, empty, failure, grid, note, notice, pending, section } from '../../base/widgets.js';
 
 const PAGE = 50;
 /** As many branches are drawn beside the main one; the others are drawn when they are chosen. */
@@ -61,7 +60,7 @@ export function versionsTab(names, query) {
     draw(body, names, past);
     const { known, tags, lines } = past;
     return [
-      section('Versions', null, known.length > lines.length - 1 && h('p', { class: 'muted small' }, `${lines.length - 1} of ${plural(known.length, 'branch', 'branches')} are drawn. Choose another below.`), body),
+      section('Versions', null, known.length > lines.length - 1 && note(`${lines.length - 1} of ${plural(known.length, 'branch', 'branches')} are drawn. Choose another below.`), body),
       (known.length > 0 || Object.keys(tags).length > 0) && section('Branches and tags', null, references(names, known, tags)),
     ];
   }, { lines: 8 });
