@@ -27,7 +27,8 @@ export const token = {
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
   constructor(status, body, fallback) {
-    super(body?.error || body?.message || fallback);
+    // Iceberg REST has its words one level further inside.
+    super(body?.error?.message || body?.error || body?.message || fallback);
     Object.assign(this, { status, code: body?.code, instance: body?.instance });
   }
 }
@@ -125,6 +126,8 @@ export class Children {
     /** @type {boolean | undefined} whether there may be tables of Iceberg too: asked once */
     this._mixed = undefined;
     this._lance = { names: new Set(), after: null };
+    /** @type {string | null} why its tables are not shown, where one only passes through to what is further inside */
+    this.through = null;
   }
 
   get complete() {
@@ -136,7 +139,7 @@ export class Children {
     while (!this.complete && this.items.length - before < limit) {
       const [kind] = this._kinds;
       const size = limit - (this.items.length - before);
-      const [children, after] = kind === 'namespace' ? await this._namespaces(size) : await this._tables(size);
+      const [children, after] = kind === 'namespace' ? await this._namespaces(size) : await this._tables(size).catch((error) => this._passed(error));
       this.items.push(...children);
       this._after = after || null;
       if (!this._after) this._kinds.shift();
@@ -164,6 +167,13 @@ export class Children {
       this._lance.after = page_token || undefined;
     }
     return [answer.identifiers.map(({ name }) => this._item('table', name, !this._lance.names.has(name))), answer['next-page-token']];
+  }
+
+  /** Whoever sees a namespace inside, but not this one, gets that alone. */
+  _passed(error) {
+    if (error.status !== 403 || !this.items.length) throw error;
+    this.through = error.message;
+    return [[], null];
   }
 
   _item(kind, name, isIceberg = false) {

@@ -117,7 +117,8 @@ function contents(names) {
           ['Kind', (row) => (row.format ? 'Iceberg table' : row.kind)],
         ], rows),
       !children.complete && h('div', { class: 'actions' }, act('More', more)),
-      rows.length > 0 && note(`${plural(rows.length, 'object')}${children.complete ? '' : ' so far'}`));
+      rows.length > 0 && note(`${plural(rows.length, 'object')}${children.complete ? '' : ' so far'}`),
+      children.through && note(`A way through to what you may see. ${children.through}`));
   }
   return section('Contents', null, box);
 }
