@@ -93,6 +93,7 @@ def test_a_privilege_is_granted_once_its_effect_was_seen(person: Person, team: T
     person.press("Review and save")
     # The namespace, the one inside, and its table.
     expect(page.get_by_role("dialog")).to_contain_text(f"Gain it: the group {team.group} on 3 objects.")
+    expect(page.get_by_role("dialog").get_by_text("allowed", exact=True)).to_have_class(re.compile("good"))
     person.press("Save")
     expect(page.get_by_text("The rights are changed.")).to_be_visible()
     assert team.grants(team.outer) == {("SELECT_TABLE", "allow")}

@@ -135,7 +135,7 @@ function effectText({ effects, effects_count: total }) {
 function review(staged, place, rights, reload) {
   const changes = staged.flatMap((each) => changesOf(each, place));
   const list = h('ul', { class: 'review' }, changes.map((change) => h('li', {},
-    h('p', {}, badge(change.revoke ? (change.deny ? 'denial taken back' : 'revoked') : change.deny ? 'denied' : 'allowed', change.deny !== change.revoke ? 'bad' : 'good'), ' ', h('code', {}, change.privilege), ` for ${change.role}`),
+    h('p', {}, badge(change.revoke ? (change.deny ? 'denial taken back' : 'revoked') : change.deny ? 'denied' : 'allowed', change.deny !== Boolean(change.revoke) ? 'bad' : 'good'), ' ', h('code', {}, change.privilege), ` for ${change.role}`),
     pending(() => own('POST', 'grants/what-if', { body: change }), (answer) => h('p', { class: 'effect' }, effectText(answer)), { lines: 1 }))));
   ask({
     title: `Change rights on ${placeName(rights.names)}`, action: 'Save', body: list,
