@@ -198,6 +198,24 @@ def test_a_catalog_is_changed_and_disabled(person: Person, tmp_path: object) -> 
     person.press("Drop")
 
 
+def test_the_properties_of_a_catalog_are_changed(person: Person) -> None:
+    key = f"key{uuid.uuid4().hex[:8]}"
+    page = person.open("namespace", ["lake"], tab="details")
+    person.press("Properties")
+    field = page.get_by_role("textbox", name="Properties")
+    expect(field).to_be_enabled()
+    before = field.input_value()
+    assert "lanceway." not in before  # what the server keeps itself
+    field.fill(f"{before}\n{key} = sales")
+    person.press("Save")
+    expect(page.get_by_role("term").filter(has_text=key)).to_be_visible()
+    person.press("Properties")
+    expect(field).to_be_enabled()
+    field.fill(before)
+    person.press("Save")
+    expect(page.get_by_role("term").filter(has_text=key)).to_have_count(0)
+
+
 def test_what_a_name_may_hold_is_said_at_the_field(person: Person, shop: Id) -> None:
     page = person.open("namespace", shop)
     person.press("New namespace")

@@ -7,6 +7,8 @@ import { act, ask, badge, empty, facts, failure, grid, headline, isEnabled, note
 import { toAccess } from './access/grants.js';
 
 const PAGE = 100;
+/** Of properties that the server keeps itself. */
+const RESERVED = 'lanceway.';
 
 export function breadcrumbs(names) {
   const links = [h('a', { href: to('catalogs') }, 'Catalogs'), ...names.slice(0, -1).map((name, i) => h('a', { href: toObject('namespace', names.slice(0, i + 1)) }, name))];
@@ -241,7 +243,7 @@ function changeProperties(names, context) {
   const area = dialog.querySelector('textarea');
   area.disabled = true;
   lance('namespace', names, 'describe').then((answer) => {
-    before = answer.properties ?? {};
+    before = Object.fromEntries(Object.entries(answer.properties ?? {}).filter(([name]) => !name.startsWith(RESERVED)));
     area.value = writePairs(before);
     area.disabled = false;
   }, (error) => dialog.querySelector('.actions').before(failure(error)));
