@@ -81,6 +81,21 @@ def test_one_sees_the_tokens_of_oneself_alone(browser: Browser, server: Lanceway
         reader.press("Cancel")
 
 
+def test_a_token_is_copied_or_it_says_that_it_cannot_be(person: Person) -> None:
+    page = person.open("operations", ["tokens"])
+    person.press("New token")
+    person.press("Create")
+    secret = page.get_by_label("The token", exact=True).inner_text().strip()
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    person.press("Copy")
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == secret
+    # As in a page of http:// from another machine.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.get_by_role("button", name="Copied").click()
+    expect(page.get_by_role("button", name="Not possible here")).to_be_visible()
+
+
 @pytest.mark.parametrize("part", ["", "events", "tokens"])
 def test_every_control_has_a_name_and_nothing_is_wider_than_a_telephone(
     browser: Browser, server: Lanceway, part: str

@@ -161,11 +161,14 @@ export const badge = (text, kind = '') => h('span', { class: `badge ${kind}` }, 
 
 export const isEnabled = ({ enabled }) => badge(enabled ? 'enabled' : 'disabled', enabled ? 'good' : 'warn');
 
+/** A button that copies a text, and says whether it did: browsers refuse it on pages of http:// from other machines. */
 export function copyable(text, label = 'Copy') {
+  const said = h('span', { 'aria-live': 'polite' }, label);
+  const copy = () => navigator.clipboard.writeText(text);
   return h('button', { class: 'quiet', onclick: async () => {
-    await navigator.clipboard.writeText(text);
-    notice('Copied.');
-  } }, icon('copy'), label);
+    replace(said, await Promise.resolve().then(copy).then(() => 'Copied', () => 'Not possible here: select the text'));
+    setTimeout(() => replace(said, label), 6000);
+  } }, icon('copy'), said);
 }
 
 export const snippet = (title, text) => h('figure', { class: 'snippet' }, h('figcaption', {}, title, copyable(text)), h('pre', { tabindex: '0' }, h('code', {}, text)));
