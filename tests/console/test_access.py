@@ -321,6 +321,13 @@ def test_names_and_comments_are_never_markup(person: Person, client: httpx.Clien
         assert page.locator("main script").count() == 0
 
 
+def test_the_answer_to_a_question_is_not_wider_than_a_telephone(browser: Browser, server: Lanceway, team: Team) -> None:
+    with Person(browser, server.address, server.token, width=360) as person:
+        page = person.open("access", ["why", *team.table], user=team.user, action="read table", kind="table")
+        expect(page.get_by_text("SELECT_TABLE: Read tables")).to_be_visible()
+        person.check_access()
+
+
 @pytest.mark.parametrize("part", ["", "users", "groups", "roles", "why", "me", "audit"])
 def test_every_control_has_a_name_and_nothing_is_wider_than_a_telephone(
     browser: Browser, server: Lanceway, part: str

@@ -98,8 +98,11 @@ def test_a_token_is_copied_or_it_says_that_it_cannot_be(person: Person) -> None:
 
 @pytest.mark.parametrize("part", ["", "events", "tokens"])
 def test_every_control_has_a_name_and_nothing_is_wider_than_a_telephone(
-    browser: Browser, server: Lanceway, part: str
+    browser: Browser, server: Lanceway, shop: Id, part: str
 ) -> None:
+    assert ask(server, "namespace", [*shop, f"{'long' * 30}{uuid.uuid4().hex}"], "create").status_code == 200
     with Person(browser, server.address, server.token, width=360) as person:
-        person.open("operations", [part] if part else [])
+        page = person.open("operations", [part] if part else [], under="$".join(shop), **{"from": "oldest"})
+        if part == "events":
+            expect(page.get_by_role("log").get_by_text("longlong").first).to_be_visible()
         person.check_access()

@@ -6,7 +6,7 @@ import uuid
 
 import pyarrow as pa
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.console.console_helpers import Person
 from tests.server.server_helpers import Id, ask, stream
@@ -214,6 +214,17 @@ def test_markup_in_names_and_values_is_text(person: Person, server: Lanceway, sh
     person.open("table", [*shop, ATTACK])
     person.expected = ("404", "400")
     assert dialogs == []
+
+
+@pytest.mark.parametrize("tab", ["rows", "schema", "versions", "indices", "use"])
+def test_every_part_fits_a_telephone(browser: Browser, server: Lanceway, fruit: Id, tab: str) -> None:
+    with Person(browser, server.address, server.token, width=360) as person:
+        page = person.open("table", fruit, tab=tab)
+        person.check_access()
+        if tab == "schema":  # a word is not broken
+            lines = "nodes => nodes.filter(node => node.getClientRects().length > 1).map(node => node.textContent)"
+            broken = page.get_by_role("region", name="Columns").locator("code").evaluate_all(lines)
+            assert all(" " in text for text in broken), broken
 
 
 def test_an_address_cannot_bring_a_link_that_runs(person: Person, fruit: Id) -> None:
