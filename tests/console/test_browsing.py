@@ -239,6 +239,25 @@ def test_the_storage_of_a_catalog_is_checked(person: Person) -> None:
     assert page.get_by_role("dialog").get_by_text("failed").count() == 0
 
 
+def test_a_server_that_is_away_is_asked_again(person: Person, shop: Id, fruit: Id) -> None:
+    person.expected = ("net::ERR",)
+    page = person.open("catalogs")
+    expect(person.item("lake")).to_be_visible()
+    page.route("**/lance*/v1/**", lambda route: route.abort())
+    person.open("namespace", shop)
+    assert "cannot be reached" in person.refusal()
+    person.press("New namespace")
+    person.fill(Name="late")
+    person.press("Create")
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("cannot be reached")
+    page.keyboard.press("Escape")
+    page.unroute("**/lance*/v1/**")
+    person.press("Try again")
+    expect(page.get_by_role("main").get_by_role("link", name="fruit")).to_be_visible()
+    page.get_by_role("tree").get_by_role("button", name="try again").click()
+    expect(person.item(shop[-1])).to_be_visible()
+
+
 def test_an_address_that_means_nothing_says_so(person: Person) -> None:
     expect(person.open("nowhere").get_by_text("There is no such page")).to_be_visible()
 

@@ -82,6 +82,7 @@ function switchTheme() {
 
 async function leave() {
   shell = null;
+  replace(app);
   await signOut();
   start();
 }

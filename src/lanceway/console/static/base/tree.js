@@ -104,7 +104,7 @@ class LancewayTree extends HTMLElement {
       if (branch.children.items.length > 20) lines.push(this._filter(branch));
       lines.push(...rows.slice(0, branch.shown).map((item) => this._item(item, branch)));
       if (loading) lines.push(h('li', { role: 'none', class: 'tree-note' }, 'Loading…'));
-      else if (branch.error) lines.push(h('li', { role: 'none', class: 'tree-note', title: branch.error.message }, branch.error.status === 403 ? 'Not for you' : 'Cannot be listed'));
+      else if (branch.error) lines.push(this._problem(branch));
       else if (!rows.length) lines.push(h('li', { role: 'none', class: 'tree-note' }, branch.word ? 'No such name' : 'Empty'));
       const more = rows.length > branch.shown || (!branch.word && !branch.children.complete);
       if (more && !loading && !branch.error) lines.push(h('li', { role: 'none' }, h('button', { class: 'tree-more', 'data-key': `more:${key(branch.names)}`, onclick: () => this._more(branch) }, 'More')));
@@ -112,6 +112,12 @@ class LancewayTree extends HTMLElement {
     replace(branch.list, lines);
     if (focused) this._all('[data-key]').find((node) => node.dataset.key === focused)?.focus();
     this._rove();
+  }
+
+  _problem(branch) {
+    const { status, message } = branch.error;
+    if (status === 403) return h('li', { role: 'none', class: 'tree-note', title: message }, 'Not for you');
+    return h('li', { role: 'none' }, h('button', { class: 'tree-more', title: message, 'data-key': `again:${key(branch.names)}`, onclick: () => this._load(branch) }, 'Cannot be listed: try again'));
   }
 
   _filter(branch) {

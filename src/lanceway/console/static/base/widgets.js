@@ -186,7 +186,10 @@ export function paged(page, render, whenEmpty) {
     rows = [...rows, ...further];
     const more = next && act('More', (event) => {
       event.target.disabled = true;
-      load(next).catch((error) => body.append(failure(error)));
+      load(next).catch((error) => {
+        event.target.disabled = false;
+        body.append(failure(error));
+      });
     });
     replace(body, rows.length ? render(rows) : whenEmpty, more && h('div', { class: 'actions' }, more));
     return body;

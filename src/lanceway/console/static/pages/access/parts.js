@@ -13,7 +13,7 @@ export const holder = (kind, name) => h('a', { href: to('access', [`${kind}s`, n
 
 let lists = 0;
 
-/** Offer names below an input as one types; who may not list them types the whole name. */
+/** Offer names below an input as one types; who does not get them types the whole name. */
 export async function suggest(input, list) {
   try {
     const answer = await own('GET', list, { query: { limit: 1000 } });
@@ -21,7 +21,7 @@ export async function suggest(input, list) {
     input.after(h('datalist', { id }, answer[list].map(({ name }) => h('option', { value: name }))));
     input.setAttribute('list', id);
   } catch (error) {
-    if (error.status !== 403) throw error;
+    if (!('status' in error)) throw error;
   }
 }
 
