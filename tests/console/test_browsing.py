@@ -258,6 +258,23 @@ def test_a_server_that_is_away_is_asked_again(person: Person, shop: Id, fruit: I
     expect(person.item(shop[-1])).to_be_visible()
 
 
+def test_what_an_address_brought_into_the_tree_leaves_it_again(person: Person) -> None:
+    person.expected = ("404",)
+    person.open("namespace", ["nowhere"])
+    expect(person.item("nowhere")).to_have_class("catalog")
+    person.open("namespace", ["lake"])
+    expect(person.item("lake")).to_have_attribute("aria-current", "page")
+    expect(person.item("nowhere")).to_have_count(0)
+
+
+def test_what_changes_while_the_tree_is_read_is_read_again(person: Person) -> None:
+    page = person.open("catalogs")
+    expect(person.item("lake")).to_be_visible()
+    # As after two changes, one right after the other.
+    page.evaluate("Promise.all([1, 2].map(() => document.querySelector('lw-tree').refresh([])))")
+    expect(person.item("lake")).to_be_visible()
+
+
 def test_an_address_that_means_nothing_says_so(person: Person) -> None:
     expect(person.open("nowhere").get_by_text("There is no such page")).to_be_visible()
 

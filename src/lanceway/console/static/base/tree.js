@@ -48,13 +48,14 @@ class LancewayTree extends HTMLElement {
 
   async _read(branch) {
     branch.error = null;
-    branch.children ??= new Children(branch.names);
+    const children = (branch.children ??= new Children(branch.names));
     this._draw(branch, true);
     try {
-      await branch.children.more(PAGE);
+      await children.more(PAGE);
     } catch (error) {
       branch.error = error;
     }
+    if (branch.children !== children) return this._read(branch); // something changed in it meanwhile
     this._draw(branch);
   }
 
@@ -63,18 +64,28 @@ class LancewayTree extends HTMLElement {
     this._chosen = key(names);
     const branches = names.map((_, depth) => this._branch(names.slice(0, depth)));
     branches.forEach((branch) => (branch.open = true));
+    this._unpin(new Set(names.map((_, depth) => key(names.slice(0, depth + 1)))));
     for (const [depth, branch] of branches.entries()) {
       if (!branch.children || branch.loading) await this._load(branch);
       if (this._chosen !== key(names)) return; // another page was opened meanwhile
       const child = names.slice(0, depth + 1);
       const last = depth === names.length - 1;
       if (!branch.children.items.slice(0, branch.shown).some((item) => key(item.names) === key(child))) {
-        branch.pinned = { kind: last ? kind : depth === 0 ? 'catalog' : 'namespace', names: child };
+        branch.pinned = { kind: depth === 0 ? 'catalog' : last ? kind : 'namespace', names: child };
       }
       this._draw(branch);
     }
     this.querySelectorAll('[role=treeitem]').forEach((item) => this._mark(item));
     this.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Take out what an address brought that is not open any more: it may not even exist. */
+  _unpin(kept) {
+    for (const branch of this._branches.values()) {
+      if (!branch.pinned || kept.has(key(branch.pinned.names))) continue;
+      branch.pinned = null;
+      this._draw(branch);
+    }
   }
 
   /** Read the children of an object again. */
