@@ -275,6 +275,24 @@ def test_what_changes_while_the_tree_is_read_is_read_again(person: Person) -> No
     expect(person.item("lake")).to_be_visible()
 
 
+def test_the_focus_stays_in_the_page(person: Person, server: Lanceway, shop: Id, fruit: Id) -> None:
+    page = person.open("namespace", shop)
+    page.get_by_role("main").get_by_role("link", name="fruit").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("fruit")
+    expect(page.get_by_role("main")).to_be_focused()
+    person.wait().get_by_role("button", name="Next").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    # A dialog whose button is gone gives it to the page, too.
+    person.open("namespace", shop)
+    person.press("New namespace")
+    person.fill(Name=f"n{uuid.uuid4().hex[:6]}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("main")).to_be_focused()
+
+
 def test_an_address_that_means_nothing_says_so(person: Person) -> None:
     expect(person.open("nowhere").get_by_text("There is no such page")).to_be_visible()
 
@@ -282,6 +300,10 @@ def test_an_address_that_means_nothing_says_so(person: Person) -> None:
 def test_a_narrow_window_has_the_tree_behind_a_button(browser: Browser, server: Lanceway, fruit: Id) -> None:
     with Person(browser, server.address, server.token, width=360) as person:
         page = person.open("table", fruit)
+        expect(person.item("lake")).not_to_be_visible()
+        person.press("Navigation")
+        expect(person.item("lake")).to_be_visible()
+        page.mouse.click(350, 400)
         expect(person.item("lake")).not_to_be_visible()
         person.press("Navigation")
         person.item("lake").click()

@@ -54,6 +54,7 @@ class Shell {
       token.get() && act('Sign out', leave, 'quiet'));
     this.side.addEventListener('click', (event) => event.target.closest('a') && this.drawer(false));
     this.side.addEventListener('keydown', (event) => event.key === 'Escape' && (this.drawer(false), this.menu.focus()));
+    this.main.addEventListener('click', () => this.drawer(false));
   }
 
   drawer(open = !this.side.classList.contains('open')) {
@@ -102,7 +103,10 @@ async function show() {
   });
   const title = [...route.names].reverse().join(' · ') || SECTIONS.find(([name]) => name === section)?.[1] || 'Lanceway';
   document.title = title === 'Lanceway' ? title : `${title} · Lanceway`;
+  const hadFocus = shell.main.contains(document.activeElement);
   replace(shell.main, page ? page(route, shell.context) : noPage(h('a', { class: 'button', href: '#/' }, 'Home')));
+  // Whoever works by keyboard or hears the page goes on where the new content begins.
+  if (hadFocus) shell.main.focus({ preventScroll: true });
   if (moved) {
     shell.main.scrollTop = 0;
     scrollTo(0, 0);

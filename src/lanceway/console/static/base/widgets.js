@@ -63,6 +63,9 @@ export function notice(text) {
 
 // -- dialogs ---------------------------------------------------------------------------------------
 
+/** Give the focus back to what opened a dialog, or to the page where that is gone. */
+const giveBack = (opener) => (opener?.isConnected ? opener : document.getElementById('main'))?.focus({ preventScroll: true });
+
 /**
  * Ask in a dialog. `fields` are [name, label, options]; `act` gets their values, and the dialog closes when it succeeds.
  * A refusal is shown in the dialog, which stays.
@@ -88,7 +91,7 @@ export function ask({ title, text, fields = [], action, danger, act, body }) {
       button.disabled = false;
     }
   });
-  dialog.addEventListener('close', () => (dialog.remove(), opener?.focus?.()));
+  dialog.addEventListener('close', () => (dialog.remove(), giveBack(opener)));
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
@@ -98,7 +101,7 @@ export function ask({ title, text, fields = [], action, danger, act, body }) {
 export function show(title, content) {
   const opener = /** @type {HTMLElement | null} */ (document.activeElement);
   const dialog = h('dialog', { class: 'wide', 'aria-label': title }, h('form', { method: 'dialog' }, h('h2', {}, title), content, h('div', { class: 'actions end' }, h('button', { type: 'submit' }, 'Close'))));
-  dialog.addEventListener('close', () => (dialog.remove(), opener?.focus?.()));
+  dialog.addEventListener('close', () => (dialog.remove(), giveBack(opener)));
   document.body.append(dialog);
   dialog.showModal();
 }
