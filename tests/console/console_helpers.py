@@ -8,11 +8,15 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, expect
 
 from tests.server.server_helpers import Id
 
 SECONDS = 15_000  # milliseconds that a page may take
+expect.set_options(timeout=SECONDS)
+# That a page is drawn, and nothing of it is being loaded. A new address is noticed before the next frame.
+_DRAWN = """() => new Promise((done) => requestAnimationFrame(() =>
+  done(document.querySelector('main') && !document.querySelector('[aria-busy]'))))"""
 # A control without a name, as the tree for screen readers writes it.
 _NAMELESS = re.compile(r'- (?:button|link|textbox|combobox|checkbox|region)(?=[:\s\[]|$)(?! ")')
 
@@ -65,8 +69,8 @@ class Person:
         return self.wait()
 
     def wait(self) -> Page:
-        """Wait until nothing is being loaded."""
-        self.page.wait_for_function("() => !document.querySelector('[aria-busy]')")
+        """Wait until the page is there, and nothing is being loaded."""
+        self.page.wait_for_function(_DRAWN)
         return self.page
 
     @property

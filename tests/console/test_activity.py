@@ -192,7 +192,7 @@ def test_a_job_is_followed_and_asked_for_again_when_it_failed(browser: Browser, 
     id_ = desk.backfill()
     with Person(browser, desk.server.address, desk.server.token) as person:
         page = person.open("activity", ["jobs"])
-        page.get_by_role("link", name="backfill").click()
+        page.locator(f'a[href$="{id_}"]').click()
         # The list before it has these words too, as choices.
         status = page.get_by_role("main").get_by_role("status")
         expect(status).to_have_text("queued")
@@ -205,6 +205,10 @@ def test_a_job_is_followed_and_asked_for_again_when_it_failed(browser: Browser, 
         desk.store.transact(jobs.end, row, "failed", error=f"The column is gone {SCRIPT}")
         expect(page.get_by_text(f"The column is gone {SCRIPT}")).to_be_visible()
         assert page.get_by_role("button", name="Cancel").count() == 0
+        person.open("")
+        failed = page.get_by_role("region", name="What went wrong").get_by_role("row", name="backfill of numbers")
+        expect(failed).to_contain_text("The column is gone")
+        failed.get_by_role("link").click()
         person.press("Retry")
         person.press("Retry")
         expect(status).to_have_text("queued")

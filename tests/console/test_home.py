@@ -17,6 +17,21 @@ from tests.servers.lanceway import Lanceway
 from tests.servers.run import Run
 
 
+@pytest.fixture(scope="module")
+def quiet(whole_run: Run) -> Iterator[Lanceway]:
+    """A server where no other test writes a table or ends a run: this page shows the last few."""
+    server = lanceway.start(whole_run, name="quiet")
+    assert ask(server, "namespace", ["lake", "shop"], "create").status_code == 200
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visitor(browser: Browser, quiet: Lanceway) -> Iterator[Person]:
+    with Person(browser, quiet.address, quiet.token) as one:
+        yield one
+
+
 @pytest.fixture
 def person_of_an_empty_lake(browser: Browser, whole_run: Run) -> Iterator[tuple[Person, Lanceway]]:
     server = lanceway.start(whole_run)
@@ -25,18 +40,18 @@ def person_of_an_empty_lake(browser: Browser, whole_run: Run) -> Iterator[tuple[
     server.stop()
 
 
-def test_tables_that_changed_last_come_first(person: Person, server: Lanceway, shop: Id) -> None:
-    id_ = [*shop, f"busy{uuid.uuid4().hex[:6]}"]
+def test_tables_that_changed_last_come_first(visitor: Person, quiet: Lanceway) -> None:
+    id_ = ["lake", "shop", "busy"]
     rows = pa.table({"id": [1, 2, 3]})
-    assert ask(server, "table", id_, "create", content=stream(rows)).status_code == 200
-    assert ask(server, "table", id_, "insert", content=stream(rows)).status_code == 200
-    page = person.open("")
+    assert ask(quiet, "table", id_, "create", content=stream(rows)).status_code == 200
+    assert ask(quiet, "table", id_, "insert", content=stream(rows)).status_code == 200
+    page = visitor.open("")
     row = page.get_by_role("region", name="Changed last").get_by_role("row").filter(has_text=id_[-1])
-    expect(row).to_contain_text(" › ".join(shop))
+    expect(row).to_contain_text("lake › shop")
     expect(row).to_contain_text("rows appended+3")
     expect(row.get_by_role("img", name="Rows of the last 2 versions: 3 to 6")).to_be_visible()
-    expect(person.item("lake")).to_be_visible()
-    person.check_access()
+    expect(visitor.item("lake")).to_be_visible()
+    visitor.check_access()
     row.get_by_role("link", name=f"Versions of {id_[-1]}").click()
     expect(page.get_by_role("region", name="Versions")).to_be_visible()
     page.go_back()
@@ -56,12 +71,12 @@ def test_who_may_see_nothing_is_told_who_can_change_that(browser: Browser, serve
         expect(page.get_by_role("main")).to_contain_text("No grants")
 
 
-def test_runs_and_jobs_that_failed_are_shown(person: Person, server: Lanceway, shop: Id) -> None:
-    id_ = [*shop, f"broken{uuid.uuid4().hex[:6]}"]
-    assert ask(server, "table", id_, "create", content=stream(pa.table({"id": [1]}))).status_code == 200
-    pipeline, key = f"nightly{uuid.uuid4().hex[:6]}", str(uuid.uuid4())
+def test_runs_that_failed_are_shown(visitor: Person, quiet: Lanceway) -> None:
+    id_ = ["lake", "shop", "broken"]
+    assert ask(quiet, "table", id_, "create", content=stream(pa.table({"id": [1]}))).status_code == 200
+    pipeline, key = "nightly", str(uuid.uuid4())
     lease = f"machine/1/2/{uuid.uuid4()}"
-    with server.client(base_url=f"{server.address}/lanceway/v1") as client:
+    with quiet.client(base_url=f"{quiet.address}/lanceway/v1") as client:
         client.post("/leases", json={"pipeline": pipeline, "key": lease, "seconds": 600}).raise_for_status()
         for record in (
             {"record": "begin", "full": False, "graph": {"nodes": []}},
@@ -69,7 +84,7 @@ def test_runs_and_jobs_that_failed_are_shown(person: Person, server: Lanceway, s
         ):
             body = {"pipeline": pipeline, "lease": lease, "record": record}
             client.post(f"/runs/{key}/records", json=body).raise_for_status()
-    page = person.open("")
+    page = visitor.open("")
     row = page.get_by_role("region", name="What went wrong").get_by_role("row").filter(has_text=pipeline)
     expect(row).to_contain_text("the disk is full")
     row.get_by_role("link").click()

@@ -109,11 +109,14 @@ function eventsPage({ types, under, from }) {
 
   async function follow() {
     controller = new AbortController();
-    replace(state, 'Live: events appear here as they happen.');
+    replace(state, 'Connecting…');
     try {
       while (running) {
-        const page = await own('GET', 'events', { query: { after: cursor, types, under, wait: list.children.length ? 25 : 5 }, signal: controller.signal });
+        // Where the feed is now is answered at once; nothing is missed from then on.
+        const wait = cursor === 'latest' ? 0 : list.children.length ? 25 : 5;
+        const page = await own('GET', 'events', { query: { after: cursor, types, under, wait }, signal: controller.signal });
         cursor = page.cursor;
+        replace(state, 'Live: events appear here as they happen.');
         list.prepend(...page.events.map(eventRow).reverse());
         while (list.children.length > MOST_EVENTS) list.lastChild.remove();
       }
