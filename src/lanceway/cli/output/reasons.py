@@ -16,7 +16,7 @@ _OPERATION = re.compile(r"^[a-z]+(?:_[a-z]+)+(?:(?: on \S+)? failed)?: ")
 # Words by which programs recognize an error, in front of a sentence that says it.
 _BEGINNING = re.compile(r"^(?:Table not found|The namespace was not found|Namespace not empty): (?=\S)")
 # By which a server's log has the request; no one reads it as a part of the sentence.
-_REQUEST = re.compile(r" \((request [^()]+)\)$")
+_REQUEST = re.compile(r" \(request [^()]+\)$")
 _UNSUPPORTED = re.compile(r"^\w+ \(type '(\w+)'\) does not support (\w+?)( with behavior cascade)?\.")
 _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), words)
@@ -61,9 +61,9 @@ def spoken(message: str, asked: Sequence[str] = ()) -> str:
 
 
 def parted(reason: str) -> tuple[str, str]:
-    """Return a reason without the id of the server's request at its end, and the id; empty if there is none."""
+    """Return a reason without the server's request at its end, and that, in brackets; empty if there is none."""
     found = _REQUEST.search(reason)
-    return (reason[: found.start()], found[1]) if found else (reason, "")
+    return (reason[: found.start()], found[0]) if found else (reason, "")
 
 
 def _unsupported(found: re.Match[str]) -> str:

@@ -205,8 +205,7 @@ class Output:
     def error(self, error: LanceNamespaceError, asked: Sequence[str] = (), hint: str = "") -> None:
         """Show why the verb was refused or failed: `asked` has the names of what it is about, `hint` what was meant."""
         reason, request = parted(spoken(str(error), asked))
-        sentence = f"{reason}{hint}{f' ({request})' if request else ''}"
-        print(to_json({"error": sentence, "code": int(error.code)}), file=sys.stderr)  # noqa: T201
+        print(to_json({"error": f"{reason}{hint}{request}", "code": int(error.code)}), file=sys.stderr)  # noqa: T201
 
     def interrupted(self) -> None:
         print("\nlanceway: interrupted", file=sys.stderr)  # noqa: T201
@@ -295,8 +294,8 @@ class TextOutput(Output):
     def findings(self, findings: Sequence[Record]) -> None:
         for finding in findings:
             mark = "error" if finding["wrong"] else "warning"
-            kind = "" if finding["kind"] == mark else f"{finding['kind']}: "
-            self._print(printable(f"{finding['where']}: {mark}: {kind}{finding['message']}"))
+            parts = dict.fromkeys((finding["where"], mark, finding["kind"], finding["message"]))
+            self._print(printable(": ".join(parts)))
         wrong = sum(finding["wrong"] for finding in findings)
         totals = f"{counted(wrong, 'error')}, {counted(len(findings) - wrong, 'warning')}."
         self._note(totals if findings else "No problems found.")
@@ -340,9 +339,8 @@ class TextOutput(Output):
         problems = [printable(spoken(str(problem), asked)) for problem in getattr(error, "problems", ())]
         several = len(problems) > 1
         reason, request = parted(printable(spoken(str(error), asked)))
-        if several:
-            reason = counted(len(problems), "problem") + ":"
-        code = Text(f" ({', '.join(filter(None, (f'code {int(error.code)}', name, request)))})", style="dim")
+        reason = counted(len(problems), "problem") + ":" if several else reason
+        code = Text(f" (code {int(error.code)}, {name}{request.replace(' (', ', ', 1) or ')'}", style="dim")
         console = Console(stderr=True, highlight=False, emoji=False, color_system=_colours())
         message = Text(f" {reason}{printable(hint)}")
         console.print(Text("lanceway:", style="bold red") + message + code, soft_wrap=True)
