@@ -293,6 +293,23 @@ def test_the_focus_stays_in_the_page(person: Person, server: Lanceway, shop: Id,
     expect(page.get_by_role("main")).to_be_focused()
 
 
+def test_the_theme_is_that_of_the_machine_until_one_chooses(person: Person) -> None:
+    page = person.page
+    page.emulate_media(color_scheme="dark")
+    person.open("catalogs")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    person.press("Light or dark")
+    light = page.evaluate(ground)
+    assert light != dark
+    page.reload()
+    person.wait()
+    assert page.evaluate(ground) == light
+    page.emulate_media(color_scheme="light")
+    person.press("Light or dark")
+    assert page.evaluate(ground) == dark
+
+
 def test_an_address_that_means_nothing_says_so(person: Person) -> None:
     expect(person.open("nowhere").get_by_text("There is no such page")).to_be_visible()
 
