@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from lanceway.server.http.terminal import TerminalFormatter
+from tests.processes import lanceway as program
 
 SECONDS = 120
 
@@ -90,6 +92,17 @@ def test_its_first_commands_work_and_its_log_is_for_people(home: str | None, tmp
         assert "\x1b[32m200\x1b[0m" in line
         assert "admin" in line
         assert '{"time"' not in terminal.text
+
+
+@pytest.mark.parametrize("options", [(), ("--tls-cert", "missing.pem")], ids=["busy port", "certificate without a key"])
+def test_a_server_that_cannot_start_leaves_no_home(options: tuple[str, ...], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = program("up", "--home", str(tmp_path / "home"), "--port", port, *options)
+    assert done.returncode == 1, done.stdout
+    assert ("tls" if options else port) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "home").exists(), "nothing is created, and no token is lost"
 
 
 def test_what_a_caller_chooses_cannot_control_the_terminal() -> None:
