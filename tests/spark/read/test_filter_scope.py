@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from tests.spark_fixtures import lance as read
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+ZONE = "spark.sql.session.timeZone"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 ROWS = pa.table({"id": [1, 2, 3], "s": ["a", None, "c"], "tags": [["x", "y"], None, []]})
 SCRIPT = REPOSITORY / "docs" / "decisions" / "sticky_filters.py"
@@ -34,6 +36,10 @@ def table(place: Place) -> str:
     path = place.warehouse / "scoped.lance"
     lance.write_dataset(ROWS, path, max_rows_per_file=1)
     return str(path)
+
+
+# Around the days that Java's calendar has not.
+DAYS = [datetime(1582, 10, day, hour, tzinfo=UTC) for day in range(3, 28) for hour in (0, 12, 23)]
 
 
 # What reads the table: the data source as our sessions have it, Python alone, and the SQL catalog.
@@ -124,6 +130,27 @@ def test_generators_which_filter_by_themselves(load: Callable[[], DataFrame]) ->
     assert sorted(row[0] for row in frame.selectExpr("explode(tags)").collect()) == ["x", "y"]
     assert frame.count() == 3
     assert sorted(row[0] for row in frame.selectExpr("id", "explode_outer(tags)").collect()) == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles"])
+def test_days_that_another_calendar_has_not_are_found(
+    spark: SparkSession, load: Callable[[], DataFrame], place: Place, zone: str
+) -> None:
+    table = pa.table({"at": pa.array(DAYS, pa.timestamp("us", "UTC")), "day": [moment.date() for moment in DAYS]})
+    lance.write_dataset(table, place.warehouse / "scoped.lance", mode="overwrite")
+    before = spark.conf.get(ZONE)
+    spark.conf.set(ZONE, zone)
+    try:
+        for text in ("1582-10-04", "1582-10-05", "1582-10-10", "1582-10-14", "1582-10-15", "1582-10-20", "1582-10-24"):
+            noon = datetime.fromisoformat(f"{text} 12:00:00+00:00")
+            frame = load()
+            assert frame.where(f"at = TIMESTAMP'{text} 12:00:00 UTC'").count() == 1
+            assert frame.where(f"at > TIMESTAMP'{text} 12:00:00 UTC'").count() == sum(each > noon for each in DAYS)
+            assert frame.where(f"day = DATE'{text}'").count() == 3
+            assert frame.where(f"day < DATE'{text}'").count() == sum(each.date() < noon.date() for each in DAYS)
+    finally:
+        spark.conf.set(ZONE, str(before))
+        lance.write_dataset(ROWS, place.warehouse / "scoped.lance", mode="overwrite", max_rows_per_file=1)
 
 
 def test_frames_that_are_cached(load: Callable[[], DataFrame]) -> None:

@@ -27,6 +27,9 @@ _UNITS = {"s": ("Second", 1_000_000), "ms": ("Millisecond", 1_000), "us": ("Micr
 _ZONE = re.compile(r"[\w/+:-]+")
 _EPOCH = datetime(1970, 1, 1)
 _SMALLEST = -(2**63)
+# Java's calendar, through which a data source is handed its filters, has no 5 to 14 October 1582: they come ten days
+# later, or as the 15th. What comes as one of these days may mean another, whatever the session's zone.
+_UNCERTAIN = date(1582, 10, 14), date(1582, 10, 26)
 
 
 def literal(value: Any, type_: pa.DataType) -> str | None:
@@ -113,7 +116,12 @@ def _binary(value: Any, type_: pa.DataType) -> str | None:
 
 
 def _date(value: Any, type_: pa.DataType) -> str | None:
-    return f"DATE '{value.isoformat()}'" if type(value) is date else None
+    return f"DATE '{value.isoformat()}'" if type(value) is date and not _is_uncertain(value) else None
+
+
+def _is_uncertain(day: date) -> bool:
+    first, after = _UNCERTAIN
+    return first <= day < after
 
 
 def _timestamp(value: Any, type_: pa.DataType) -> str | None:
@@ -121,6 +129,8 @@ def _timestamp(value: Any, type_: pa.DataType) -> str | None:
         return None  # Spark reads what is finer than a microsecond as something else than Lance compares
     unit, micros = _UNITS[type_.unit]
     plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    if value.tzinfo is not None and _is_uncertain(plain.date()):
+        return None
     count, remainder = divmod((plain - _EPOCH) // timedelta(microseconds=1), micros)
     if remainder or (type_.tz is not None and not _ZONE.fullmatch(type_.tz)):
         return None
