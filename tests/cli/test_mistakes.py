@@ -110,11 +110,17 @@ def test_a_namespace_that_is_missing_is_suggested(cli: Run, table: str) -> None:
 
 
 def test_a_plain_folder_has_no_namespaces(bare: Run, people: Path) -> None:
-    assert bare("--path", "./new", "tables", "create", "people", str(people)).code == 0
+    assert bare("--path", "./new", "--set", "layout=plain", "tables", "create", "people", str(people)).code == 0
     ended = bare("--path", "./new", "tables", "create", "team.people", str(people))
     assert ended.code == 1
     assert "There is no namespace team: " in ended.err
     assert "is a plain folder, which has nothing but tables. Add --set layout=manifest to use a new" in ended.err
+
+
+def test_a_folder_that_is_empty_gets_namespaces(bare: Run, people: Path) -> None:
+    assert bare("--path", "./new", "namespaces", "create", "team").code == 0
+    assert bare("--path", "./new", "tables", "create", "team.people", str(people)).code == 0
+    assert bare("--path", "./new", "tables", "list", "team").out.split() == ["people"]
 
 
 def test_reasons_are_in_words_of_the_command_line(cli: Run, table: str) -> None:

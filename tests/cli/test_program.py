@@ -151,7 +151,7 @@ def test_ctrl_c_while_printing(many: tuple[str, ...]) -> None:
 def test_ctrl_c_while_creating_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    create = command("--path", str(folder), "tables", "create", "t", "-", "--format", "ndjson")
+    create = command("--path", str(folder), "--set", "layout=plain", "tables", "create", "t", "-", "--format", "ndjson")
     lines = b'{"n": 1, "text": "some more text"}\n' * 400_000
     with subprocess.Popen(create, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdin is not None

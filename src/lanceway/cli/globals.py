@@ -32,7 +32,12 @@ def _options(
         str | None, typer.Option("--url", metavar="URL", help="A server, such as https://lance.example.com.")
     ] = None,
     global_path: Annotated[
-        str | None, typer.Option("--path", metavar="FOLDER", help="Short for --type dir --set path=FOLDER.")
+        str | None,
+        typer.Option(
+            "--path",
+            metavar="FOLDER",
+            help="A folder or a bucket. Short for --type dir --set layout=auto --set path=FOLDER.",
+        ),
     ] = None,
     global_type: Annotated[
         str | None,

@@ -197,11 +197,12 @@ class Session:
         return next((_TYPES[option] or value for option, value in self.choices.items() if option in _TYPES), None)
 
     @property
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> Mapping[str, str]:
         """Return the settings that options give. They may hold secrets."""
         path, url = self.choices.get("--path"), self.choices.get("--url")
         if url is None:
-            return {**self.given, **({"path": path} if path is not None else {})}
+            # As in Python: a folder that is still empty gets namespaces.
+            return self.given if path is None else {"layout": "auto", **self.given, "path": path}
         from lanceway.config import connections
 
         return _with_settings(connections.to(url, self._home).settings, self.given)
