@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lanceway.catalogs import Catalog
     from lanceway.catalogs.contract.schemas import PathNaming
-    from lanceway.config import NamespaceSettings
+    from lanceway.config import Connection, NamespaceSettings
 
 
 def completed(what: str) -> Callable[[typer.Context, str], list[str]]:
@@ -303,9 +303,7 @@ class Session:
         from lanceway.config import connections
 
         names = sorted(config.namespaces(self.config))
-        server = connections.of_environment()
-        if server is None and (not names or self._is_of_the_user):
-            server = connections.in_use()
+        server = self._remembered(names)
         if server is None and len(names) == 1:
             return None, names[0], self.given
         if server is None and names:
@@ -319,6 +317,27 @@ class Session:
             "No namespace is chosen. Use --path FOLDER, --url URL or --in NAME, log in to a server with lanceway login "
             "URL, start one with lanceway up, or write a lanceway.toml."
         )
+
+    @property
+    def server(self) -> Mapping[str, str] | None:
+        """Return the settings of a server that is chosen: by an option, the environment or a login; else None.
+
+        A server that merely runs on this machine is not chosen.
+        """
+        if self.type is not None or self.name is not None:
+            type_, settings = self.root
+            return {key: value for key, value in settings.items() if key != "at"} if type_ == "rest" else None
+        from lanceway import config
+
+        server = self._remembered(config.namespaces(self.config))
+        return None if server is None else _with_settings(server.settings, self.given)
+
+    def _remembered(self, names: Collection[str]) -> Connection | None:
+        """Return the server of the environment or of a login, which a namespace of a configuration here wins over."""
+        from lanceway.config import connections
+
+        server = connections.of_environment()
+        return connections.in_use() if server is None and (not names or self._is_of_the_user) else server
 
     @property
     def _is_of_the_user(self) -> bool:

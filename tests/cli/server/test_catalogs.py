@@ -46,7 +46,7 @@ def test_the_life_of_a_catalog(run: Run, tmp_path: Path) -> None:
     assert [check["name"] for check in made["checks"]] == ["connect", "list"]
     done(run("create", "ours"))
     assert [each["name"] for each in done(run("list", "--json")).json] == ["old", "ours"]
-    assert "is disabled" in done(run("disable", "old")).out
+    assert "Disabled catalog old." in done(run("disable", "old")).out
     assert done(run("describe", "old", "--json")).json["enabled"] is False
     done(run("enable", "old"))
     assert all(check["passed"] for check in done(run("test", "old", "--json")).json)
@@ -106,7 +106,7 @@ def test_what_is_found_of_a_storage_is_told(run: Run) -> None:
         keys = f"{moto.KEY}\n{moto.SECRET}\n"
         made = done(run("create", "open", "--type", "dir", *given, *secrets, stdin=keys))
         altered = done(run("alter", "open", "--set", "credentials.duration=60"))
-    for ended, sentence in ((made, "The catalog open is made."), (altered, "The catalog open is changed.")):
+    for ended, sentence in ((made, "Created catalog open."), (altered, "Changed catalog open.")):
         *checks, last = ended.out.splitlines()
         assert last == sentence
         assert all(line.startswith("storage: ") for line in checks), "the others must have passed"

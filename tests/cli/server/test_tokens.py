@@ -133,7 +133,7 @@ def test_a_long_list_is_whole(run: Run, store: LakeStore) -> None:
 
 def test_revoke(run: Run, store: LakeStore) -> None:
     kept, gone = (run("create", "alice").out.strip() for _ in range(2))
-    assert run("revoke", gone[:15]).out == f"The token {gone[:15]} of alice is revoked.\n"
+    assert run("revoke", gone[:15]).out == f"Revoked token {gone[:15]} of alice.\n"
     with pytest.raises(UnauthenticatedError, match="was revoked"):
         tokens.verify(store, gone)
     assert tokens.verify(store, kept)

@@ -36,7 +36,7 @@ def test_the_life_of_a_user(run: Run, store: LakeStore) -> None:
     assert done(run("create", "root", "--admin", "--json")).json["admin"] is True
     done(run("create", "ada"))
     secret = tokens.create(store, "ada", by="me").secret
-    assert "The user ada is disabled." in done(run("disable", "ada")).out
+    assert "Disabled user ada." in done(run("disable", "ada")).out
     with pytest.raises(UnauthenticatedError, match="'ada' is disabled"):
         tokens.verify(store, secret)
     shown = done(run("show", "ada", "--json")).json
@@ -47,7 +47,10 @@ def test_the_life_of_a_user(run: Run, store: LakeStore) -> None:
     assert tokens.verify(store, secret)
     assert done(run("promote", "ada", "--json")).json["admin"] is True
     assert done(run("demote", "ada", "--json")).json["admin"] is False
-    assert "called ada.lovelace now" in done(run("rename", "ada", "ada.lovelace")).out
+    assert (
+        "Renamed user ada to ada.lovelace, with 0 things of their own."
+        in done(run("rename", "ada", "ada.lovelace")).out
+    )
     assert tokens.verify(store, secret).token.user == "ada.lovelace"
     done(run("delete", "ada.lovelace"))
     assert run("show", "ada.lovelace").code == 1

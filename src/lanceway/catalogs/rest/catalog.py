@@ -21,6 +21,7 @@ from lanceway.catalogs.contract.metadata import WIRE_DELIMITER
 from lanceway.catalogs.contract.requests import accept
 from lanceway.catalogs.contract.schemas import Path, PathNaming
 from lanceway.catalogs.rest import arrow, messages
+from lanceway.catalogs.rest.interface import LancewayInterface
 from lanceway.catalogs.rest.jobs import RestJobs
 from lanceway.catalogs.rest.renewals import Renewals, is_renewal
 from lanceway.catalogs.rest.schemas import RestSchemas
@@ -46,8 +47,9 @@ class RestCatalog(Forwarder, Catalog):
         self._complete(uri=settings.uri, token_file=settings.token_file)
         self._rest_settings = settings
         self._client = http.Client(settings.uri, settings.client, settings.credentials, messages.refuse)
-        self._jobs = RestJobs(settings)
-        self._schemas = RestSchemas(self._jobs)
+        self._interface = LancewayInterface(settings)
+        self._jobs = RestJobs(self._interface, settings.delimiter)
+        self._schemas = RestSchemas(self._interface)
         self._renewals = Renewals()
 
     @classmethod
@@ -57,7 +59,7 @@ class RestCatalog(Forwarder, Catalog):
     def close(self) -> None:
         super().close()
         self._client.close()
-        self._jobs.close()
+        self._interface.close()
 
     # -- requests and responses ------------------------------------------------------------------
 

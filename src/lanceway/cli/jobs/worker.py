@@ -12,7 +12,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri, place
 from lanceway.cli.output.words import counted
-from lanceway.cli.server.tokens import refuse_without_home, server_database
+from lanceway.cli.server.homes import refuse_without_home, server_database
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:

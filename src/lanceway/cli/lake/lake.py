@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.options import Catalog, LakePlace, Metalake, Root, Uri, place
-from lanceway.cli.server.tokens import Home, read_duration, server_place
+from lanceway.cli.server.homes import Home, read_duration, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def enable_nested(
     with where.opened() as store:
         row = store.read(catalogs.load, where.metalake, where.catalog)
         scan = store.transact(nesting.enable, row.id, by=where.user, dry_run=dry_run)
-    report_scan(session, scan, f"Namespaces of {where.catalog} can be inside namespaces now.", dry_run)
+    report_scan(session, scan_facts(scan), f"Namespaces of {where.catalog} can be inside namespaces now.", dry_run)
 
 
 @command(separators_app, "show")
@@ -152,7 +153,7 @@ def set_(
 
     with where.opened() as store:
         scan = store.transact(nesting.change_separator, character, policy=policy, dry_run=dry_run)
-    report_scan(session, scan, f"The separator is {character} now.", dry_run)
+    report_scan(session, scan_facts(scan), f"The separator is {character} now.", dry_run)
 
 
 @command(separators_app, "fix")
@@ -177,18 +178,22 @@ def fix(
     session.output.records({"from": "from", "to": "to"}, records)
 
 
-def report_scan(session: Session, scan: Scan, sentence: str, dry_run: bool) -> None:
-    """Say that a change is made, or show what a dry run has found; exit code 1 if anything stands in the way."""
-    facts = {
+def scan_facts(scan: Scan) -> dict[str, Any]:
+    """Return what a scan has found, as data."""
+    return {
         "separator": scan.separator,
         "conflicts": [list(conflict.namespace) for conflict in scan.conflicts],
         "alternatives": list(scan.alternatives),
     }
+
+
+def report_scan(session: Session, facts: Mapping[str, Any], sentence: str, dry_run: bool) -> None:
+    """Say that a change is made, or show what a dry run has found; exit code 1 if anything stands in the way."""
     if not dry_run:
         session.output.done(sentence, facts)
         return
     session.output.scan(facts)
-    if scan.conflicts:
+    if facts["conflicts"]:
         raise typer.Exit(FAILED)
 
 

@@ -1,4 +1,4 @@
-"""`lanceway access …`: access control on and off. They work on the server's database, as `users` does."""
+"""`lanceway access …`: access control on and off."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
+from lanceway.cli.server.homes import Home
 from lanceway.cli.server.rights import opened
-from lanceway.cli.server.tokens import Home
 from lanceway.cli.session import Session, Yes, agreed
 
 app = group("Access control: on in new databases, off in those that were made by a version without it.")
@@ -17,16 +17,18 @@ _COLUMNS = {"user": "user", "catalogs": "catalogs", "objects": "owns", "effect":
 
 @command(app, "status")
 def status(session: Session, home: Home = None, uri: Uri = None) -> None:
-    """Show whether access control is on, and how many catalogs each user who is not an admin reaches with it."""
-    with opened(session, home, uri) as desk:
-        from lanceway.access.rights import switch
+    """Show whether access control is on, and how many catalogs each user who is not an admin reaches with it.
 
-        found = {**switch.status(desk.store), **desk.store.read(switch.losses, desk.places)}
+    A server that you are logged in to says only whether it is on.
+    """
+    with opened(session, home, uri) as desk:
+        found = desk.access_status()
     if session.json:
         session.output.record(found)
         return
     session.output.text("text", f"Access control is {'on' if found['enabled'] else 'off'}.")
-    _show(session, found, "is" if found["enabled"] else "would be")
+    if "losses" in found:
+        _show(session, found, "is" if found["enabled"] else "would be")
 
 
 @command(app, "enable")
@@ -36,16 +38,14 @@ def enable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = Non
     Servers that are running go by it from their next request on. It is refused if no admin is enabled.
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import switch
-
-        found = switch.enable(desk.store, desk.actor, desk.places, confirm=False)
+        found = desk.enable_access(confirm=False)
         if not found["was_enabled"]:
             if not session.json:
                 _show(session, found, "will be")
             agreed("Switch access control on?", yes)
-            found = switch.enable(desk.store, desk.actor, desk.places, confirm=True)
-    before = ", as before" if found["was_enabled"] else ""
-    session.output.done(f"Access control is on{before}.", found)
+            found = desk.enable_access(confirm=True)
+    sentence = "Nothing changed: access control is already on." if found["was_enabled"] else "Enabled access control."
+    session.output.done(sentence, found)
 
 
 @command(app, "disable")
@@ -53,11 +53,9 @@ def disable(session: Session, yes: Yes = False, home: Home = None, uri: Uri = No
     """Switch access control off: all who are signed in may do everything then. Grants and owners stay as they are."""
     agreed("Switch access control off, so that all who are signed in may do everything?", yes)
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import switch
-
-        found = switch.disable(desk.store, desk.actor)
-    before = "" if found["was_enabled"] else ", as before"
-    session.output.done(f"Access control is off{before}.", found)
+        found = desk.disable_access()
+    sentence = "Disabled access control." if found["was_enabled"] else "Nothing changed: access control is already off."
+    session.output.done(sentence, found)
 
 
 def _show(session: Session, found: dict[str, Any], will_be: str) -> None:

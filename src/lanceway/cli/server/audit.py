@@ -1,4 +1,4 @@
-"""`lanceway audit`: who asked for which change, and who was refused. It reads the server's database."""
+"""`lanceway audit`: who asked for which change, and who was refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
-from lanceway.cli.server import tokens
-from lanceway.cli.server.tokens import Home
+from lanceway.cli.output.words import counted
+from lanceway.cli.server.desks.desk import AuditChoice
+from lanceway.cli.server.homes import Home, read_duration
+from lanceway.cli.server.rights import opened, show_pages
 from lanceway.cli.session import Limit, PageToken, Session
 
 app = group("The audit trail: every change before and after it was made, and every denial.")
@@ -51,19 +53,10 @@ def list_(
 ) -> None:
     """List what was asked for, the newest first."""
     first, last = _moment(since, "--since"), _moment(until, "--until")
-    where = tokens.server_place(session, home, uri)
-    from lanceway.access.records import audit
-    from lanceway.lake.access.audit import AuditFilter
-
-    path = None if object_ is None else audit.object_path(session.id(object_))
-    wanted = AuditFilter(user, path, operation, outcome, request, first, last)
-    list_page = partial(audit.described_page, wanted=wanted)
-    with where.opened() as store:
-        if limit is None and page_token is None:
-            session.output.records(_COLUMNS, tokens.all_pages(partial(list_page, store, limit=tokens.PAGE)))
-            return
-        items, token = list_page(store, limit=limit, page_token=page_token)
-    session.output.records_page(_COLUMNS, "events", items, token)
+    path = None if object_ is None else session.id(object_)
+    choice = AuditChoice(user, path, operation, outcome, request, first, last)
+    with opened(session, home, uri) as desk:
+        show_pages(session, _COLUMNS, "events", partial(desk.list_audit, choice), limit, page_token)
 
 
 @command(app, "purge")
@@ -76,11 +69,10 @@ def purge(
     uri: Uri = None,
 ) -> None:
     """Delete old rows of the trail. A server does it by itself, as audit_retention says."""
-    with tokens.opened_to_purge(session, older, home, uri) as (store, age):
-        from lanceway.access.records import audit
-
-        count = audit.purge(store, age)
-    session.output.done(f"Deleted {count:,} {'row' if count == 1 else 'rows'} of the audit trail.", {"deleted": count})
+    age = read_duration(older, "--older-than")
+    with opened(session, home, uri) as desk:
+        count = desk.purge_audit(age)
+    session.output.done(f"Deleted {counted(count, 'row')} of the audit trail.", {"deleted": count})
 
 
 def _moment(text: str | None, option: str) -> int | None:
@@ -90,7 +82,7 @@ def _moment(text: str | None, option: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        moment = datetime.now(UTC) - tokens.read_duration(text, option)
+        moment = datetime.now(UTC) - read_duration(text, option)
     if moment.tzinfo is None:
         moment = moment.astimezone()  # as the clock on the wall says
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -1,13 +1,11 @@
-"""`lanceway catalogs …`: the catalogs of a server's tree. They work on its database, so the server need not run."""
+"""`lanceway catalogs …`: the catalogs of a server's tree."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,15 +13,13 @@ from lanceway.cli.command import FAILED, command, group
 from lanceway.cli.lake.lake import report_scan
 from lanceway.cli.lake.options import Uri
 from lanceway.cli.output.renderers import printable
-from lanceway.cli.server.tokens import Home, server_place
+from lanceway.cli.output.words import counted
+from lanceway.cli.server.desks.catalogs import CatalogEdit, CatalogWish, opened
+from lanceway.cli.server.desks.desk import Record
+from lanceway.cli.server.homes import Home
 from lanceway.cli.session import Properties, Session, Yes, agreed, pairs
 
-if TYPE_CHECKING:
-    from lanceway.access.mounted.catalogs import CatalogAdministration, CatalogInfo
-    from lanceway.access.principal import Principal
-    from lanceway.catalogs.federated.trials import CatalogCheck
-
-app = group("Catalogs of a server: list, make, alter, enable, disable, test and drop them.")
+app = group("Catalogs of a server: list, create, alter, enable, disable, test and drop them.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The catalog's name.")]
 Settings = Annotated[
@@ -47,56 +43,23 @@ Test = Annotated[
     bool, typer.Option("--test/--no-test", help="Whether the catalog is connected to and asked before it is changed.")
 ]
 _COLUMNS = {"name": "catalog", "type": "type", "source": "from", "enabled": "enabled", "owner": "owner"}
-
-
-class Office:
-    """A server's catalogs, and the one who works on them: who has the database's credentials may do everything."""
-
-    def __init__(self, catalogs: CatalogAdministration, principal: Principal) -> None:
-        self.catalogs, self.principal = catalogs, principal
-
-
-@contextmanager
-def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Office]:
-    """Open the catalogs of a server."""
-    where = server_place(session, home, uri)
-    from lanceway import config
-
-    config.quiet_lance()
-    from lanceway.access.guard import Guards
-    from lanceway.access.mounted.catalogs import CatalogAdministration
-    from lanceway.access.principal import Principal
-    from lanceway.catalogs.federated.catalog import FederatedCatalog
-    from lanceway.catalogs.federated.locations import AllowedLocations
-
-    settings = config.server(session.config, {"home": home})
-    warehouse = settings.warehouse or str(settings.home.absolute() / "warehouse")
-    settings = replace(settings, home=settings.home.absolute(), database=where.uri, warehouse=warehouse)
-    with where.opened() as store:
-        tree = FederatedCatalog.from_settings(settings, store, metalake=where.metalake)
-        allowed = AllowedLocations.from_settings(settings)
-        try:
-            guards = Guards(tree, store, allowed, where.metalake)
-            catalogs = CatalogAdministration(guards, store, allowed, where.metalake)
-            yield Office(catalogs, Principal(where.user, admin=True))
-        finally:
-            tree.close()
+# Before the names of checks of a storage.
+_STORAGE = "storage: "
 
 
 @command(app, "list")
 def list_(session: Session, home: Home = None, uri: Uri = None) -> None:
     """List the catalogs, those of the configuration file too."""
-    with opened(session, home, uri) as office:
-        found = office.catalogs.page(office.principal)
-    session.output.records(_COLUMNS, [_info(info) for info in found])
+    with opened(session, home, uri) as desk:
+        session.output.records(_COLUMNS, list(desk.list_catalogs()))
 
 
 @command(app, "describe")
 def describe(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Show a catalog. Of its secrets only the names are known."""
-    with opened(session, home, uri) as office:
-        info = office.catalogs.load(office.principal, name)
-    session.output.record(_info(info))
+    with opened(session, home, uri) as desk:
+        catalog = desk.get_catalog(name)
+    session.output.record(catalog)
 
 
 @command(app, "create")
@@ -121,17 +84,16 @@ def create(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Make a catalog, which servers that are running serve from their next request on.
+    """Create a catalog, which servers that are running serve from their next request on.
 
     Example: lanceway catalogs create archive --type rest --set uri=https://lance.example.com/lance --secret token
     """
     given = _settings(type_, settings, secrets)
-    with opened(session, home, uri) as office:
-        from lanceway.access.mounted.catalogs import NewCatalog
-
-        new = NewCatalog(name, type_, given, comment, pairs(properties, "--property"), not flat)
-        info, checks = office.catalogs.create(office.principal, new, test=test)
-    _report(session, f"The catalog {info.name} is made.", info, checks)
+    with opened(session, home, uri) as desk:
+        given = _absolute(given) if desk.is_here else given
+        wish = CatalogWish(name, type_, given, comment, pairs(properties, "--property"), not flat, test)
+        catalog, checks = desk.create_catalog(wish)
+    _report(session, f"Created catalog {catalog['name']}.", catalog, checks)
 
 
 @command(app, "alter")
@@ -155,19 +117,13 @@ def alter(
     uri: Uri = None,
 ) -> None:
     """Change settings, properties, the comment or the name of a catalog. What was granted in it stays."""
-    with opened(session, home, uri) as office:
-        from lanceway.access.mounted.catalogs import CatalogChange
-        from lanceway.lake.store.rows import KEEP
-
-        type_ = office.catalogs.load(office.principal, name).type
-        change = CatalogChange(
-            {**dict.fromkeys(unset or ()), **_settings(type_, settings, secrets)},
-            {**dict.fromkeys(unset_properties or ()), **pairs(properties, "--property")},
-            KEEP if comment is None else comment or None,
-            rename,
-        )
-        info, checks = office.catalogs.alter(office.principal, name, change, test=test)
-    _report(session, f"The catalog {info.name} is changed.", info, checks)
+    with opened(session, home, uri) as desk:
+        given = _settings(desk.get_catalog(name)["type"], settings, secrets) if settings or secrets else {}
+        given = _absolute(given) if desk.is_here else given
+        added = pairs(properties, "--property")
+        edit = CatalogEdit(given, unset or [], added, unset_properties or [], comment, rename, test)
+        catalog, checks = desk.alter_catalog(name, edit)
+    _report(session, f"Changed catalog {catalog['name']}.", catalog, checks)
 
 
 @command(app, "enable")
@@ -185,10 +141,10 @@ def disable(session: Session, name: Name, home: Home = None, uri: Uri = None) ->
 @command(app, "test")
 def try_out(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Connect to a catalog and ask it once. Exit code 1 if a check fails."""
-    with opened(session, home, uri) as office:
-        checks = office.catalogs.test(office.principal, name)
-    session.output.records({"name": "check", "passed": "passed", "message": "what is wrong"}, _checks(checks))
-    if not all(check.passed for check in checks):
+    with opened(session, home, uri) as desk:
+        checks = desk.test_catalog(name)
+    session.output.records({"name": "check", "passed": "passed", "message": "what is wrong"}, checks)
+    if not all(check["passed"] for check in checks):
         raise typer.Exit(FAILED)
 
 
@@ -199,9 +155,9 @@ def drop(session: Session, name: Name, yes: Yes = False, home: Home = None, uri:
     One of the lake must be empty. One of another service is taken out of the tree; the service keeps what it has.
     """
     agreed(f"Drop the catalog {name}, with all that was granted in it?", yes)
-    with opened(session, home, uri) as office:
-        info = office.catalogs.drop(office.principal, name)
-    session.output.done(f"The catalog {info.name} is dropped.", _info(info))
+    with opened(session, home, uri) as desk:
+        catalog = desk.drop_catalog(name)
+    session.output.done(f"Dropped catalog {catalog['name']}.", catalog)
 
 
 @command(app, "enable-nested")
@@ -218,24 +174,30 @@ def enable_nested(
 
     The refusal, and --dry-run, show the names that do, and the separators that no name holds.
     """
-    with opened(session, home, uri) as office:
-        scan = office.catalogs.enable_nested(office.principal, name, dry_run=dry_run)
-    report_scan(session, scan, f"Namespaces of {name} can be nested now.", dry_run)
+    with opened(session, home, uri) as desk:
+        scan = desk.enable_nested(name, dry_run=dry_run)
+    report_scan(session, scan, f"Enabled nested namespaces in catalog {name}.", dry_run)
 
 
 def _switch(session: Session, name: str, enabled: bool, home: Path | None, uri: str | None) -> None:
-    with opened(session, home, uri) as office:
-        info = office.catalogs.set_enabled(office.principal, name, enabled)
-    session.output.done(f"The catalog {info.name} is {'enabled' if enabled else 'disabled'}.", _info(info))
+    with opened(session, home, uri) as desk:
+        catalog = desk.set_enabled(name, enabled)
+    session.output.done(f"{'Enabled' if enabled else 'Disabled'} catalog {catalog['name']}.", catalog)
 
 
 def _settings(type_: str, settings: Sequence[str] | None, secrets: Sequence[str] | None) -> dict[str, str]:
     """Return the settings of the options. A secret is never an argument: others on this machine can read those."""
+    given = pairs(settings, "--set")
+    if given:
+        _refuse_secrets(type_, given)
+    return given | {key: _asked(key) for key in secrets or ()}
+
+
+def _refuse_secrets(type_: str, given: dict[str, str]) -> None:
     from lanceway.catalogs.contract.hooks import CatalogHooks
     from lanceway.catalogs.registry import catalog_class
     from lanceway.config import CREDENTIALS, is_secret
 
-    given = pairs(settings, "--set")
     cls = catalog_class(type_)
     rows = (*(cls.SETTINGS if issubclass(cls, CatalogHooks) else ()), *CREDENTIALS)
     for key in given:
@@ -244,12 +206,14 @@ def _settings(type_: str, settings: Sequence[str] | None, secrets: Sequence[str]
                 f"{key} is a secret, and others on this machine can read what a command is given. Use --secret {key}.",
                 param_hint="'--set'",
             )
-    here = {key: _absolute(value) if key in ("path", "root") else value for key, value in given.items()}
-    return here | {key: _asked(key) for key in secrets or ()}
 
 
-def _absolute(path: str) -> str:
-    """Return a folder as servers find it too, whose working folders are others."""
+def _absolute(settings: dict[str, str]) -> dict[str, str]:
+    """Return settings whose folders servers find too, whose working folders are others."""
+    return {key: _absolute_path(value) if key in ("path", "root") else value for key, value in settings.items()}
+
+
+def _absolute_path(path: str) -> str:
     return path if "://" in path or path.startswith("file:") else str(Path(path).absolute())
 
 
@@ -262,26 +226,21 @@ def _asked(key: str) -> str:
     return value
 
 
-def _info(info: CatalogInfo) -> dict[str, Any]:
-    return {key: value for key, value in asdict(info).items() if value is not None}
+def _report(session: Session, sentence: str, catalog: Record, checks: Sequence[Record]) -> None:
+    """Show a catalog that was created or changed, and what each check of its storage found: the others have passed.
 
-
-def _report(session: Session, sentence: str, info: CatalogInfo, checks: Sequence[CatalogCheck]) -> None:
-    """Show a catalog that was made or changed, and what each check of its storage found: the others have passed.
-
-    What is wrong with a storage is told alone, since the catalog is made all the same.
+    What is wrong with a storage is shown alone, since the catalog is created all the same.
     """
-    from lanceway.access.mounted.catalogs import STORAGE
-
     if not session.json:
-        for check in (check for check in checks if check.name.startswith(STORAGE)):
-            typer.secho(printable(str(check)), fg=None if check.passed else "red")
-    session.output.done(sentence, {**_info(info), "checks": _checks(checks)})
-    wrong = sum(not check.passed for check in checks)
+        for check in (check for check in checks if check["name"].startswith(_STORAGE)):
+            typer.secho(printable(_line(check)), fg=None if check["passed"] else "red")
+    session.output.done(sentence, {**catalog, "checks": list(checks)})
+    wrong = sum(not check["passed"] for check in checks)
     if wrong:
-        noun = "check" if wrong == 1 else "checks"
-        typer.secho(f"lanceway: {wrong} {noun} failed, and the catalog is there all the same.", err=True, fg="red")
+        text = f"lanceway: {counted(wrong, 'check')} failed, and the catalog is there all the same."
+        typer.secho(text, err=True, fg="red")
 
 
-def _checks(checks: Sequence[CatalogCheck]) -> list[dict[str, Any]]:
-    return [asdict(check) for check in checks]
+def _line(check: Record) -> str:
+    found = f"{check['name']}: {'passed' if check['passed'] else 'failed'}"
+    return f"{found}: {check['message']}" if check["message"] else found

@@ -14,8 +14,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
 from lanceway.cli.output.renderers import printable
-from lanceway.cli.server import tokens
-from lanceway.cli.server.tokens import Home
+from lanceway.cli.server.homes import Home, opened_to_purge, server_place
 from lanceway.cli.session import Session
 
 app = group("Events.")
@@ -70,7 +69,7 @@ def purge(
     uri: Uri = None,
 ) -> None:
     """Delete old events. A server does it by itself, as event_retention says."""
-    with tokens.opened_to_purge(session, older, home, uri) as (store, age):
+    with opened_to_purge(session, older, home, uri) as (store, age):
         from lanceway.access.records import feed
 
         count = feed.purge(store, age)
@@ -112,7 +111,7 @@ def _from_server(session: Session, types: Sequence[str], under: list[str] | None
 def _from_database(
     session: Session, types: Sequence[str], under: list[str] | None, home: Path | None, uri: str | None
 ) -> Iterator[ReadPage]:
-    where = tokens.server_place(session, home, uri)
+    where = server_place(session, home, uri)
     from lanceway.access.records import feed
     from lanceway.access.rights.actor import Actor
     from lanceway.identifiers import Identifier

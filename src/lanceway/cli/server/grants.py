@@ -1,4 +1,4 @@
-"""`lanceway grants …`: what roles are granted and denied, and questions about it. They work on its database."""
+"""`lanceway grants …`: what roles are granted and denied, and questions about it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
-from lanceway.cli.server.rights import Kind, Object, Role, User, opened, show_pages, written
-from lanceway.cli.server.tokens import Home
+from lanceway.cli.output.words import counted
+from lanceway.cli.server.desks.desk import GrantChoice, PrivilegeChange
+from lanceway.cli.server.homes import Home
+from lanceway.cli.server.rights import Kind, Object, Role, User, named, opened, show_pages
 from lanceway.cli.session import Limit, PageToken, Session
 
 app = group(
@@ -59,13 +61,10 @@ def list_(
     """
     if (role is not None) + (object_ is not None) + dangling != 1:
         raise typer.BadParameter("give one of --role, --object and --dangling.", param_hint="'--role'")
+    place = None if object_ is None else named(session, object_, kind)
+    choice = GrantChoice(role, place, dangling, session.delimiter)
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import grants
-
-        wanted = grants.GrantList(role, None if object_ is None else written(session, object_, kind), dangling)
-        list_page = partial(grants.described_page, desk.store, desk.actor, desk.places, wanted)
-        shown = partial(list_page, delimiter=session.delimiter)
-        show_pages(session, _COLUMNS, "grants", shown, limit, page_token)
+        show_pages(session, _COLUMNS, "grants", partial(desk.list_grants, choice), limit, page_token)
 
 
 @command(app, "add")
@@ -82,7 +81,7 @@ def add(
 
     Example: lanceway grants add reader lake.team USE_SCHEMA SELECT_TABLE
     """
-    _change(session, home, uri, role, (object_, kind), privileges, "granted")
+    _change(session, home, uri, role, (object_, kind), privileges)
 
 
 @command(app, "deny")
@@ -99,7 +98,7 @@ def deny(
 
     Example: lanceway grants deny reader lake.team.salaries SELECT_TABLE
     """
-    _change(session, home, uri, role, (object_, kind), privileges, "denied", deny=True)
+    _change(session, home, uri, role, (object_, kind), privileges, deny=True)
 
 
 @command(app, "revoke")
@@ -117,8 +116,7 @@ def revoke(
 
     Example: lanceway grants revoke reader lake.team SELECT_TABLE
     """
-    is_now = "denied no longer" if deny else "granted no longer"
-    _change(session, home, uri, role, (object_, kind), privileges, is_now, deny=deny, revoke=True)
+    _change(session, home, uri, role, (object_, kind), privileges, deny=deny, revoke=True)
 
 
 @command(app, "purge-dangling")
@@ -128,10 +126,8 @@ def purge_dangling(session: Session, home: Home = None, uri: Uri = None) -> None
     They hold no longer in any case. See them first: lanceway grants list --dangling
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import grants
-
-        count = grants.purge_dangling(desk.store, desk.actor)
-    session.output.done(f"Deleted {count:,} dangling {'grant' if count == 1 else 'grants'}.", {"deleted": count})
+        count = desk.purge_dangling()
+    session.output.done(f"Deleted {counted(count, 'dangling grant')}.", {"deleted": count})
 
 
 @command(app, "what-if")
@@ -153,10 +149,7 @@ def what_if(
     Example: lanceway grants what-if reader lake.team SELECT_TABLE --deny
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import grants
-
-        wanted = grants.WantedChange(role, written(session, object_, kind), privilege, deny, revoke)
-        found = grants.what_if(desk.store, desk.actor, desk.places, wanted)
+        found = desk.what_if(PrivilegeChange(role, named(session, object_, kind), privilege, deny, revoke))
     if session.json:
         session.output.record(found)
         return
@@ -190,9 +183,7 @@ def why(
     Examples: lanceway grants why ada "read table" lake.team.sales, lanceway grants why ada create_table lake.team.new
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import questions
-
-        answer = questions.why(desk.store, desk.actor, desk.places, action, written(session, object_, kind), user)
+        answer = desk.why(user, action, named(session, object_, kind))
     if session.json:
         session.output.record(answer)
         return
@@ -210,9 +201,7 @@ def who(session: Session, object_: Object, kind: Kind = None, home: Home = None,
     Example: lanceway grants who lake.team.sales
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import questions
-
-        found = questions.who(desk.store, desk.actor, desk.places, written(session, object_, kind))
+        found = desk.who(named(session, object_, kind))
     if session.json:
         session.output.record(found)
         return
@@ -228,9 +217,7 @@ def user(session: Session, name: User, home: Home = None, uri: Uri = None) -> No
     Groups that an issuer names are not known here.
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import questions
-
-        found = questions.user(desk.store, desk.actor, desk.places, name, delimiter=session.delimiter)
+        found = desk.rights_of(name, session.delimiter)
     if session.json:
         session.output.record(found)
         return
@@ -294,21 +281,25 @@ def _change(
     uri: str | None,
     role: str,
     where: tuple[str, str | None],
-    names: list[str],
-    is_now: str,
+    privileges: list[str],
     *,
     deny: bool = False,
     revoke: bool = False,
 ) -> None:
+    place = named(session, *where)
+    names = [privilege.strip().upper().replace("-", "_").replace(" ", "_") for privilege in privileges]
     with opened(session, home, uri) as desk:
-        from lanceway.access.privileges import find
-        from lanceway.access.rights import grants
+        changed = desk.change_grants([PrivilegeChange(role, place, name, deny, revoke) for name in names])
+    sentence = _sentence(", ".join(names), place.text, role, any(changed), deny=deny, revoke=revoke)
+    facts = {"role": role, "object": place.text, "changed": dict(zip(names, changed, strict=True))}
+    session.output.done(sentence, facts)
 
-        place = written(session, *where)
-        wanted = [grants.WantedChange(role, place, find(name).name, deny, revoke) for name in names]
-        changed = grants.apply(desk.store, desk.actor, desk.places, wanted)
-    known = [change.privilege for change in wanted]
-    before = "" if any(changed) else ", as before"
-    facts = {"role": role, "object": place.text, "changed": dict(zip(known, changed, strict=True))}
-    verb = "is" if len(known) == 1 else "are"
-    session.output.done(f"{', '.join(known)} {verb} {is_now} to the role {role} on {place}{before}.", facts)
+
+def _sentence(what: str, place: str, role: str, changed: bool, *, deny: bool, revoke: bool) -> str:
+    """Return what was done: `Granted SELECT_TABLE on lake.team to reader.`"""
+    if not changed:
+        state = "denied" if deny else "granted"
+        return f"Nothing changed: {what} on {place} {'not' if revoke else 'already'} {state} to {role}."
+    if revoke:
+        return f"Revoked {'the denial of ' if deny else ''}{what} on {place} from {role}."
+    return f"{'Denied' if deny else 'Granted'} {what} on {place} to {role}."

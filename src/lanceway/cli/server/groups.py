@@ -1,4 +1,4 @@
-"""`lanceway groups …`: groups of users. They work on the server's database, as `users` does."""
+"""`lanceway groups …`: groups of users."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
+from lanceway.cli.server.homes import PAGE, Home
 from lanceway.cli.server.rights import Group, opened, show_pages
-from lanceway.cli.server.tokens import PAGE, Home
 from lanceway.cli.session import Limit, PageToken, Session
 
 app = group(
@@ -28,29 +28,22 @@ def list_(
 ) -> None:
     """List the groups, in order of their names."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        list_page = partial(groups.described_page, desk.store, desk.actor)
-        show_pages(session, _COLUMNS, "groups", list_page, limit, page_token)
+        show_pages(session, _COLUMNS, "groups", desk.list_groups, limit, page_token)
 
 
 @command(app, "create")
 def create(session: Session, name: Group, home: Home = None, uri: Uri = None) -> None:
-    """Make a group without members: `lanceway groups add` puts users into it."""
+    """Create a group without members: `lanceway groups add` puts users into it."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        record = groups.create(desk.store, desk.actor, name)
-    session.output.done(f"The group {record['name']} is made.", record)
+        record = desk.create_group(name)
+    session.output.done(f"Created group {record['name']}.", record)
 
 
 @command(app, "show")
 def show(session: Session, name: Group, home: Home = None, uri: Uri = None) -> None:
     """Show a group with its members. Those who are in it by their issuer alone are not known here."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        show_page = partial(groups.show, desk.store, desk.actor, name, limit=PAGE)
+        show_page = partial(desk.get_group, name, limit=PAGE)
         record = show_page(page_token=None)
         while token := record.pop("page_token"):
             more = show_page(page_token=token)
@@ -62,10 +55,8 @@ def show(session: Session, name: Group, home: Home = None, uri: Uri = None) -> N
 def delete(session: Session, name: Group, home: Home = None, uri: Uri = None) -> None:
     """Delete a group with its roles. Its members stay; what it owns becomes the administrator's."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        gone = groups.delete(desk.store, desk.actor, name)
-    session.output.done(f"The group {gone['name']} is deleted.", gone)
+        gone = desk.delete_group(name)
+    session.output.done(f"Deleted group {gone['name']}.", gone)
 
 
 @command(app, "add")
@@ -75,17 +66,13 @@ def add(session: Session, name: Group, users: Users, home: Home = None, uri: Uri
     Example: lanceway groups add analysts ada grace
     """
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        changed = groups.add(desk.store, desk.actor, name, users)
-    session.output.done(f"In the group {name} now: {', '.join(users)}.", {"group": name, "changed": changed})
+        changed = desk.add_members(name, users)
+    session.output.done(f"Added {', '.join(users)} to group {name}.", {"group": name, "changed": changed})
 
 
 @command(app, "remove")
 def remove(session: Session, name: Group, users: Users, home: Home = None, uri: Uri = None) -> None:
     """Take users out of a group."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import groups
-
-        changed = groups.remove(desk.store, desk.actor, name, users)
-    session.output.done(f"No longer in the group {name}: {', '.join(users)}.", {"group": name, "changed": changed})
+        changed = desk.remove_members(name, users)
+    session.output.done(f"Removed {', '.join(users)} from group {name}.", {"group": name, "changed": changed})

@@ -1,4 +1,4 @@
-"""`lanceway owners …`: who owns an object. They work on the server's database, as `users` does."""
+"""`lanceway owners …`: who owns an object."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
-from lanceway.cli.server.rights import Kind, Object, opened, written
-from lanceway.cli.server.tokens import Home
+from lanceway.cli.server.homes import Home
+from lanceway.cli.server.rights import Kind, Object, named, opened
 from lanceway.cli.session import Session
 
 app = group("Owners: each object has one, a user or a group, who may do everything to it and to all that is inside.")
@@ -19,9 +19,7 @@ app = group("Owners: each object has one, a user or a group, who may do everythi
 def show(session: Session, object_: Object, kind: Kind = None, home: Home = None, uri: Uri = None) -> None:
     """Show the owner of an object."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import owners
-
-        owner = owners.show(desk.store, desk.actor, desk.places, written(session, object_, kind))
+        owner = desk.get_owner(named(session, object_, kind))
     owner.pop("names")
     session.output.record(owner)
 
@@ -40,11 +38,8 @@ def set_(
 
     Example: lanceway owners set lake.team data --group
     """
+    new_kind = "group" if as_group else "user"
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import owners
-        from lanceway.lake.access.owners import Owner
-
-        owner = Owner(name, "group" if as_group else "user")
-        changed = owners.change(desk.store, desk.actor, desk.places, written(session, object_, kind), owner)
-    sentence = f"The {owner.kind} {name} owns {object_} now; before, it was the {changed['previous_owner_kind']}"
-    session.output.done(f"{sentence} {changed['previous_owner']}.", changed)
+        changed = desk.set_owner(named(session, object_, kind), name, new_kind)
+    before = f"{changed['previous_owner_kind']} {changed['previous_owner']}"
+    session.output.done(f"Changed the owner of {object_} from {before} to {new_kind} {name}.", changed)

@@ -1,4 +1,4 @@
-"""What the verbs about rights share: the server's database, its mounted catalogs, and objects as people write them."""
+"""What the verbs about users and rights share: the desk that they work at, and objects as people write them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lanceway.cli.server.tokens import PAGE, all_pages, server_place
+from lanceway.cli.server.desks.desk import NamedObject, Record
+from lanceway.cli.server.homes import PAGE, all_pages, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
-    from lanceway.access.rights.actor import Actor
-    from lanceway.access.rights.places import PlaceFinder, WrittenPlace
-    from lanceway.lake.store.database import LakeStore
+    from lanceway.cli.server.desks.desk import Desk
 
 Object = Annotated[
     str,
@@ -39,40 +38,37 @@ Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="The role's name.")]
 
 
-class Desk:
-    """An opened database of a server, with the one who works on it, and its objects."""
-
-    def __init__(self, store: LakeStore, actor: Actor, places: PlaceFinder) -> None:
-        self.store, self.actor, self.places = store, actor, places
-
-
 @contextmanager
 def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Desk]:
-    """Open the server's database. Who has its credentials may do everything."""
+    """Connect to the server that is chosen, with the user's own token; else open a server's database.
+
+    Who has the database's credentials may do everything.
+    """
+    settings = None if home is not None or uri is not None else session.server
+    if settings is not None:
+        from lanceway.cli.server.desks.requests import connected
+        from lanceway.cli.server.desks.server import ServerDesk
+
+        with connected(settings) as server:
+            yield ServerDesk(server)
+        return
     where = server_place(session, home, uri)
-    from lanceway import config
-    from lanceway.access.rights.actor import Actor
-    from lanceway.access.rights.places import PlaceFinder
-    from lanceway.catalogs.federated.mounts import canonical
-    from lanceway.lake.access.facts import Caller
+    from lanceway.cli.server.desks.database import DatabaseDesk
 
-    mounts = frozenset(canonical(name) for name in config.server(session.config, {"home": home}).catalogs)
     with where.opened() as store:
-        yield Desk(store, Actor(Caller(where.user), where.metalake, trusted=True), PlaceFinder(where.metalake, mounts))
+        yield DatabaseDesk(store, where, session, home)
 
 
-def written(session: Session, text: str, kind: str | None) -> WrittenPlace:
+def named(session: Session, text: str, kind: str | None) -> NamedObject:
     """Return an object as it is written on the command line."""
-    from lanceway.access.rights.places import WrittenPlace
-
-    return WrittenPlace(text, kind, session.delimiter)
+    return NamedObject(text, kind, session.delimiter)
 
 
 def show_pages(
     session: Session,
     columns: dict[str, str],
     key: str,
-    list_page: Callable[..., tuple[list[dict[str, Any]], str | None]],
+    list_page: Callable[..., tuple[list[Record], str | None]],
     limit: int | None,
     page_token: str | None,
 ) -> None:

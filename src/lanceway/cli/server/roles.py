@@ -1,8 +1,7 @@
-"""`lanceway roles …`: roles, and who has them. They work on the server's database, as `users` does."""
+"""`lanceway roles …`: roles, and who has them."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
+from lanceway.cli.server.homes import Home
 from lanceway.cli.server.rights import Role, opened, show_pages
-from lanceway.cli.server.tokens import Home
 from lanceway.cli.session import Limit, PageToken, Session
 
 app = group("Roles: what is granted to a role holds for all users and groups that have it.")
@@ -27,10 +26,7 @@ def list_(
 ) -> None:
     """List the roles, in order of their names."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import roles
-
-        list_page = partial(roles.described_page, desk.store, desk.actor)
-        show_pages(session, _COLUMNS, "roles", list_page, limit, page_token)
+        show_pages(session, _COLUMNS, "roles", desk.list_roles, limit, page_token)
 
 
 @command(app, "create")
@@ -41,22 +37,18 @@ def create(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Make a role, which may do nothing yet: `lanceway grants add` grants privileges to it."""
+    """Create a role, which may do nothing yet: `lanceway grants add` grants privileges to it."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import roles
-
-        role = roles.create(desk.store, desk.actor, name, comment=comment)
-    session.output.done(f"The role {role['name']} is made.", role)
+        role = desk.create_role(name, comment)
+    session.output.done(f"Created role {role['name']}.", role)
 
 
 @command(app, "show")
 def show(session: Session, name: Role, home: Home = None, uri: Uri = None) -> None:
     """Show a role and who has it. What it is granted: `lanceway grants list --role ROLE`."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import roles
-
-        role = roles.show(desk.store, desk.actor, name)
-    if not session.json:
+        role = desk.get_role(name)
+    if not session.json and "holders" in role:  # users who may not manage roles do not see who has one
         role["holders"] = [f"{holder['kind']} {holder['name']}" for holder in role["holders"]]
     session.output.record(role)
 
@@ -65,10 +57,8 @@ def show(session: Session, name: Role, home: Home = None, uri: Uri = None) -> No
 def delete(session: Session, name: Role, home: Home = None, uri: Uri = None) -> None:
     """Delete a role with all that it was granted and denied, and take it from all who have it."""
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import roles
-
-        gone = roles.delete(desk.store, desk.actor, name)
-    session.output.done(f"The role {gone['name']} is deleted.", gone)
+        gone = desk.delete_role(name)
+    session.output.done(f"Deleted role {gone['name']}.", gone)
 
 
 @command(app, "give")
@@ -95,10 +85,12 @@ def _change(
 ) -> None:
     kind = "group" if as_group else "user"
     with opened(session, home, uri) as desk:
-        from lanceway.access.rights import roles
-
-        changed = (roles.take if taken else roles.give)(desk.store, desk.actor, role, holder, kind)
-    verb = "does not have" if taken else "has"
-    before = "" if changed else ", as before"
+        changed = (desk.take_role if taken else desk.give_role)(role, holder, kind)
     facts = {"role": role, "name": holder, "kind": kind, "changed": changed}
-    session.output.done(f"The {kind} {holder} {verb} the role {role} now{before}.", facts)
+    session.output.done(_sentence(role, f"{kind} {holder}", changed, taken=taken), facts)
+
+
+def _sentence(role: str, holder: str, changed: bool, *, taken: bool) -> str:
+    if not changed:
+        return f"Nothing changed: {holder} {'does not have' if taken else 'already has'} role {role}."
+    return f"Took role {role} from {holder}." if taken else f"Gave role {role} to {holder}."

@@ -14,7 +14,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.jobs.worker import beside_server
 from lanceway.cli.lake.options import place
-from lanceway.cli.server.tokens import Home, refuse_without_home, server_database
+from lanceway.cli.server.homes import Home, refuse_without_home, server_database
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:

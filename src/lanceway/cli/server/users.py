@@ -1,23 +1,22 @@
-"""`lanceway users …`: who is known to a server, and who is refused. They work on its database, as `tokens` does."""
+"""`lanceway users …`: who is known to a server, and who is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
-from lanceway.cli.server.tokens import PAGE, Home, all_pages, server_place
+from lanceway.cli.output.words import counted
+from lanceway.cli.server.homes import Home
+from lanceway.cli.server.rights import opened, show_pages
 from lanceway.cli.session import Limit, PageToken, Session
 
 if TYPE_CHECKING:
-    from lanceway.lake.store.database import LakeStore
-    from lanceway.lake.users import User
+    from lanceway.cli.server.desks.desk import UserChange
 
 app = group(
     "Users of a server: those of the lake itself, and those of an OpenID Connect issuer, who are called name@alias. A "
@@ -49,27 +48,16 @@ def list_(
     uri: Uri = None,
 ) -> None:
     """List the users, in order of their names. Those of an issuer are listed once something is recorded of them."""
-    where = server_place(session, home, uri)
-    from lanceway.access import users
-
-    list_page = partial(users.described_page, disabled=disabled)
-    with where.opened() as store:
-        if limit is None and page_token is None:
-            session.output.records(_COLUMNS, all_pages(partial(list_page, store, limit=PAGE)))
-            return
-        items, token = list_page(store, limit=limit, page_token=page_token)
-    session.output.records_page(_COLUMNS, "users", items, token)
+    with opened(session, home, uri) as desk:
+        show_pages(session, _COLUMNS, "users", partial(desk.list_users, disabled), limit, page_token)
 
 
 @command(app, "show")
 def show(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Show a user."""
-    where = server_place(session, home, uri)
-    from lanceway.access import users
-
-    with where.opened() as store:
-        user = users.find(store, name)
-    session.output.record(users.described(user))
+    with opened(session, home, uri) as desk:
+        user = desk.get_user(name)
+    session.output.record(user)
 
 
 @command(app, "create")
@@ -82,13 +70,10 @@ def create(
     home: Home = None,
     uri: Uri = None,
 ) -> None:
-    """Make a user, who has no token yet: `lanceway tokens create` makes one."""
-    where = server_place(session, home, uri)
-    from lanceway.access import users
-
-    with where.opened() as store:
-        user = users.create(store, name, by=where.user, admin=admin)
-    session.output.done(f"The user {user.name} is made{', an admin' if user.admin else ''}.", users.described(user))
+    """Create a user, who has no token yet: `lanceway tokens create` creates one."""
+    with opened(session, home, uri) as desk:
+        user = desk.create_user(name, admin=admin)
+    session.output.done(f"Created {'admin' if user['admin'] else 'user'} {user['name']}.", user)
 
 
 @command(app, "disable")
@@ -97,25 +82,25 @@ def disable(session: Session, name: Name, home: Home = None, uri: Uri = None) ->
 
     Servers that are running do so from their next request on. Its tables, jobs and views stay.
     """
-    _change(session, home, uri, "is disabled", lambda store, by: _users().disable(store, name, by=by))
+    _change(session, home, uri, name, "disable")
 
 
 @command(app, "enable")
 def enable(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Let a user that is disabled in again, with the tokens that it had."""
-    _change(session, home, uri, "is enabled", lambda store, by: _users().enable(store, name))
+    _change(session, home, uri, name, "enable")
 
 
 @command(app, "promote")
 def promote(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Make a user an admin, who may manage all users and their tokens."""
-    _change(session, home, uri, "is an admin", lambda store, by: _users().promote(store, name, by=by))
+    _change(session, home, uri, name, "promote")
 
 
 @command(app, "demote")
 def demote(session: Session, name: Name, home: Home = None, uri: Uri = None) -> None:
     """Make an admin a user like others. The last one who is enabled stays an admin."""
-    _change(session, home, uri, "is not an admin", lambda store, by: _users().demote(store, name))
+    _change(session, home, uri, name, "demote")
 
 
 @command(app, "delete")
@@ -124,7 +109,9 @@ def delete(session: Session, name: Name, home: Home = None, uri: Uri = None) -> 
 
     What it owns becomes the administrator's. To keep someone out, disable the user instead.
     """
-    _change(session, home, uri, "is deleted", lambda store, by: _users().delete(store, name))
+    with opened(session, home, uri) as desk:
+        user = desk.delete_user(name)
+    session.output.done(f"Deleted user {user['name']}.", user)
 
 
 @command(app, "rename")
@@ -139,19 +126,17 @@ def rename(
 
     It also moves what belongs to a name without a user, as from before an issuer's users were called name@alias.
     """
-    where = server_place(session, home, uri)
-    with where.opened() as store:
-        new, moved = _users().rename(store, name, new_name)
-    what = "1 thing that is its own" if moved == 1 else f"{moved} things that are its own"
-    session.output.done(f"The user {name} is called {new} now, with {what}.", {"name": new, "moved": moved})
+    with opened(session, home, uri) as desk:
+        renamed = desk.rename_user(name, new_name)
+    what = f"{counted(renamed['moved'], 'thing')} of their own"
+    session.output.done(f"Renamed user {name} to {renamed['name']}, with {what}.", renamed)
 
 
 @command(app, "issuers")
 def issuers(session: Session, home: Home = None, uri: Uri = None) -> None:
     """List the OpenID Connect issuers that this lake knows, by the aliases in the names of their users."""
-    where = server_place(session, home, uri)
-    with where.opened() as store:
-        by_alias = _users().known_issuers(store)
+    with opened(session, home, uri) as desk:
+        by_alias = desk.known_issuers()
     records = ({"alias": alias, "issuer": issuer} for alias, issuer in by_alias.items())
     session.output.records({"alias": "alias", "issuer": "issuer"}, records)
 
@@ -165,27 +150,20 @@ def issuer(
     uri: Uri = None,
 ) -> None:
     """Let an alias stand for an issuer that has another address now, but the same users."""
-    where = server_place(session, home, uri)
-    with where.opened() as store:
-        _users().move_issuer(store, alias, address)
-    session.output.done(f"The alias {alias} stands for {address} now.", {"alias": alias, "issuer": address})
+    with opened(session, home, uri) as desk:
+        desk.move_issuer(alias, address)
+    session.output.done(f"Moved alias {alias} to {address}.", {"alias": alias, "issuer": address})
 
 
-def _change(
-    session: Session,
-    home: Path | None,
-    uri: str | None,
-    is_now: str,
-    change: Callable[[LakeStore, str], User],
-) -> None:
-    where = server_place(session, home, uri)
-    with where.opened() as store:
-        user = change(store, where.user)
-    session.output.done(f"The user {user.name} {is_now}.", _users().described(user))
+_DONE: dict[UserChange, str] = {
+    "disable": "Disabled user {name}.",
+    "enable": "Enabled user {name}.",
+    "promote": "Promoted user {name} to admin.",
+    "demote": "Demoted admin {name} to user.",
+}
 
 
-def _users() -> ModuleType:
-    """Load what works on users, and SQLAlchemy with it, only when a verb needs it."""
-    from lanceway.access import users
-
-    return users
+def _change(session: Session, home: Path | None, uri: str | None, name: str, change: UserChange) -> None:
+    with opened(session, home, uri) as desk:
+        user = desk.change_user(name, change)
+    session.output.done(_DONE[change].format(name=user["name"]), user)
