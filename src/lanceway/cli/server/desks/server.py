@@ -22,7 +22,7 @@ from lanceway.errors import InvalidInputError, LanceNamespaceError, UnsupportedO
 from lanceway.identifiers import Identifier
 from lanceway.wire.lance import DELIMITER
 
-_SECRET = re.compile(r"((?:lw_)?[0-9a-f]{12})_[0-9a-f]+")
+_PREFIX = re.compile(r"(?:lw_)?[0-9a-f]{12}")
 
 
 class ServerDesk:
@@ -166,9 +166,8 @@ class ServerDesk:
         return self._server.post("/tokens", {"user": wish.user, "label": wish.label, "expires_in": seconds})
 
     def revoke_token(self, prefix: str) -> Record:
-        # A path is in the logs of servers and proxies, where no secret may be.
-        if whole := _SECRET.fullmatch(prefix):
-            raise InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {whole[1]}")
+        if not _PREFIX.fullmatch(prefix):
+            raise _not_a_prefix(prefix)
         return self._server.delete(path_of("/tokens", prefix))
 
     def revoke_tokens(self, user: str) -> int:
@@ -196,3 +195,11 @@ def _fields(object_: NamedObject) -> dict[str, str | None]:
 def _change(change: PrivilegeChange) -> Record:
     flags = {"deny": change.deny, "revoke": change.revoke}
     return {"role": change.role, "privilege": change.privilege, **_fields(change.object), **flags}
+
+
+def _not_a_prefix(text: str) -> InvalidInputError:
+    """Refuse what may be a secret, here: the path of a request is in the logs of servers and proxies."""
+    begins = _PREFIX.match(text)
+    if begins and text[begins.end()] == "_":
+        return InvalidInputError(f"That is a whole token, which is a secret. Give its prefix alone: {begins[0]}")
+    return InvalidInputError("That is not a prefix of a token. List the prefixes: lanceway tokens list")
