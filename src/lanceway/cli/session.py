@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -303,7 +303,7 @@ class Session:
         from lanceway.config import connections
 
         names = sorted(config.namespaces(self.config))
-        server = self._remembered(names)
+        server = self._remembered
         if server is None and len(names) == 1:
             return None, names[0], self.given
         if server is None and names:
@@ -327,17 +327,21 @@ class Session:
         if self.type is not None or self.name is not None:
             type_, settings = self.root
             return {key: value for key, value in settings.items() if key != "at"} if type_ == "rest" else None
-        from lanceway import config
-
-        server = self._remembered(config.namespaces(self.config))
+        server = self._remembered
         return None if server is None else _with_settings(server.settings, self.given)
 
-    def _remembered(self, names: Collection[str]) -> Connection | None:
-        """Return the server of the environment or of a login, which a namespace of a configuration here wins over."""
+    @property
+    def _remembered(self) -> Connection | None:
+        """Return the server of the environment, or that of a login, which namespaces of a file here win over."""
+        from lanceway import config
         from lanceway.config import connections
 
         server = connections.of_environment()
-        return connections.in_use() if server is None and (not names or self._is_of_the_user) else server
+        if server is not None:
+            return server
+        saved = connections.in_use()
+        is_hidden = saved is not None and not self._is_of_the_user and bool(config.namespaces(self.config))
+        return None if is_hidden else saved
 
     @property
     def _is_of_the_user(self) -> bool:

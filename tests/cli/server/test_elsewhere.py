@@ -172,10 +172,10 @@ def test_what_changed_is_said_verb_first(admin: Run) -> None:
         "roles create looker": "Created role looker.",
         "roles give looker people --group": "Gave role looker to group people.",
         "grants add looker lake use-catalog": "Granted USE_CATALOG on lake to looker.",
-        "grants add looker lake USE_CATALOG": "Nothing changed: USE_CATALOG on lake already granted to looker.",
+        "grants add looker lake USE_CATALOG": "Nothing changed: USE_CATALOG on lake is already granted to looker.",
         "grants deny looker lake SELECT_TABLE": "Denied SELECT_TABLE on lake to looker.",
         "grants revoke looker lake SELECT_TABLE --deny": "Revoked the denial of SELECT_TABLE on lake from looker.",
-        "grants revoke looker lake SELECT_TABLE": "Nothing changed: SELECT_TABLE on lake not granted to looker.",
+        "grants revoke looker lake SELECT_TABLE": "Nothing changed: SELECT_TABLE on lake is not granted to looker.",
         "roles take looker people --group": "Took role looker from group people.",
         "groups remove people eve": "Removed eve from group people.",
         "roles delete looker": "Deleted role looker.",
@@ -271,7 +271,7 @@ def asked(bare: Run, *arguments: str) -> tuple[int, str]:
 
 def test_which_server(bare: Run, elsewhere: Lanceway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is chosen is asked; with a database that is named, or nothing chosen, the database is."""
-    assert asked(bare)[0] == 2
+    assert asked(bare)[0] == bare("events", "--after", "latest").code == 2
     monkeypatch.setenv("LANCEWAY_SERVER__HOME", str(elsewhere.home))
     assert asked(bare) == DATABASE, "a server that runs on this machine is not chosen"
     assert asked(bare, "--url", elsewhere.address) == HTTP
@@ -282,6 +282,7 @@ def test_which_server(bare: Run, elsewhere: Lanceway, tmp_path: Path, monkeypatc
         assert asked(bare, "--uri", f"sqlite:///{elsewhere.home}/lake.db") == DATABASE
     assert bare("login", elsewhere.address, "--name", "prod", stdin=elsewhere.token).code == 0
     assert asked(bare) == asked(bare, "--in", "prod") == HTTP
+    assert bare("events", "--after", "latest").code == 0
     (tmp_path / "lanceway.toml").write_text(
         f'[namespaces.far]\ntype = "rest"\nuri = "{elsewhere.uri}"\nat = "lake"\n'
         f'[namespaces.near]\ntype = "lake"\nuri = "sqlite:///{elsewhere.home}/lake.db"\n'

@@ -50,8 +50,7 @@ def events(
 ) -> None:
     """Print what happened: changes of the tree, of versions, rights, jobs and runs, the oldest first.
 
-    Of a namespace of type rest it asks the server, and shows what you may see; otherwise it reads the server's
-    database. With --json each event is a CloudEvent on a line of its own, and its id is what --after takes.
+    It asks the server that is chosen, and shows what you may see; otherwise it reads a server's database. With --json each event is a CloudEvent on a line of its own, and its id is what --after takes.
     """
     path = None if under is None else session.id(under)
     with _reading(session, types or [], path, home, uri) as read:
@@ -87,8 +86,7 @@ def _all(read: ReadPage, after: str | None, *, follow: bool) -> Iterator[dict[st
 def _reading(
     session: Session, types: Sequence[str], under: list[str] | None, home: Path | None, uri: str | None
 ) -> AbstractContextManager[ReadPage]:
-    is_chosen = uri is None and home is None and (session.name is not None or session.type is not None)
-    if is_chosen and session.root[0] == "rest":
+    if uri is None and home is None and session.server is not None:
         return _from_server(session, types, under)
     return _from_database(session, types, under, home, uri)
 

@@ -298,8 +298,8 @@ def _change(
 def _sentence(what: str, place: str, role: str, changed: bool, *, deny: bool, revoke: bool) -> str:
     """Return what was done: `Granted SELECT_TABLE on lake.team to reader.`"""
     if not changed:
-        state = "denied" if deny else "granted"
-        return f"Nothing changed: {what} on {place} {'not' if revoke else 'already'} {state} to {role}."
+        state = f"{'not' if revoke else 'already'} {'denied' if deny else 'granted'}"
+        return f"Nothing changed: {what} on {place} {'are' if ', ' in what else 'is'} {state} to {role}."
     if revoke:
         return f"Revoked {'the denial of ' if deny else ''}{what} on {place} from {role}."
     return f"{'Denied' if deny else 'Granted'} {what} on {place} to {role}."

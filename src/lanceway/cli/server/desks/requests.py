@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from lanceway import config
 from lanceway.catalogs.rest.interface import LancewayInterface
@@ -58,7 +58,13 @@ def connected(settings: Mapping[str, str]) -> Iterator[ServerRequests]:
     """Connect to the server of these settings of a catalog of type rest."""
     rest = RestSettings.read(config.read_settings("The server", SETTINGS, settings))
     with closing(LancewayInterface(rest)) as interface:
-        yield ServerRequests(interface, rest.uri.removesuffix(_LANCE))
+        yield ServerRequests(interface, _address(rest.uri))
+
+
+def _address(uri: str) -> str:
+    """Return what `lanceway login` takes for a server: where its Lance REST is, in short if that is the usual path."""
+    short = uri.removesuffix(_LANCE)
+    return uri if urlsplit(short).path else short
 
 
 def path_of(noun: str, name: str, verb: str | None = None) -> str:
