@@ -50,7 +50,8 @@ def events(
 ) -> None:
     """Print what happened: changes of the tree, of versions, rights, jobs and runs, the oldest first.
 
-    It asks the server that is chosen, and shows what you may see; otherwise it reads a server's database. With --json each event is a CloudEvent on a line of its own, and its id is what --after takes.
+    It asks the server that is chosen, and shows what you may see; otherwise it reads a server's database. With --json
+    each event is a CloudEvent on a line of its own, and its id is what --after takes.
     """
     path = None if under is None else session.id(under)
     with _reading(session, types or [], path, home, uri) as read:
