@@ -299,7 +299,9 @@ def test_a_token_of_the_environment(bare: Run, elsewhere: Lanceway, monkeypatch:
 
 def test_a_server_of_others_has_no_users(bare: Run) -> None:
     ended = bare("users", "list", "--type", "rest", "--set", "uri=http://127.0.0.1:9/other")
-    assert (ended.code, "only a Lanceway server has this" in ended.err) == (1, True)
+    assert (ended.code, ended.err.startswith("lanceway: only a Lanceway server has this")) == (1, True)
+    ended = bare("users", "list", "--type", "rest", "--set", "uri=http://127.0.0.1:9/lance", "--set", "retries=0")
+    assert (ended.code, ended.err.startswith("lanceway: http://127.0.0.1:9/lanceway cannot be reached")) == (1, True)
 
 
 @pytest.mark.parametrize("line", ["grants why admin SELECT_TABLE lake", "users list", "catalogs list"])

@@ -19,6 +19,8 @@ from lanceway.wire.lance import JSON
 
 _BASE = "/v1"
 _LANCE = "/lance"
+# Before the words of an error; the command line takes it away, where the user knows which verb was typed.
+_WHAT = "ask_server"
 
 
 class ServerRequests:
@@ -47,7 +49,7 @@ class ServerRequests:
 
     def _send(self, method: str, path: str, **options: Any) -> Record:
         try:
-            answer: Record = self._interface.send(Request(f"{method} {path}", method, f"{_BASE}{path}", **options))
+            answer: Record = self._interface.send(Request(_WHAT, method, f"{_BASE}{path}", **options))
         except UnauthenticatedError as error:
             raise UnauthenticatedError(f"{error} Log in again: lanceway login {self._address}") from error
         return answer
