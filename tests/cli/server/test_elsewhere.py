@@ -257,6 +257,13 @@ def test_a_catalog_with_a_secret(admin: Run, bare: Run) -> None:
     assert admin("catalogs", "drop", "elsewhere", "--yes").out == "Dropped catalog elsewhere.\n"
 
 
+def test_a_folder_of_this_machine(admin: Run, bare: Run, tmp_path: Path) -> None:
+    """A server on loopback has the same folders, but works in another one."""
+    made = admin("catalogs", "create", "folder", "--type", "dir", "--set", "path=./here", "--no-test", "--json").json
+    assert made["settings"] == {"path": str(tmp_path / "here")}
+    admin("catalogs", "drop", "folder", "--yes")
+
+
 # -- which server --------------------------------------------------------------------------------
 
 # How a verb that only a database has ends.

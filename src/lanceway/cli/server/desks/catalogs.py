@@ -49,9 +49,12 @@ class CatalogEdit:
 
 
 class CatalogDesk(Protocol):
-    """A server's catalogs. `is_here`: whether its folders are those of this machine."""
+    """A server's catalogs."""
 
-    is_here: bool
+    @property
+    def is_here(self) -> bool:
+        """Return whether the server's folders are those of this machine."""
+        ...
 
     def list_catalogs(self) -> Iterator[Record]: ...
     def get_catalog(self, name: str) -> Record: ...
@@ -80,10 +83,12 @@ def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Cat
 class ServerCatalogs:
     """The catalogs of a server over HTTP, as the user whose token is sent may see and change them."""
 
-    is_here = False
-
     def __init__(self, server: ServerRequests) -> None:
         self._server = server
+
+    @property
+    def is_here(self) -> bool:
+        return self._server.is_on_this_machine
 
     def list_catalogs(self) -> Iterator[Record]:
         return all_pages(lambda page_token: self._server.page("/catalogs", "catalogs", PAGE, page_token))

@@ -12,6 +12,7 @@ from lanceway import config
 from lanceway.catalogs.rest.interface import LancewayInterface
 from lanceway.catalogs.rest.settings import SETTINGS, RestSettings
 from lanceway.cli.server.desks.desk import Page, Record
+from lanceway.config.connections import is_loopback
 from lanceway.errors import InvalidInputError, UnauthenticatedError, UnsupportedOperationError
 from lanceway.wire.errors import Repeat
 from lanceway.wire.http import Request
@@ -28,6 +29,10 @@ class ServerRequests:
 
     def __init__(self, interface: LancewayInterface, address: str) -> None:
         self._interface, self._address = interface, address
+
+    @property
+    def is_on_this_machine(self) -> bool:
+        return is_loopback(urlsplit(self._address).hostname or "")
 
     def get(self, path: str, **query: object) -> Record:
         given = [(name, _text(value)) for name, value in query.items() if value is not None]
