@@ -35,6 +35,14 @@ from lanceway.errors import TableNotFoundError
             "GlueCatalog (type 'glue') does not support drop_namespace with behavior cascade. Drop it first.",
             "A catalog of type 'glue' does not support: drop namespace with --cascade. Drop it first.",
         ),
+        (
+            "Use a lake, or run the work here and now with lanceway.jobs.",
+            "Use a lake, or run the work here, with lanceway tables compact and the like.",
+        ),
+        (
+            "The server has tls_cert but no tls_key: HTTPS needs both. Set tls_key too.",
+            "The server has --tls-cert but no --tls-key: HTTPS needs both.",
+        ),
         ("Two\nlines", "Two lines"),
         ("A condition: ok", "A condition: ok"),
     ],

@@ -27,6 +27,11 @@ _WORDS: Sequence[tuple[re.Pattern[str], str]] = [
         (r"\blist_table_tags names those it has\.", "lanceway tables tags list shows those it has."),
         (r"\bwith create_materialized_view\b", "with lanceway views create"),
         (r"\bwith alter_table_add_columns\b", "with lanceway tables columns add"),
+        (r"\bwork here and now with lanceway\.jobs\.", "work here, with lanceway tables compact and the like."),
+        (
+            r"has tls_(\w+) but no tls_(\w+): HTTPS needs both\. Set .*",
+            r"has --tls-\1 but no --tls-\2: HTTPS needs both.",
+        ),
         (r"^The mode of \w+ is\b", "The value of --mode is"),
         (r"\b[Uu]se mode exist_ok to keep it or overwrite to replace it", "Use --mode exist_ok or --mode overwrite"),
         (r"or drop it with (?:all that is inside|behavior cascade)\.", "or add --cascade to drop all that is inside."),
