@@ -206,7 +206,7 @@ def test_merging_on_a_branch(table: StoredTable) -> None:
         ),
         ({"on": ["id"], "timeout": "soon"}, InvalidInputError, "not a duration"),
         ({"on": ["id"], "when_matched_update_all_filt": "source.none = 1"}, TableColumnNotFoundError, "none"),
-        ({"on": ["id"], "when_not_matched_by_source_delete_filt": "id >"}, InvalidInputError, "parser"),
+        ({"on": ["id"], "when_not_matched_by_source_delete_filt": "id >"}, InvalidInputError, "is incomplete"),
     ],
 )
 def test_a_merge_that_cannot_be(table: StoredTable, asked: dict[str, Any], kind: type[Exception], words: str) -> None:
