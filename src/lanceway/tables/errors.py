@@ -92,7 +92,7 @@ ROWS = (
     ErrorRow(r"is declared as non-nullable but contains null values", TableSchemaValidationError),
     ErrorRow(r"LanceError\(Schema\): ", TableSchemaValidationError),
     ErrorRow(r"Schema error: No field named", TableColumnNotFoundError),
-    ErrorRow(r"Column .* does not exist", TableColumnNotFoundError),
+    ErrorRow(r"Column .{1,300} does not exist", TableColumnNotFoundError),
     ErrorRow(r"Field '.*' not found", TableColumnNotFoundError),
     ErrorRow(r"not found in schema", TableColumnNotFoundError),
     ErrorRow(r"Lance index not found", TableIndexNotFoundError),
@@ -151,6 +151,9 @@ _PLAINER = tuple(
     )
 )
 _LONGEST = 500
+# Characters at the beginning and at the end that are looked at. Between them may be a client's condition of any
+# length, with as many beginnings of what is looked for.
+_READ = 1_000
 _STORAGE_WORDS = {
     UnauthenticatedError: "the storage does not accept the credentials. Check the storage options.",
     PermissionDeniedError: "the storage denies it to this process and its credentials.",
@@ -200,6 +203,8 @@ def _kind(error: BaseException, text: str) -> type[LanceNamespaceError]:
 
 def cleaned(text: str) -> str:
     """Return an error's sentence without places in Rust's source, wrappers and dumps of whole schemas."""
+    if len(text) > 2 * _READ:
+        text = f"{text[:_READ]} … {text[-_READ:]}"
     text = _LOCATION.sub("", text)
     text = _DUMP.split(text)[0]
     text = _WRAPPERS.sub("", text.strip().strip("'\"")).rstrip(" .,\n")
