@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,18 @@ def test_nothing_is_declared_where_something_lies(lake: LakeCatalog, tmp_path: P
     declare(lake, "t", at=tmp_path / "mine")
     drop(lake, "t")
     assert (tmp_path / "mine" / "deep").is_dir(), "an empty folder is somebody's too"
+
+
+def test_what_a_writer_left_without_a_version_is_no_table(lake: LakeCatalog, tmp_path: Path) -> None:
+    place = tmp_path / "left"
+    lance.write_dataset(rows(1), place)
+    with pytest.raises(InvalidInputError, match="a Lance table is there"):
+        declare(lake, "t", at=place)
+    shutil.rmtree(place / "_versions")
+    (place / "data" / ".tmpYUYXLC").touch()
+    assert any((place / "data").iterdir())
+    declare(lake, "t", at=place)
+    assert names(lake) == ["t"]
 
 
 def test_a_table_with_other_files_beside_it_is_not_dropped(lake: LakeCatalog, tmp_path: Path) -> None:

@@ -192,16 +192,18 @@ class LakeTables:
         """Return what storage has at a location that a user chose, before the transaction that claims it.
 
         What is written there in between is not lost: a drop deletes Lance's own files alone. With `staged`, those may
-        be there already, for a first version that is claimed together with the declaration.
+        be there already, for a first version that is claimed together with the declaration. Without, they may as long
+        as they are no table: a writer left them whose table was dropped before its first version.
         """
         if location is None:
             return None
         placed = self.placed(location)
         table_there = StoredTable(str(table), placed, self.lake.options)
         store = table_there.store()
-        is_filled = own_files.has_others(store) if staged else store.has_any()
-        is_foreign = is_filled and self._removals.is_foreign(placed)
-        return Place(placed, is_filled, dataset.has_data(table_there), is_foreign)
+        is_table = dataset.has_data(table_there)
+        is_filled = (staged or not is_table) and own_files.has_others(store)
+        is_foreign = store.has_any() and self._removals.is_foreign(placed)
+        return Place(placed, is_filled, is_table, is_foreign)
 
     def placed(self, location: str) -> str:
         """Return a chosen location in the lake's spelling. Refuse one that a table has in another spelling."""
