@@ -14,7 +14,7 @@ import typer
 from lanceway.cli.command import command, group
 from lanceway.cli.lake.options import Uri
 from lanceway.cli.output.renderers import printable
-from lanceway.cli.server.homes import Home, opened_to_purge, server_place
+from lanceway.cli.server.homes import Home, chosen_server, opened_to_purge, server_place
 from lanceway.cli.session import Session
 
 app = group("Events.")
@@ -87,7 +87,7 @@ def _all(read: ReadPage, after: str | None, *, follow: bool) -> Iterator[dict[st
 def _reading(
     session: Session, types: Sequence[str], under: list[str] | None, home: Path | None, uri: str | None
 ) -> AbstractContextManager[ReadPage]:
-    if uri is None and home is None and session.server is not None:
+    if chosen_server(session, home, uri) is not None:
         return _from_server(session, types, under)
     return _from_database(session, types, under, home, uri)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +27,11 @@ Home = Annotated[
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
 PAGE = 1_000
+
+
+def chosen_server(session: Session, home: Path | None, uri: str | None) -> Mapping[str, str] | None:
+    """Return the settings of the server that is asked over HTTP; None where a server's database is meant."""
+    return None if home is not None or uri is not None else session.server
 
 
 def server_place(session: Session, home: Path | None, uri: str | None) -> LakePlace:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lanceway.cli.server.desks.desk import NamedObject, Record
-from lanceway.cli.server.homes import PAGE, all_pages, server_place
+from lanceway.cli.server.homes import PAGE, all_pages, chosen_server, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[Des
 
     Who has the database's credentials may do everything.
     """
-    settings = None if home is not None or uri is not None else session.server
+    settings = chosen_server(session, home, uri)
     if settings is not None:
         from lanceway.cli.server.desks.requests import connected
         from lanceway.cli.server.desks.server import ServerDesk

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lanceway.cli.server.desks.desk import Record
-from lanceway.cli.server.homes import PAGE, all_pages, server_place
+from lanceway.cli.server.homes import PAGE, all_pages, chosen_server, server_place
 from lanceway.cli.session import Session
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class CatalogDesk(Protocol):
 @contextmanager
 def opened(session: Session, home: Path | None, uri: str | None) -> Iterator[CatalogDesk]:
     """Connect to the server that is chosen, with the user's own token; else open a server's database."""
-    settings = None if home is not None or uri is not None else session.server
+    settings = chosen_server(session, home, uri)
     if settings is None:
         with _opened_database(session, home, uri) as desk:
             yield desk
